@@ -43,11 +43,13 @@ enum class Fold : std::uint8_t {
   User
 };
 
-// `like("x")`: give a folded value the axes and extents of input x, folding or repeating.
+// `like("x")`: give a folded value the axes and extents of input x, folding or repeating; `like("x", "y")`: those that x + y would have.
 struct Like {
-  std::string input;
+  std::vector<std::string> inputs;
 };
-inline Like like(std::string input) { return {std::move(input)}; }
+template <class... More> Like like(std::string input, More... more) {
+  return {{std::move(input), std::string(std::move(more))...}};
+}
 
 // A value for each state that enters once, first; it lacks the folded axes.
 struct Init {
@@ -161,8 +163,8 @@ Expr parameter(std::string name, std::source_location where = std::source_locati
 // An accumulator with its options, as a mode or an expression uses it.
 struct FoldUse {
   Accumulator accumulator{Fold::Sum};
-  std::string like;       // empty: none
-  std::vector<Expr> init; // of a mode only: in an expression they follow the arguments
+  std::vector<std::string> like; // inputs; empty: none
+  std::vector<Expr> init;        // of a mode only: in an expression they follow the arguments
   std::optional<DType> acc;
   std::optional<double> correction;
   bool exclusive = false, reverse = false; // of a scan

@@ -115,7 +115,7 @@ private:
   std::source_location where_;
 };
 
-// One dim of a declared input. ":" is unlabelled; a word is a label; a fixed extent may be given.
+// One dim of an input: ":" is unlabelled, a word is a label, "i?" one that may be 1; or a fixed extent.
 struct Dim {
   std::string label;        // empty: unlabelled
   std::int64_t extent = -1; // -1: known at the call only

@@ -7,8 +7,8 @@
 //     in  x : f32[i, j]
 //     in  y : f32[i]
 //     in  d_z : f32[i, j]
-//     out d_x : f32 = sum(d_z * y, like=x)
-//     out d_y : f32 = sum(d_z * x, like=y)
+//     out d_x : f32 = d_z * y
+//     out d_y : f32 = reduce(sum, like=y) d_z * x
 //   }
 #pragma once
 

@@ -28,10 +28,13 @@ enum class ModeKind : std::uint8_t { plain, broadcast, accumulate, reduce };
 
 struct Mode {
   ModeKind kind = ModeKind::plain;
-  FoldUse use; // Accumulate and Reduce; of Broadcast only `like`, the input whose axes it takes
+  FoldUse use; // Accumulate and Reduce; of Broadcast only `like`, the inputs whose axes it takes
 };
 inline const Mode broadcast{ModeKind::broadcast, {}};
-Mode broadcast_like(std::string input);
+Mode broadcast_like(Like like);
+template <class... More> Mode broadcast_like(std::string input, More... more) {
+  return broadcast_like(like(std::move(input), std::move(more)...));
+}
 namespace detail {
 Mode fold_mode(ModeKind kind, const Accumulator &accumulator,
                const std::vector<ModeOption> &options);
@@ -43,8 +46,8 @@ template <class... Options> Mode accumulate(const Accumulator &a, const Options 
 template <class... Options> Mode reduce(const Accumulator &a, const Options &...options) {
   return detail::fold_mode(ModeKind::reduce, a, {ModeOption(options)...});
 }
-inline Mode reduce_like(const Accumulator &a, std::string input) {
-  return reduce(a, like(std::move(input)));
+template <class... More> Mode reduce_like(const Accumulator &a, std::string input, More... more) {
+  return reduce(a, like(std::move(input), std::move(more)...));
 }
 
 struct Decision; // decision.hpp

@@ -8,7 +8,7 @@ namespace broadloom {
 
 namespace {
 
-void set(FoldUse &use, const Like &like) { use.like = like.input; }
+void set(FoldUse &use, const Like &like) { use.like = like.inputs; }
 void set(FoldUse &use, const Init &init) { use.init = init.values; }
 void set(FoldUse &use, const Acc &acc) { use.acc = acc.dtype; }
 void set(FoldUse &use, const Correction &correction) { use.correction = correction.value; }
@@ -56,9 +56,9 @@ Expr detail::scan_along(const Accumulator &accumulator, std::vector<Operand> val
   return make_scan(std::move(use), expressions(values), std::move(axis), first_place(values));
 }
 
-Mode broadcast_like(std::string input) {
+Mode broadcast_like(Like like) {
   Mode mode{ModeKind::broadcast, {}};
-  mode.use.like = std::move(input);
+  mode.use.like = std::move(like.inputs);
   return mode;
 }
 

@@ -1,5 +1,6 @@
 // The public face of expressions: every operator makes a node and notes the caller's line.
 #include "expr/join.hpp"
+#include "expr/stretch.hpp"
 #include "expr/window.hpp"
 
 #include "support/fail.hpp"
@@ -352,7 +353,15 @@ Expr Operand::complex(double real, double imaginary, const std::source_location 
 
 namespace {
 
+// "i?" is the label i, and the dim may be 1 where others have more.
+void read_stretch(Dim &dim) {
+  if (dim.extent != -1 || dim.label.size() < 2 || dim.label.back() != '?') return;
+  dim.label.pop_back();
+  dim.extent = expr::may_be_one;
+}
+
 Expr declared(std::string name, DType dtype, std::vector<Dim> dims, InputRole role, Place where) {
+  for (Dim &dim : dims) read_stretch(dim);
   static std::atomic<std::uint64_t> made{0};
   auto decl = std::make_shared<InputDecl>();
   decl->created = made.fetch_add(1, std::memory_order_relaxed) + 1;

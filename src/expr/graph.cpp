@@ -22,7 +22,7 @@ std::uint64_t hash_of(const Node &n, std::span<const NodeId> args) {
                                      std::uint64_t(n.reverse) << 8 | std::uint64_t(n.dtype));
   hash = mix(hash, n.axes.bits());
   hash = mix(hash, n.folded.bits());
-  hash = mix(hash, std::uint64_t(n.like) << 32 | n.payload);
+  hash = mix(hash, std::uint64_t(n.like.index) << 32 | n.payload);
   hash = mix(hash, n.literal.bits);
   hash = mix(hash, n.literal.imag);
   for (NodeId arg : args) hash = mix(hash, arg.index);
@@ -36,6 +36,14 @@ bool same(const Node &a, const Node &b) {
 }
 
 } // namespace
+
+LikeId Graph::add_like(std::vector<std::uint32_t> inputs) {
+  if (inputs.empty()) return {};
+  const auto known = std::ranges::find(likes_, inputs);
+  if (known != likes_.end()) return {std::uint32_t(known - likes_.begin())};
+  likes_.push_back(std::move(inputs));
+  return {std::uint32_t(likes_.size() - 1)};
+}
 
 NodeId Graph::add(Node node, std::span<const NodeId> args, const Place &where) {
   std::uint64_t hash = hash_of(node, args);

@@ -34,6 +34,12 @@ struct RecipeId { // of an accumulator, in the graph that uses it
   friend auto operator<=>(const RecipeId &, const RecipeId &) = default;
 };
 
+struct LikeId { // of a list of inputs, in the graph that uses it
+  std::uint32_t index = 0xffffffff;
+  bool given() const { return index != 0xffffffff; }
+  friend auto operator<=>(const LikeId &, const LikeId &) = default;
+};
+
 // A set of axes of the iteration space.
 inline constexpr int max_axes = 64;
 class AxisSet {
@@ -73,8 +79,6 @@ enum class NodeKind : std::uint8_t {
   Index,  // the position along its only axis, of which the arguments lend the extent: i64
 };
 
-inline constexpr std::uint32_t no_input = 0xffffffff;
-
 struct Node {
   NodeKind kind = NodeKind::Literal;
   ops::Op op = ops::Op::Add;
@@ -83,8 +87,8 @@ struct Node {
   DType dtype = DType::F32;
   AxisSet axes;
   AxisSet folded; // Fold: axes that are always folded; Extent: axes that are always counted
-  // Fold, Extent: also the axes in which this input is 1 and the argument is not.
-  std::uint32_t like = no_input;
+  // Fold, Extent: also the axes in which the inputs of this list are 1 and the argument is not.
+  LikeId like;
   std::uint32_t payload = 0; // Input; Fold, Scan: which state
   ops::Scalar literal;
   std::uint32_t first_arg = 0;
@@ -98,11 +102,19 @@ public:
   NodeId add(Node node, std::span<const NodeId> args, const Place &where);
 
   Graph() = default;
-  // An empty graph that knows the accumulators of another by the same ids.
+  // An empty graph that knows the accumulators of another by the same ids, and its lists of inputs.
   static Graph with_recipes_of(const Graph &other) {
     Graph graph;
     graph.recipes_ = other.recipes_;
+    graph.likes_ = other.likes_;
     return graph;
+  }
+
+  // The id of these inputs, the old one where equal ones have one; none of no inputs.
+  LikeId add_like(std::vector<std::uint32_t> inputs);
+  std::span<const std::uint32_t> like(const Node &node) const {
+    if (!node.like.given()) return {};
+    return likes_[node.like.index];
   }
 
   // The id of this accumulator, the old one where an equal one exists.
@@ -136,6 +148,7 @@ private:
   std::vector<NodeId> args_;
   std::vector<Place> places_;
   std::vector<ops::Recipe> recipes_;
+  std::vector<std::vector<std::uint32_t>> likes_;
   std::unordered_multimap<std::uint64_t, NodeId> index_; // structural hash to candidates
 };
 

@@ -78,7 +78,7 @@ void Chooser::look(const std::vector<Expr> &roots) {
         break;
       case ExprKind::Fold:
       case ExprKind::Scan:
-        if (!node.use->like.empty() && !may_name(node.use->like)) facts.frozen = false;
+        if (!may_name(node.use->like)) facts.frozen = false;
         break;
       case ExprKind::Call:
       case ExprKind::Extent:
@@ -106,9 +106,8 @@ bool Chooser::is_whole_output(const OutputDecl &output) const {
            std::ranges::any_of(param->dims, [](const Dim &dim) { return dim.extent == 1; });
   };
   if (std::ranges::any_of(known_.at(output.value.node()).params, is_one)) return false;
-  const std::string &like = output.mode.use.like;
   return !output.add && !output.update && known_.at(output.value.node()).frozen &&
-         !known_.at(output.value.node()).constant && (like.empty() || may_name(like)) &&
+         !known_.at(output.value.node()).constant && may_name(output.mode.use.like) &&
          std::ranges::all_of(output.mode.use.init, frozen);
 }
 

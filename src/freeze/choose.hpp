@@ -4,6 +4,7 @@
 #include "expr/walk.hpp"
 #include "grad/facts.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -51,7 +52,9 @@ private:
   std::optional<Chosen> choose(const ExprNode &node, const Context &context);
   bool keeps_order(const std::vector<const InputDecl *> &params, const InputDecl &like,
                    const Context &context) const;
-  bool may_name(const std::string &like) const { return names_.count(like) != 0; }
+  bool may_name(const std::vector<std::string> &like) const {
+    return std::ranges::all_of(like, [&](const auto &name) { return names_.count(name) != 0; });
+  }
 
   const SpecData &data_;
   const spec::TypedSpec &typed_;

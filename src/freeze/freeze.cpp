@@ -80,11 +80,13 @@ static Frozen freeze_values(const SpecData &data, std::optional<spec::Split> spl
 }
 
 Frozen freeze(const SpecData &data, const std::vector<std::string> &names) {
-  // Nothing is taken out where a label is 1 in one input and more in another, as `j=1` allows: a value has no declaration that says which
-  // of both it is.
+  // Nothing is taken out where a label is 1 in one input and more in another, as `j=1` and `j?` allow: a value has no declaration that says
+  // which of both it is.
   const spec::TypedSpec typed = spec::analyse(data);
   const bool has_ones = std::ranges::any_of(typed.inputs, [](const spec::TypedInput &input) {
-    return input.labelled && std::ranges::find(input.extents, 1) != input.extents.end();
+    return input.labelled &&
+           (std::ranges::find(input.extents, 1) != input.extents.end() ||
+            std::ranges::find(input.may_stretch, true) != input.may_stretch.end());
   });
   if (has_ones) return as_it_is(data, names);
   const SpecData expanded = with_inputs(data);

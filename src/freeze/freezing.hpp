@@ -254,7 +254,8 @@ private:
       if (node.kind == ExprKind::Let) lets_.insert(node.name);
       if (node.kind == ExprKind::Input) note_read(*node.input);
       for (const std::string &name : node.of) note_read(name);
-      if (node.use && !node.use->like.empty()) note_read(node.use->like);
+      if (node.use)
+        for (const std::string &name : node.use->like) note_read(name);
     };
     for (std::size_t o = 0; o < rest_.outputs.size(); ++o) {
       OutputDecl &output = rest_.outputs[o];
@@ -268,7 +269,7 @@ private:
       }
       left.walk(output.value.node(), note);
       for (const Expr &init : output.mode.use.init) left.walk(init.node(), note);
-      if (!output.mode.use.like.empty()) note_read(output.mode.use.like);
+      for (const std::string &name : output.mode.use.like) note_read(name);
     }
     rest_.lets.clear();
     for (const Expr &let : data_.lets)

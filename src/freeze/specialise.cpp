@@ -1,5 +1,6 @@
 // A kernel with fixed extents: the labels of its declarations get them, and all that reads these reads the new ones.
 #include "expr/exchange.hpp"
+#include "expr/stretch.hpp"
 #include "expr/window.hpp"
 #include "spec/declared.hpp"
 #include "support/fail.hpp"
@@ -28,7 +29,8 @@ std::shared_ptr<InputDecl> fixed(const SpecData &data, const InputDecl &decl,
       if (dim.label != extents[k].axis || dim.label.empty()) continue;
       used[k] = true;
       if (dim.extent == extents[k].extent) continue;
-      if (dim.extent == 1) continue; // it is repeated along the axis
+      if (dim.extent == 1 || expr::may_be_one_of_more(dim))
+        continue; // it is repeated along the axis
       if (dim.extent >= 0)
         fail("E0046",
              "'" + dim.label + "' of '" + decl.name + "' has " +

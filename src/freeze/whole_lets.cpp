@@ -115,7 +115,8 @@ private:
     const auto keep_of = [&](const Decl &decl) { keep_all(decl->name); };
     expr::Walker().walk(root.node(), [&](const ExprNode &node) {
       for (const std::string &name : node.of) keep(name);
-      if (node.use) keep(node.use->like);
+      if (node.use)
+        for (const std::string &name : node.use->like) keep(name);
       if (node.kind == ExprKind::Let && node.input)
         for_each_extent(*node.input,
                         [&](const auto &extent) { keep_all(name_of_array(extent.of)); });
@@ -213,10 +214,11 @@ private:
     spec::for_each_root(made_.rest, [&](const Expr &root) {
       expr::Walker().walk(root.node(), [&](const ExprNode &node) {
         named.insert(node.of.begin(), node.of.end());
-        if (node.use) named.insert(node.use->like);
+        if (node.use) named.insert(node.use->like.begin(), node.use->like.end());
       });
     });
-    for (const OutputDecl &output : made_.rest.outputs) named.insert(output.mode.use.like);
+    for (const OutputDecl &output : made_.rest.outputs)
+      named.insert(output.mode.use.like.begin(), output.mode.use.like.end());
     SpecData rest = made_.rest;
     rest.inputs.clear();
     for (const Decl &decl : data_.inputs)
@@ -239,14 +241,14 @@ private:
     spec::for_each_root(made_.rest, [&](const Expr &root) {
       expr::Walker().walk(root.node(), [&](const ExprNode &node) {
         is_read = is_read || std::ranges::count(node.of, name) != 0 ||
-                  (node.use && node.use->like == name);
+                  (node.use && std::ranges::count(node.use->like, name) != 0);
         if (node.kind != ExprKind::Input) return;
         note(node.input);
         for_each_read_by(*node.input, note);
       });
     });
     for (const OutputDecl &output : made_.rest.outputs)
-      is_read = is_read || output.mode.use.like == name;
+      is_read = is_read || std::ranges::count(output.mode.use.like, name) != 0;
     SpecData without = made_.rest;
     std::erase_if(without.inputs, [&](const Decl &decl) { return decl->name == name; });
     if (!is_read && same.of(without, whole_.size()))

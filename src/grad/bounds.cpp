@@ -51,7 +51,8 @@ void keep_bounds(SpecData &data, const std::vector<std::shared_ptr<const InputDe
       if (node.kind == ExprKind::Let) names.insert(node.name);
       if (node.kind == ExprKind::Input) note(*node.input);
       for (const std::string &name : node.of) note_name(name);
-      if (node.use && !node.use->like.empty()) note_name(node.use->like);
+      if (node.use)
+        for (const std::string &name : node.use->like) note_name(name);
     });
   };
   for (const Expr &let : data.lets) walk(let);
@@ -61,7 +62,7 @@ void keep_bounds(SpecData &data, const std::vector<std::shared_ptr<const InputDe
   }
   for (const OutputDecl &output : data.outputs) {
     names.insert(output.name);
-    if (!output.mode.use.like.empty()) note_name(output.mode.use.like);
+    for (const std::string &name : output.mode.use.like) note_name(name);
   }
   for (const auto &input : inputs) {
     if (!input->window || input->window->is_whole || read.contains(input->name)) continue;

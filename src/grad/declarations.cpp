@@ -1,6 +1,7 @@
 // See declarations.hpp.
 #include "grad/declarations.hpp"
 
+#include "expr/stretch.hpp"
 #include "plan/plan.hpp"
 #include "rewrite/scatters.hpp"
 #include "support/free_name.hpp"
@@ -40,13 +41,16 @@ std::shared_ptr<const InputDecl> Declarations::declare(const NewInput &wanted) {
   decl->where = wanted.where;
   bool rigid = true;
   for (std::size_t d = 0; d < wanted.axes.size(); ++d)
-    rigid = rigid && !(wanted.may_be_one[d] && typed_.axes[std::size_t(wanted.axes[d])].labelled) &&
-            has_label(wanted.like, wanted.axes[d]);
+    rigid = rigid && has_label(wanted.like, wanted.axes[d]);
   for (std::size_t d = 0; d < wanted.axes.size(); ++d) {
     const int axis = wanted.axes[d];
     const spec::Axis &known = typed_.axes[std::size_t(axis)];
     const bool is_one = wanted.may_be_one[d] && !data_.stretch; // then `:` would not be repeated
-    decl->dims.push_back(is_one ? Dim(1) : known.labelled && rigid ? Dim(known.name) : Dim(":"));
+    if (known.labelled && rigid)
+      decl->dims.push_back(wanted.may_be_one[d] ? Dim(known.name, expr::may_be_one)
+                                                : Dim(known.name));
+    else
+      decl->dims.push_back(is_one ? Dim(1) : Dim(":"));
     decl->axes.push_back(axis);
   }
   place(*decl);

@@ -52,13 +52,17 @@ std::vector<int> Facts::dims(const InputDecl &input) const {
   return axes;
 }
 
-AxisSet Facts::axes_like(const std::string &name, const Place &where) const {
-  const spec::TypedInput &like = spec_.inputs[space_.input_called(name, where)];
-  return (like.window ? spec_.inputs[like.window->of] : like).axes();
+AxisSet Facts::axes_like(const std::vector<std::string> &names, const Place &where) const {
+  AxisSet axes;
+  for (const std::string &name : names) {
+    const spec::TypedInput &like = spec_.inputs[space_.input_called(name, where)];
+    axes = axes | (like.window ? spec_.inputs[like.window->of] : like).axes();
+  }
+  return axes;
 }
 
-const InputDecl *Facts::window_called(const std::string &name) const {
-  const auto found = windows_.find(name);
+const InputDecl *Facts::window_called(const std::vector<std::string> &like) const {
+  const auto found = like.size() == 1 ? windows_.find(like[0]) : windows_.end();
   return found == windows_.end() ? nullptr : found->second.get();
 }
 
@@ -180,7 +184,8 @@ spec::SetId Facts::lenders_of(const ExprNode &node, int axis, const Lenders &kno
   if (node.kind == ExprKind::Fold) {
     const bool is_listed = std::any_of(node.axes.begin(), node.axes.end(), is_axis);
     const InputDecl *window = window_called(node.use->like);
-    if (!node.use->like.empty()) all = lent_by(window ? whole(*window).name : node.use->like);
+    for (const std::string &name : node.use->like)
+      all = sets_.unite(all, lent_by(window ? whole(*window).name : name));
     if (!node.use->like.empty() || node.axes.empty() || is_listed) first = node.folded;
   }
   for (std::size_t k = first; k < node.args.size(); ++k)

@@ -33,9 +33,9 @@ public:
   // The axis of each dim: of any input, new ones and their windows too.
   std::vector<int> dims(const InputDecl &input) const;
   // The axes of what is like an input, or of what is summed through a window.
-  AxisSet axes_like(const std::string &name, const Place &where) const;
-  // A window of the kernel; null where it is none.
-  const InputDecl *window_called(const std::string &name) const;
+  AxisSet axes_like(const std::vector<std::string> &names, const Place &where) const;
+  // The window of the kernel that like= names; null where it names none.
+  const InputDecl *window_called(const std::vector<std::string> &like) const;
 
   DType dtype(const Expr &expr) { return typer_.dtype(typer_.type(plain(expr), {})); }
   // Equal expressions have equal nodes.

@@ -6,6 +6,7 @@
 //   y = damped(x, j)   by a sweep the other way (recurrence.cpp)
 #include "grad/folds.hpp"
 
+#include "grad/shape.hpp"
 #include "grad/through_window.hpp"
 
 #include "support/fail.hpp"
@@ -26,15 +27,21 @@ Folds folds(Facts &facts, const Expr &x, const ExprNode &fold, int axis) {
     const bool is_listed = std::any_of(fold.axes.begin(), fold.axes.end(), is_axis);
     return fold.axes.empty() || is_listed ? Folds::Always : Folds::Never;
   }
-  const spec::TypedInput &like =
-      facts.spec().inputs[facts.space().input_called(fold.use->like, fold.where)];
-  for (std::size_t d = 0; d < like.axis_of_dim.size(); ++d) {
-    if (like.axis_of_dim[d] != axis) continue;
-    if (like.extents[d] == 1) return Folds::Always;
-    const bool is_own = facts.lenders(x, axis) == std::vector<std::string>{like.name};
-    return like.may_stretch[d] && !is_own ? Folds::AsCalled : Folds::Never;
+  // Along the axis: is each of them 1, may it be, and are they all that x has its extent from?
+  bool are_one = true, may_be_one = true;
+  std::vector<std::string> lenders = facts.lenders(x, axis);
+  const bool lends = !lenders.empty();
+  for (const std::uint32_t i : facts.space().inputs_called(fold.use->like, fold.where)) {
+    const spec::TypedInput &like = facts.spec().inputs[i];
+    for (std::size_t d = 0; d < like.axis_of_dim.size(); ++d) {
+      if (like.axis_of_dim[d] != axis) continue;
+      are_one = are_one && like.extents[d] == 1;
+      may_be_one = may_be_one && (like.extents[d] == 1 || like.may_stretch[d]);
+      std::erase(lenders, like.name);
+    }
   }
-  return Folds::Always;
+  if (are_one) return Folds::Always;
+  return may_be_one && !(lends && lenders.empty()) ? Folds::AsCalled : Folds::Never;
 }
 
 namespace {
@@ -48,7 +55,7 @@ public:
 
   FoldRule(Facts &facts, const Expr &fold, const Cotangent &g, Flow flow)
       : facts_(facts), self_(fold), node_(*fold.node()), t_(node_.where), g_(g), x_(node_.args[0]),
-        into_init_(g.value), flow_(std::move(flow)) {}
+        into_init_(g.value), into_mask_(g.mask), flow_(std::move(flow)) {}
 
   void pull(Sweep &sweep);
   // What flows, g being there for each element already.
@@ -87,7 +94,7 @@ private:
   }
   bool has_init() const { return node_.args.size() > node_.folded; }
   void into_init(std::size_t k, const Expr &value) const {
-    if (has_init()) flow_(node_.folded + k, masked({value, {}}, {into_init_, g_.mask}, t_));
+    if (has_init()) flow_(node_.folded + k, masked({value, {}}, {into_init_, into_mask_}, t_));
   }
   void to_shape_of_like();
   void through(const InputDecl &window);
@@ -102,7 +109,7 @@ private:
   Terms t_;
   Cotangent g_;
   const Expr &x_;
-  Expr into_init_; // the cotangent of the result itself
+  Expr into_init_, into_mask_; // the cotangent of the result itself
   Flow flow_;
 };
 
@@ -128,9 +135,11 @@ Expr FoldRule::count() const {
     if (!folded.has(axis)) continue;
     Expr one = facts_.extent(x_, axis, t_);
     if (!use.like.empty()) {
-      const auto &like = facts_.spec().inputs[facts_.space().input_called(use.like, node_.where)];
-      if (like.axes().has(axis)) {
-        const Expr extent = make_extent(facts_.axis_ref(axis), {use.like}, node_.where);
+      std::vector<std::string> of;
+      for (const std::uint32_t i : facts_.space().inputs_called(use.like, node_.where))
+        if (facts_.spec().inputs[i].axes().has(axis)) of.push_back(facts_.spec().inputs[i].name);
+      if (!of.empty()) {
+        const Expr extent = make_extent(facts_.axis_ref(axis), of, node_.where);
         one = t_.where(t_.op(Op::Eq, {extent, t_.num(1)}), one, t_.num(1));
       }
     }
@@ -221,7 +230,7 @@ void FoldRule::to_shape_of_like() {
 void FoldRule::through(const InputDecl &window) {
   g_ = through_window(facts_, g_, window, t_);
   if (!facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
-    g_.value = repeated_like(x_, g_.value, t_);
+    g_ = repeated_in(facts_, x_, g_, t_);
   give(g_.value);
 }
 
@@ -230,12 +239,13 @@ void FoldRule::pull(Sweep &sweep) {
   const AxisSet ones = like_ones();
   if (!ones.empty()) to_shape_of_like();
   into_init_ = g_.value;
+  into_mask_ = g_.mask;
   // Every element that was folded gets the cotangent of the result. Where extents differ at a call, those of
   // what is folded must show in it.
   if (!ones.empty() || !facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
-    g_.value = repeated_like(x_, g_.value, t_);
+    g_ = repeated_in(facts_, x_, g_, t_);
   if (node_.use->accumulator.fold() == Fold::User)
-    return pull_recurrence(sweep, self_, {into_init_, g_.mask});
+    return pull_recurrence(sweep, self_, {into_init_, into_mask_});
   flow_into_all();
 }
 

@@ -4,6 +4,7 @@
 //   each output is seeded        d_z flows into its expression
 //   one backward sweep           sweep.cpp, folds.cpp; the rules of operations: rules.cpp
 //   inputs collect               out d_x = sum(what flowed into x, like=x)
+//   sums become modes            out d_x = reduce(sum, like=x) what flowed into x: modes.cpp
 //
 // sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes every
 // broadcast, also one that is known at run time only.
@@ -12,6 +13,7 @@
 #include "grad/declarations.hpp"
 #include "grad/folds.hpp"
 #include "grad/forward.hpp"
+#include "grad/modes.hpp"
 #include "grad/request.hpp"
 #include "grad/share.hpp"
 #include "grad/substitute.hpp"
@@ -128,7 +130,7 @@ private:
       }
     if (!total.node()) {
       FoldUse use;
-      use.like = like;
+      use.like = {like};
       total = make_fold(use, {make_cast(decl.dtype, t.num(0), decl.where)}, {}, decl.where);
     }
     OutputDecl output;
@@ -146,7 +148,7 @@ private:
   }
 
   // All that has flowed into an input or a window, in the shape of the input; empty where nothing has. One sum for all that is folded
-  // over the same positions, unless a dim of this input may have been repeated for one of them and not for another.
+  // over the same positions; along a dim of this input that may have been repeated, too, for one of them and not for another.
   Expr come_together(Sweep &sweep, const InputDecl &decl, const Place &where) {
     const spec::TypedInput &typed = typed_.inputs[facts_.space().index_of(decl)];
     const Terms t(where);
@@ -157,14 +159,14 @@ private:
     for (const Expr &flowed : sweep.into_input(decl.name)) {
       Expr *met = nullptr;
       for (Expr &part : parts)
-        if (!may_be_repeated && are_alike(part, flowed, typed.axes())) met = &part;
+        if (are_alike(part, flowed, may_be_repeated ? AxisSet() : typed.axes())) met = &part;
       if (met)
         *met = t.add(*met, flowed);
       else
         parts.push_back(flowed);
     }
     FoldUse like;
-    like.like = decl.name;
+    like.like = {decl.name};
     Expr total;
     for (const Expr &part : parts) total = t.add(total, make_fold(like, {part}, {}, where));
     return total;
@@ -260,12 +262,16 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
     return grad::Gradient(data, names, how).run().backward;
   };
   const SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
+  const auto finished = [&](SpecData made, bool has_arrays) {
+    grad::write_as_modes(made, made.outputs.size() - wrt.size(), has_arrays);
+    return spec_of(std::move(made));
+  };
   if (const auto split = spec::split_lets(expanded, spec::analyse))
-    return spec_of(grad::through_lets(expanded, *split, wrt, options, gradient_of));
+    return finished(grad::through_lets(expanded, *split, wrt, options, gradient_of), true);
   SpecData made = gradient_of(spec.data(), wrt, options);
   grad::keep_bounds(made, spec::declared_inputs(expanded));
   grad::share(made);
-  return spec_of(std::move(made));
+  return finished(std::move(made), false);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

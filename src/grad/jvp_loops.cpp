@@ -246,10 +246,11 @@ private:
                                        : make_extent(node.axes[0], of, node.where);
   }
   Expr like_arrays(const Member &member, const ExprNode &node) {
-    const std::string here = name_here(member, node.use->like);
-    if (here.empty()) return {};
+    const auto at = std::ranges::find_if(
+        node.use->like, [&](const auto &name) { return !name_here(member, name).empty(); });
+    if (at == node.use->like.end()) return {};
     support::fail("E0607",
-                  "a sum in let '" + name_of(let(member.k)) + "' is like " + node.use->like +
+                  "a sum in let '" + name_of(let(member.k)) + "' is like " + *at +
                       ", which is not there as a whole yet, and nothing moves through it",
                   support::with_text(node.where, let(member.k).data.source.get()),
                   "let it be like an array that is there before");

@@ -337,7 +337,8 @@ private:
             needed.insert(window->second.begin(), window->second.end());
         };
         for (const std::string &of : node.of) name(of);
-        if (node.use) name(node.use->like);
+        if (node.use)
+          for (const std::string &like : node.use->like) name(like);
       });
     };
     for (const OutputDecl &output : made_.outputs) walk(output.value);

@@ -56,10 +56,10 @@ bool has_only(const Expr &value, const std::vector<std::string> &axes) {
 Expr ThroughLoop::at_one_step(std::size_t m, const Expr &sent) const {
   const ExprNode &node = *sent.node();
   const std::int64_t steps = recurrence(m).steps;
-  if (steps < 0 || node.kind != ExprKind::Fold || node.use->like.empty() ||
+  if (steps < 0 || node.kind != ExprKind::Fold || node.use->like.size() != 1 ||
       node.use->accumulator.fold() != Fold::Sum || node.use->acc || node.args.size() != 1)
     return Expr();
-  const auto like = std::ranges::find(all_.windows_, node.use->like, &InputDecl::name);
+  const auto like = std::ranges::find(all_.windows_, node.use->like[0], &InputDecl::name);
   if (like == all_.windows_.end() || !(*like)->window) return Expr();
   const Window &window = *(*like)->window;
   if (window.of->name != members_[m].name || !window.pads.empty()) return Expr();

@@ -163,7 +163,8 @@ Expr ThroughLoop::sent_to(const Read &read, Member &member, std::size_t output) 
       open.push_back(node.args[0]);
       continue;
     }
-    const bool is_like = node.kind == ExprKind::Fold && node.use->like == read.input->name;
+    const bool is_like =
+        node.kind == ExprKind::Fold && node.use->like == std::vector{read.input->name};
     if (!is_like) fail_both(read);
     if (const Expr sent = sent_part(read, member, output, node.args[0]); sent.node())
       total = Terms(read.where).add(total, sent);
@@ -215,7 +216,7 @@ Expr ThroughLoop::sent_part(const Read &read, Member &member, std::size_t output
     }
     declare(read.window.node()->input);
     FoldUse use;
-    use.like = read.window.node()->input->name;
+    use.like = {read.window.node()->input->name};
     value = make_fold(use, {value}, {}, read.where);
   }
   if (read.input->dtype != typed.outputs[0].dtype)

@@ -12,6 +12,7 @@
 #include "grad/folds.hpp"
 
 #include "support/fail.hpp"
+#include "support/text.hpp"
 
 #include <cmath>
 
@@ -169,7 +170,7 @@ AxisSet folded_axes(Facts &facts, const Expr &x, const ExprNode &fold) {
     case Folds::Never: break;
     case Folds::AsCalled:
       support::fail("E0601",
-                    "whether 'prod(.., like=" + fold.use->like + ")' folds axis " +
+                    "whether 'prod(.., like=" + support::tuple(fold.use->like) + ")' folds axis " +
                         facts.space().axis_name(axis) +
                         " depends on the call: it has no derivative",
                     facts.space().shown(fold.where), "name the axes that it folds");

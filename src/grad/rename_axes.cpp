@@ -84,7 +84,7 @@ private:
     std::vector<std::string> of = node.of;
     for (std::string &name : of) changed = change(windows_, name) || changed;
     FoldUse use = node.use ? *node.use : FoldUse();
-    changed = change(windows_, use.like) || changed;
+    for (std::string &name : use.like) changed = change(windows_, name) || changed;
     if (!changed) return {};
     switch (node.kind) {
     case ExprKind::Fold:

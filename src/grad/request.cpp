@@ -62,7 +62,7 @@ void declare_windows(SpecData &made, const std::vector<std::shared_ptr<const Inp
   for (const OutputDecl &output : made.outputs)
     walker.walk(output.value.node(), [&](const ExprNode &node) {
       named.insert(node.of.begin(), node.of.end());
-      if (node.use) named.insert(node.use->like);
+      if (node.use) named.insert(node.use->like.begin(), node.use->like.end());
     });
   for (const auto &input : inputs)
     if (input->window && named.contains(input->name)) made.inputs.push_back(input);

@@ -2,6 +2,7 @@
 #include "grad/share.hpp"
 
 #include "expr/walk.hpp"
+#include "support/text.hpp"
 
 #include <bit>
 #include <unordered_map>
@@ -49,7 +50,7 @@ Expr OneOfEach::of(const Expr &expr) {
     what = int(use.accumulator.fold()) * 4 + use.exclusive * 2 + use.reverse;
     whole = std::int64_t(node.folded) * 64 + (use.acc ? int(*use.acc) + 1 : 0);
     real = std::bit_cast<std::int64_t>(use.correction.value_or(-1));
-    text = use.like + axes_text(node);
+    text = support::tuple(use.like) + axes_text(node);
     break;
   }
   case ExprKind::Extent:

@@ -2,6 +2,7 @@
 #include "grad/sweep.hpp"
 
 #include "grad/order.hpp"
+#include "grad/shape.hpp"
 #include "spec/definition.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
@@ -104,13 +105,21 @@ Expr Sweep::counted(const Expr &into, const Expr &value, const Terms &t) {
   return made;
 }
 
-// A cotangent whose extent along an axis may be greater than its node's, where that is 1: all of it is put at
-// position 0, so that what has extent 1 and is repeated when it is added to the other counts once.
+// A cotangent whose extent along an axis may be greater than its node's, where that is 1, and another than that of the other one:
+// it is summed to the shape of the node, or, where that cannot be said, all of it is put at position 0, so that what has extent 1
+// and is repeated when it is added to the other counts once.
 Cotangent Sweep::alike(const Expr &node, const Cotangent &cotangent, const Expr &other,
                        const Terms &t) {
   Cotangent made = cotangent;
+  const AxisSet equal = axes_alike(facts_, cotangent.value, other);
+  AxisSet differ;
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if ((facts_.axes(node) - equal).has(axis) && facts_.may_be_repeated(node, axis))
+      differ = differ | AxisSet::of(axis);
+  if (differ.empty()) return made;
+  if (const auto shape = shape_of(facts_, node)) return in_shape(*shape, cotangent, t);
   for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!facts_.axes(node).has(axis) || !facts_.may_be_repeated(node, axis)) continue;
+    if (!differ.has(axis)) continue;
     const Expr position = facts_.index(t.add(cotangent.value, other), axis, t);
     const Expr single = t.op(ops::Op::Eq, {facts_.extent(node, axis, t), t.num(1)});
     made = at_start(made, single, position, axis, t);

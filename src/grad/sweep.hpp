@@ -5,7 +5,7 @@
 // Nodes are visited users first. What flows into a node is the sum over its users. A cotangent has the axes of
 // its node: what the node was repeated along by its user is folded at once. Whether a dim of 1 was repeated is
 // known at a call only; there sum(.., like=x) at the inputs undoes it, and until then a cotangent may have a
-// greater extent than its node. Two of them that may differ in that are made alike before they are added.
+// greater extent than its node. Two of them that may differ in that are made alike before they are added (shape.hpp).
 //
 //   z = x - sum(x, j),  cotangent g of z    sum(x, j) gets s = -sum(g, j),  x gets g + s
 //

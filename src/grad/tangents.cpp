@@ -2,6 +2,7 @@
 #include "grad/tangents.hpp"
 
 #include "grad/order.hpp"
+#include "grad/shape.hpp"
 #include "grad/sweep.hpp"
 
 #include "support/fail.hpp"
@@ -118,7 +119,7 @@ Expr Tangents::repeated(const Expr &expr, const Expr &tangent, bool along_all) c
       for (const std::string &name : facts_.lenders(expr, axis))
         is_short = is_short || std::find(lent.begin(), lent.end(), name) == lent.end();
     }
-    if (is_short) return repeated_like(expr, tangent, Terms(expr.node()->where));
+    if (is_short) return repeated_in(facts_, expr, {tangent, {}}, Terms(expr.node()->where)).value;
   }
   return tangent;
 }

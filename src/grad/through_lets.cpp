@@ -47,7 +47,7 @@ void ThroughLets::pull_apart(const spec::Materialised &let) {
       if (declared_.insert(whole.node()->input->name).second)
         windows_.push_back(whole.node()->input);
       FoldUse use;
-      use.like = whole.node()->input->name;
+      use.like = {whole.node()->input->name};
       value = make_fold(use, {value}, {}, where);
       if (!places) first.extents.push_back({part, let.join->dim, 1});
     }

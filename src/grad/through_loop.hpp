@@ -6,6 +6,7 @@
 #include "grad/lets_gradient.hpp"
 #include "support/check.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -242,7 +243,7 @@ private:
     if (node.kind == ExprKind::Extent || node.kind == ExprKind::Iota) return of_arrays(m, node);
     if (node.kind == ExprKind::Fold && node.use)
       for (const Read &read : reads_)
-        if (node.use->like == read.input->name)
+        if (std::ranges::count(node.use->like, read.input->name) != 0)
           support::fail("E0607",
                         "nothing can flow back through let '" + member.name +
                             "', as its dims of 1 may be repeated",

@@ -6,6 +6,7 @@
 //     out loss = mean(square(sum(x * w, p)))      let d_w = sum(.., like=w)
 //   }                                             out loss = ..
 //                                                 update w = w - 0.1 * d_w
+#include "grad/modes.hpp"
 #include "grad/substitute.hpp"
 #include "spec/declared.hpp"
 #include "support/fail.hpp"
@@ -94,9 +95,9 @@ LoopSpec training_step(const LoopSpec &spec, const std::string &loss, const Upda
   std::vector<Expr> gradients;
   for (std::size_t k = values; k < data.outputs.size(); ++k) {
     const OutputDecl &output = data.outputs[k];
-    const Expr value = own[k] == *output.dtype
-                           ? output.value
-                           : make_cast(*output.dtype, output.value, output.where);
+    const Expr whole = grad::without_mode(output);
+    const Expr value =
+        own[k] == *output.dtype ? whole : make_cast(*output.dtype, whole, output.where);
     gradients.push_back(make_let(output.name, value, output.where));
     data.lets.push_back(gradients.back());
   }

@@ -70,7 +70,7 @@ std::optional<int> only_axis(expr::AxisSet axes) {
 
 std::optional<int> counted_axis(const Graph &graph, NodeId id) {
   const Node &node = graph[id];
-  if (node.kind != NodeKind::Extent || node.like != expr::no_input) return {};
+  if (node.kind != NodeKind::Extent || node.like.given()) return {};
   const std::optional<int> axis = only_axis(node.folded);
   for (const NodeId arg : graph.args(id))
     if (axis && graph[arg].axes.has(*axis)) return axis;

@@ -210,11 +210,11 @@ AxisSet separable_axes(const TypedSpec &spec) {
     switch (node.kind) {
     case NodeKind::Fold:
     case NodeKind::Scan:
-      if (node.like != expr::no_input) return {}; // which axes these are depends on extents
+      if (node.like.given()) return {}; // which axes these are depends on extents
       drop(node.folded);
       break;
     case NodeKind::Extent:
-      if (node.like != expr::no_input) return {};
+      if (node.like.given()) return {};
       if (!counted_axis(spec.graph, NodeId{id})) drop(node.folded);
       break;
     case NodeKind::Index:

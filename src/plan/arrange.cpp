@@ -106,7 +106,7 @@ ItemId Arranger::add_item(NodeId fold, const Item &item) {
   // Which axes are equal hangs on the shape, and a generic plan has the same items for all of them.
   if (request_.generic)
     key += fmt::format("#{} {}", request_.spec.graph[fold].folded.bits(),
-                       request_.spec.graph[fold].like);
+                       request_.spec.graph[fold].like.index);
   const auto [found, fresh] = known_.try_emplace(key, ItemId{std::uint32_t(nests_.items.size())});
   if (fresh) nests_.items.push_back(item);
   return found->second;

@@ -47,7 +47,7 @@ bool has_generic(const spec::TypedSpec &spec) {
     case expr::NodeKind::Index: return false;
     case expr::NodeKind::Fold:
       if (!spec.graph.recipe(id).has_combine()) return false;
-      if (reads[n] && (node.folded.size() > 1 || node.like != expr::no_input)) return false;
+      if (reads[n] && (node.folded.size() > 1 || node.like.given())) return false;
       break;
     case expr::NodeKind::Input:
     case expr::NodeKind::Literal:

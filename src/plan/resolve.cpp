@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace broadloom::plan {
@@ -172,26 +173,35 @@ private:
   AxisSet folded_axes(NodeId id) {
     const expr::Node &node = spec_.graph[id];
     AxisSet folded = node.folded;
-    if (node.like == expr::no_input) return folded;
+    const std::span<const std::uint32_t> like = spec_.graph.like(node);
+    if (like.empty()) return folded;
     const NodeId arg = spec_.graph.args(id)[0]; // `like` comes with one argument
-    const spec::TypedInput &in = spec_.inputs[node.like];
-    for (std::size_t d = 0; d < in.axis_of_dim.size(); ++d)
-      if (!varies(resolved_.input_classes[node.like][d]) && varies(slot(arg, in.axis_of_dim[d])))
-        folded = folded | AxisSet::of(in.axis_of_dim[d]);
+    AxisSet ones, varied;
+    for (const std::uint32_t i : like)
+      for (std::size_t d = 0; d < spec_.inputs[i].axis_of_dim.size(); ++d) {
+        const int axis = spec_.inputs[i].axis_of_dim[d];
+        AxisSet &known = varies(resolved_.input_classes[i][d]) ? varied : ones;
+        known = known | AxisSet::of(axis);
+      }
+    for (int axis = 0; axis < axis_count_; ++axis)
+      if ((ones - varied).has(axis) && varies(slot(arg, axis))) folded = folded | AxisSet::of(axis);
     return folded;
   }
 
   void check_likes() {
     for (const spec::TypedOutput &out : spec_.outputs) {
-      if (out.like == expr::no_input) continue;
-      const std::vector<int> &axes = spec_.inputs[out.like].axis_of_dim;
-      for (std::size_t d = 0; d < axes.size(); ++d) {
-        const MaybeClass met = slot(out.value, axes[d]);
+      std::map<int, Origin> wanted; // the common extents
+      for (const std::uint32_t i : out.like)
+        for (std::size_t d = 0; d < spec_.inputs[i].axis_of_dim.size(); ++d) {
+          const Origin own{i, d, inputs_[i].extents[d]};
+          const auto [known, fresh] = wanted.try_emplace(spec_.inputs[i].axis_of_dim[d], own);
+          if (!fresh && known->second.extent == 1) known->second = own;
+        }
+      for (const auto &[axis, own] : wanted) {
+        const MaybeClass met = slot(out.value, axis);
         if (!met) continue;
         const ClassId id = find(*met);
-        const std::int64_t extent = inputs_[out.like].extents[d];
-        if (extents_[id.index] != extent)
-          spec::fail_like(spec_, out, origins_[id.index], {out.like, d, extent});
+        if (extents_[id.index] != own.extent) spec::fail_like(spec_, out, origins_[id.index], own);
       }
     }
   }

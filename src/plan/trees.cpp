@@ -146,7 +146,7 @@ Trees::Tree Trees::filled_up(NodeId fold, Tree tree) const {
   const expr::Graph &graph = request_.spec.graph;
   expr::AxisSet args;
   for (NodeId arg : graph.folded_args(fold)) args = args | graph[arg].axes;
-  const bool like = graph[fold].like != expr::no_input; // its shape says which axes are folded
+  const bool like = graph[fold].like.given(); // its shape says which axes are folded
   fill_up(tree.kept, request_.generic->kept, graph[fold].axes.size());
   fill_up(tree.folded, request_.generic->folded, (like ? args : args & graph[fold].folded).size());
   return tree;

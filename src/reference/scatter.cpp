@@ -28,8 +28,9 @@ struct Sums {
 void sum_through_gather(const spec::TypedSpec &spec, const expr::Node &node,
                         std::span<const AnyView> inputs, const Operand &values,
                         const Extents &of_values, const Operand &sums, const Extents &of_sums) {
-  const std::vector<int> &axes = spec.inputs[node.like].axis_of_dim;
-  const std::vector<int> &places = spec.inputs[spec.inputs[node.like].window->of].axis_of_dim;
+  const std::uint32_t window = spec.graph.like(node)[0];
+  const std::vector<int> &axes = spec.inputs[window].axis_of_dim;
+  const std::vector<int> &places = spec.inputs[spec.inputs[window].window->of].axis_of_dim;
   const DType dtype = node.dtype, real = real_dtype(dtype);
   const auto size = std::int64_t(size_of(dtype));
   const auto part_of = [&](std::uint64_t bits) {
@@ -42,7 +43,7 @@ void sum_through_gather(const spec::TypedSpec &spec, const expr::Node &node,
   all.resize(std::size_t(points));
   std::vector<std::int64_t> indices(of_values.size(), 0);
   for (std::int64_t n = 0; n < count; ++n) {
-    const Read target = read_by(spec, node.like, inputs, indices);
+    const Read target = read_by(spec, window, inputs, indices);
     const auto &at = target.position;
     std::int64_t place = 0, read = 0; // in bytes
     for (std::size_t d = 0; at && d < places.size(); ++d)

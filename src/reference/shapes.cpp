@@ -136,7 +136,8 @@ private:
     case NodeKind::Extent: counted(id); break; // a scalar; what it counts must agree
     case NodeKind::Fold:
     case NodeKind::Scan: {
-      if (is_sum_through_gather(spec_, node)) return of_input_[spec_.inputs[node.like].window->of];
+      if (is_sum_through_gather(spec_, node))
+        return of_input_[spec_.summed_through(node)->window->of];
       const Extents met = of_args(id);
       for (std::size_t a = 0; a < axes_; ++a)
         if (node.kind == NodeKind::Scan || !is_folded(node, met, a)) extents[a] = met[a];
@@ -166,16 +167,22 @@ private:
 
   bool is_folded(const expr::Node &node, const Extents &arg, std::size_t axis) const {
     if (node.folded.has(int(axis))) return true;
-    return node.like != expr::no_input && of_input_[node.like][axis].count == 1 &&
-           arg[axis].count != 1;
+    bool all_one = node.like.given();
+    for (const std::uint32_t i : spec_.graph.like(node))
+      all_one = all_one && of_input_[i][axis].count == 1;
+    return all_one && arg[axis].count != 1;
   }
 
   void check_likes() const {
     for (const spec::TypedOutput &out : spec_.outputs)
-      for (std::size_t a = 0; a < axes_ && out.like != expr::no_input; ++a) {
-        const Extent &given = of_node_[out.value.index][a], &like = of_input_[out.like][a];
-        if (spec_.inputs[out.like].axes().has(int(a)) && given.count != like.count)
-          spec::fail_like(spec_, out, given.origin, like.origin);
+      for (std::size_t a = 0; a < axes_; ++a) {
+        const Extent *longest = nullptr; // of all that it is like
+        for (const std::uint32_t i : out.like)
+          if (spec_.inputs[i].axes().has(int(a)) && (longest == nullptr || longest->count == 1))
+            longest = &of_input_[i][a];
+        const Extent &given = of_node_[out.value.index][a];
+        if (longest != nullptr && given.count != longest->count)
+          spec::fail_like(spec_, out, given.origin, longest->origin);
       }
   }
 

@@ -17,8 +17,8 @@ std::vector<std::int64_t> said_shape(const spec::TypedInput &said, std::span<con
 
 // Is the node sum(.., like=x[k[i]])?
 inline bool is_sum_through_gather(const spec::TypedSpec &spec, const expr::Node &node) {
-  return node.kind == expr::NodeKind::Fold && node.like != expr::no_input &&
-         spec.inputs[node.like].window && spec.inputs[node.like].window->is_gather();
+  const spec::TypedInput *window = spec.summed_through(node);
+  return window != nullptr && window->window->is_gather();
 }
 
 // What is read where the axes of a window are at these indices ([axis]): the element at a position, [dim of the input that the window

@@ -205,6 +205,7 @@ private:
       return extra.empty() ? read : folded(mode, read, extra);
     });
     if (mode.kind != ModeKind::reduce) return value;
+    if (!mode.use.like.empty()) return folded(mode, value, {});
     const AxisSet extra = axes_of(values().outputs[k]) - axes_of(typed_.outputs[k]);
     return extra.empty() ? fold_of_one(k, value) : folded(mode, value, extra);
   }
@@ -240,6 +241,7 @@ private:
     FoldUse use = mode.use;
     for (Expr &init : use.init)
       init = moved(init, [](const Expr &read, std::size_t) { return read; });
+    for (std::string &like : use.like) like = named(like);
     std::vector<AxisRef> refs;
     for (std::size_t axis = 0; axis < names_.size(); ++axis)
       if (axes.has(int(axis))) refs.emplace_back(names_[axis]);
@@ -275,7 +277,7 @@ private:
         FoldUse use = *node.use;
         use.init.clear();
         for (std::size_t a = node.folded; a < node.args.size(); ++a) use.init.push_back(arg(a));
-        if (!use.like.empty()) use.like = named(use.like);
+        for (std::string &like : use.like) like = named(like);
         std::vector<AxisRef> axes;
         for (const AxisRef &axis : node.axes) axes.push_back(ref(axis));
         return node.kind == ExprKind::Fold ? make_fold(use, args, axes, node.where)
@@ -409,7 +411,7 @@ void check_callable(const SpecData &callee, const Place &where) {
     if (output.said)
       fail_call(callee, where, "'" + output.said->name + "' says extents of its own",
                 "write the output into the caller");
-    if (!output.mode.use.like.empty())
+    if (output.mode.kind == ModeKind::broadcast && !output.mode.use.like.empty())
       fail_call(callee, where, "'" + output.name + "' has the shape of an input",
                 "write sum(e, like=x)");
   }

@@ -161,14 +161,17 @@ NodeId Reindexer::made(NodeId id, std::size_t by) {
     });
     node.folded = folded;
     node.axes = axes - folded;
-    if (node.like == expr::no_input) break;
+    if (!node.like.given()) break;
     if (is_scatter(spec_, node)) fail_scan(id);
     // It may fold along each axis of `like`, which is known at a call only.
-    const AxisSet open = spec_.inputs[node.like].axes();
+    const AxisSet open = spec_.axes_of(spec_.graph.like(node));
     for (const auto &[axis, instead] : sub.axes)
       if (open.has(axis) && !renames(instead)) fail_scan(id);
     if (!(images(sub, node.axes - open) & open).empty()) fail_scan(id);
-    node.like = derived(node.like, sub, where);
+    const auto like = spec_.graph.like(node);
+    std::vector<std::uint32_t> now{like.begin(), like.end()};
+    for (std::uint32_t &input : now) input = derived(input, sub, where);
+    node.like = spec_.graph.add_like(std::move(now));
     break;
   }
   case NodeKind::Scan: {

@@ -124,7 +124,7 @@ private:
   std::optional<NodeId> dot(const Node &node, const std::vector<NodeId> &args, NodeId old_arg) {
     const ops::Recipe &recipe = graph_.recipe(node.recipe);
     if (ops::only_op(recipe) != Op::Add || recipe.args != recipe.states || args.size() != 1 ||
-        node.like != expr::no_input || !once_[0])
+        node.like.given() || !once_[0])
       return {};
     const DType sum = recipe.states[0];
     NodeId product = args[0];

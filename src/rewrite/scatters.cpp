@@ -79,16 +79,17 @@ std::vector<NodeId> outermost(const TypedSpec &spec) {
 
 // As the input that the window is of, and no array of a call.
 TypedInput sum_input(const TypedSpec &spec, const Node &fold) {
-  const std::uint32_t of = spec.inputs[fold.like].window->of;
+  const std::uint32_t through = spec.graph.like(fold)[0];
+  const std::uint32_t of = spec.inputs[through].window->of;
   TypedInput input = spec.inputs[of];
-  input.name = "sum(.., like=" + spec.inputs[fold.like].name + ")";
+  input.name = "sum(.., like=" + spec.inputs[through].name + ")";
   input.dtype = fold.dtype;
   input.in_windows_only = false;
-  input.where = spec.inputs[fold.like].where;
+  input.where = spec.inputs[through].where;
   TypedWindow window;
   window.of = of;
   window.derived = true;
-  window.sum = fold.like;
+  window.sum = through;
   for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim) {
     TypedWindow::Form &form = window.forms.emplace_back();
     form.terms.push_back({input.axis_of_dim[dim], 1});
@@ -102,8 +103,8 @@ TypedInput sum_input(const TypedSpec &spec, const Node &fold) {
 } // namespace
 
 bool is_scatter(const TypedSpec &spec, const Node &node) {
-  return node.kind == NodeKind::Fold && node.like != expr::no_input &&
-         spec.inputs[node.like].window && spec.inputs[node.like].window->is_gather();
+  const TypedInput *window = spec.summed_through(node);
+  return window != nullptr && window->window->is_gather();
 }
 
 std::optional<Scatters> split_scatters(const TypedSpec &spec) {
@@ -127,7 +128,7 @@ std::optional<Scatters> split_scatters(const TypedSpec &spec) {
     const Node &fold = spec.graph[sum];
     TypedOutput output;
     output.name = fmt::format("sum{}", before.outputs.size());
-    output.axes = spec.inputs[fold.like].axis_of_dim;
+    output.axes = spec.summed_through(fold)->axis_of_dim;
     output.value = output.addend = spec.graph.args(sum)[0];
     output.dtype = spec.graph[output.value].dtype;
     output.where = spec.where(sum);

@@ -150,10 +150,11 @@ private:
         refuse(fmt::format("output '{}' has this axis, so nothing is joined", output.name),
                output.where,
                "call the kernel of such outputs for each block: each gives its own part");
-      if (output.like != expr::no_input && input_has(output.like))
-        refuse(fmt::format("output '{}' has the shape of '{}', of which a block is not all",
-                           output.name, spec_.inputs[output.like].name),
-               output.where, "leave like= out");
+      for (const std::uint32_t like : output.like)
+        if (input_has(like))
+          refuse(fmt::format("output '{}' has the shape of '{}', of which a block is not all",
+                             output.name, spec_.inputs[like].name),
+                 output.where, "leave like= out");
     }
     made_.dims.resize(spec_.inputs.size());
     for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
@@ -167,10 +168,10 @@ private:
   }
 
   void check_like(NodeId id) {
-    const std::uint32_t like = graph_[id].like;
-    if (like != expr::no_input && input_has(like))
-      refuse("like=" + spec_.inputs[like].name + " has it", spec_.where(id),
-             "give the array the shape of another input");
+    for (const std::uint32_t like : graph_.like(graph_[id]))
+      if (input_has(like))
+        refuse("like=" + spec_.inputs[like].name + " has it", spec_.where(id),
+               "give the array the shape of another input");
   }
 
   // What outputs need, down to the folds along the axis and what counts it.
@@ -358,7 +359,9 @@ private:
         return std::uint32_t(made_.place_in_rest[input]);
       };
       if (node.kind == NodeKind::Input) node.payload = moved(node.payload);
-      if (node.like != expr::no_input) node.like = moved(node.like);
+      std::vector<std::uint32_t> like;
+      for (const std::uint32_t input : graph_.like(node)) like.push_back(moved(input));
+      node.like = rest.graph.add_like(std::move(like));
       std::vector<NodeId> args;
       for (const NodeId arg : graph_.args(id)) args.push_back(now[arg.index]);
       now[n] = rest.graph.add(node, args, graph_.where(id));
@@ -366,8 +369,7 @@ private:
     rest.outputs = spec_.outputs;
     for (TypedOutput &output : rest.outputs) {
       output.value = output.addend = now[output.value.index];
-      if (output.like != expr::no_input)
-        output.like = std::uint32_t(made_.place_in_rest[output.like]);
+      for (std::uint32_t &like : output.like) like = std::uint32_t(made_.place_in_rest[like]);
     }
     rest.wishes.stores.resize(rest.outputs.size());
     return rest;
@@ -375,11 +377,12 @@ private:
 
   bool reads_in_rest(std::uint32_t input) const {
     for (const TypedOutput &output : spec_.outputs)
-      if (output.like == input) return true;
+      if (std::ranges::count(output.like, input) != 0) return true;
     for (std::size_t n = 0; n < graph_.size(); ++n) {
       const Node &node = graph_[NodeId{std::uint32_t(n)}];
       if (!rest_[n] || states_.contains(NodeId{std::uint32_t(n)})) continue;
-      if (node.like == input || (node.kind == NodeKind::Input && node.payload == input))
+      if (std::ranges::count(graph_.like(node), input) != 0 ||
+          (node.kind == NodeKind::Input && node.payload == input))
         return true;
     }
     return false;

@@ -20,8 +20,7 @@ using ops::Op;
 namespace {
 
 bool is_transposed(const TypedSpec &spec, const Node &node) {
-  return node.kind == NodeKind::Fold && node.like != expr::no_input &&
-         spec.inputs[node.like].window.has_value() && !is_scatter(spec, node);
+  return spec.summed_through(node) != nullptr && !is_scatter(spec, node);
 }
 
 // The axes of a window in terms of the positions in its array.
@@ -121,7 +120,7 @@ public:
 private:
   // The sum of what is gathered from the array and from each border that repeats elements of it, or corner of such borders.
   NodeId written_out(const Node &fold, NodeId summed, const Place &where) {
-    const TypedWindow window = *spec_.inputs[fold.like].window; // the inputs grow
+    const TypedWindow window = *spec_.summed_through(fold)->window; // the inputs grow
     const Solution solution(window, all_, support::with_text(where, spec_.source.get()));
     std::optional<NodeId> total;
     for (const std::vector<Part> &parts : parts_of(window, where)) {
@@ -214,7 +213,7 @@ private:
 
   NodeId gathered(const Node &fold, NodeId summed, const TypedWindow &window,
                   const Solution &solution, const std::vector<Part> &parts, const Place &where) {
-    const std::uint32_t seen = fold.like;
+    const std::uint32_t seen = spec_.graph.like(fold)[0];
     const std::vector<int> places = spec_.inputs[window.of].axis_of_dim;
     const AxisSet of_result = spec_.inputs[window.of].axes();
 
@@ -338,7 +337,7 @@ private:
   }
 
   NodeId folded(Node fold, NodeId value, AxisSet kept, const Place &where) {
-    fold.like = expr::no_input;
+    fold.like = {};
     fold.folded = spec_.graph[value].axes - kept;
     fold.axes = spec_.graph[value].axes & kept;
     return fold.folded.empty() ? value : spec_.graph.add(fold, std::span(&value, 1), where);

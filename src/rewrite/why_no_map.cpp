@@ -46,8 +46,9 @@ std::string why_no_map(const TypedSpec &spec, const std::string &axis) {
              "' along it, and what is before a block is not in it";
     counts = counts || (node.kind == NodeKind::Extent && goes);
     if (node.kind == NodeKind::Index && node.axes.has(a)) return "it numbers its positions";
-    if (node.like != expr::no_input && spec.inputs[node.like].axes().has(a) && !has(id))
-      return "like=" + spec.inputs[node.like].name + " has it";
+    for (const std::uint32_t like : spec.graph.like(node))
+      if (spec.inputs[like].axes().has(a) && !has(id))
+        return "like=" + spec.inputs[like].name + " has it";
     for (const NodeId arg : args) needed[arg.index] = true;
   }
   return counts ? "it counts its positions" : "";

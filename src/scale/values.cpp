@@ -3,6 +3,7 @@
 
 #include "expr/window.hpp"
 #include "spec/definition.hpp"
+#include "support/text.hpp"
 
 #include <bit>
 #include <charconv>
@@ -111,7 +112,7 @@ std::string Values::key(const ExprNode &node, const std::vector<Id> &args) const
   case ExprKind::Fold:
   case ExprKind::Scan: {
     const FoldUse &use = *node.use;
-    key += std::string(spec::name_of(use.accumulator)) + "," + use.like + "," +
+    key += std::string(spec::name_of(use.accumulator)) + "," + support::tuple(use.like) + "," +
            (use.acc ? std::string(name(*use.acc)) : "") + "," +
            (use.correction ? std::to_string(std::bit_cast<std::uint64_t>(*use.correction)) : "") +
            (use.exclusive ? ",exclusive" : "") + (use.reverse ? ",reverse" : "") + "," + use.state +

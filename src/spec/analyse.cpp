@@ -134,7 +134,7 @@ void Analysis::add_output(const OutputDecl &given) {
   output.store = decl.store;
   output.where = space_.shown(decl.where);
   std::vector<std::size_t> &shapes = lent.shapes;
-  if (value.like != expr::no_input) shapes.push_back(value.like);
+  shapes.insert(shapes.end(), value.like.begin(), value.like.end());
   std::sort(shapes.begin(), shapes.end());
   shapes.erase(std::unique(shapes.begin(), shapes.end()), shapes.end());
   const Place &where = decl.value.node()->where;
@@ -151,7 +151,7 @@ void Analysis::add_output(const OutputDecl &given) {
 
   AxisSet has = spec_.graph[output.value].axes;
   if (decl.mode.kind == ModeKind::broadcast && !decl.mode.use.like.empty()) {
-    output.like = space_.whole_input_called(decl.mode.use.like, decl.where);
+    output.like = space_.whole_inputs_called(decl.mode.use.like, decl.where);
     check_like(decl, output);
   }
   if (decl.has_axes)
@@ -180,8 +180,7 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent
   const ExprNode &root = *decl.value.node();
   const bool is_bare = root.kind == ExprKind::Input || root.kind == ExprKind::Let;
   const Place &where = is_bare ? decl.where : root.where;
-  std::uint32_t like =
-      mode.use.like.empty() ? expr::no_input : space_.whole_input_called(mode.use.like, decl.where);
+  const std::vector<std::uint32_t> like = space_.whole_inputs_called(mode.use.like, decl.where);
   if (mode.kind == ModeKind::accumulate || mode.kind == ModeKind::reduce)
     typer_.check_use({mode.use, {Value{}}, typer_.init_of(mode.use), {}, like, false, decl.where});
   switch (mode.kind) {
@@ -198,10 +197,10 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent
 
   case ModeKind::broadcast: {
     lent.shapes = reads_.inputs(decl.value);
-    if (like != expr::no_input) lent.shapes.push_back(like);
+    lent.shapes.insert(lent.shapes.end(), like.begin(), like.end());
     Folded value = typer_.type_whole(decl.value, {});
     AxisSet has = spec_.graph[value.node].axes;
-    if (value.like != expr::no_input) has = has | spec_.inputs[value.like].axes();
+    has = has | spec_.axes_of(value.like);
     for (std::size_t i : lent.shapes) has = has | spec_.inputs[i].axes();
     for (int axis = 0; axis < expr::max_axes; ++axis)
       if ((listed - has).has(axis)) lent.one_each.push_back({lender(decl, axis), axis});
@@ -220,7 +219,7 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent
     auto fold = [&](AxisSet axes) {
       return typer_.fold({mode.use, {value}, typer_.init_of(mode.use), axes, like, false, where});
     };
-    if (like != expr::no_input) return fold(has - spec_.inputs[like].axes());
+    if (!like.empty()) return fold(has - spec_.axes_of(like));
     if (decl.has_axes && !has.contains(listed))
       fail("E0103",
            "output '" + decl.name + "' keeps " + space_.axis_list(listed - has) +
@@ -269,23 +268,31 @@ void Analysis::check_listed(const OutputDecl &decl, AxisSet listed, AxisSet has)
 // broadcast(like=t) repeats a value into the shape of t, which must have room for it. What the text does not fix is
 // checked at a call.
 void Analysis::check_like(const OutputDecl &decl, const TypedOutput &output) const {
-  const TypedInput &like = spec_.inputs[output.like];
+  const AxisSet wanted = spec_.axes_of(output.like);
   AxisSet has;
   for (const std::size_t i : reads_.inputs(decl.value)) has = has | spec_.inputs[i].axes();
   // One that has other axes asks for more.
-  if (has.contains(like.axes()) && !(has == like.axes()))
+  if (has.contains(wanted) && !(has == wanted))
     fail("E0106",
-         "output '" + decl.name + "' is to be like '" + like.name + "', which lacks " +
-             space_.axis_list(has - like.axes()) + " of its expression",
+         "output '" + decl.name + "' is to be like " + support::quoted_list(decl.mode.use.like) +
+             ", which lack" + (output.like.size() == 1 ? "s " : " ") +
+             space_.axis_list(has - wanted) + " of its expression",
          output.where, "repeat along an input that has these axes, or leave like= out");
-  for (std::size_t dim = 0; dim < like.axis_of_dim.size(); ++dim) {
-    if (like.extents[dim] != 1) continue;
-    const int axis = like.axis_of_dim[dim];
+  for (int axis = 0; axis < expr::max_axes; ++axis) {
+    std::optional<DimExtent> one; // a dim of it, where all of them are 1
+    bool is_one = true;
+    for (const std::uint32_t l : output.like)
+      for (std::size_t dim = 0; dim < spec_.inputs[l].axis_of_dim.size(); ++dim)
+        if (spec_.inputs[l].axis_of_dim[dim] == axis) {
+          one = {l, dim, 1};
+          is_one = is_one && spec_.inputs[l].extents[dim] == 1;
+        }
+    if (!one || !is_one) continue;
     for (const std::size_t i : reads_.inputs(decl.value)) {
       const TypedInput &x = spec_.inputs[i];
       for (std::size_t d = 0; d < x.axis_of_dim.size(); ++d)
         if (x.axis_of_dim[d] == axis && x.extents[d] > 1)
-          fail_like(spec_, output, {i, d, x.extents[d]}, {output.like, dim, 1});
+          fail_like(spec_, output, {i, d, x.extents[d]}, *one);
     }
   }
 }
@@ -346,7 +353,7 @@ std::size_t Analysis::lender(const OutputDecl &decl, int axis) const {
     const TypedInput &x = spec_.inputs[i];
     for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim)
       if (x.labelled && x.axis_of_dim[dim] == axis &&
-          (found == spec_.inputs.size() || x.extents[dim] != 1))
+          (found == spec_.inputs.size() || !x.may_stretch[dim]))
         found = i;
   }
   if (found == spec_.inputs.size())

@@ -13,7 +13,7 @@ InputsOf inputs_of(const TypedSpec &spec, std::span<const expr::NodeId> values) 
     const expr::Node &node = spec.graph[{n}];
     if (node.kind == expr::NodeKind::Input)
       (held[n] ? inputs.read : inputs.like)[node.payload] = true;
-    if (node.like != expr::no_input) inputs.like[node.like] = true;
+    for (const std::uint32_t i : spec.graph.like(node)) inputs.like[i] = true;
     for (const expr::NodeId arg : spec.graph.args({n})) named[arg.index] = true;
     if (!held[n]) continue;
     for (const expr::NodeId arg : spec.graph.operands({n})) held[arg.index] = true;

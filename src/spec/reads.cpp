@@ -107,9 +107,9 @@ Read Reads::read_fold(const ExprNode &node) {
   const std::string fold(name_of(use.accumulator));
   const bool is_scan = node.kind == ExprKind::Scan;
   if (!use.like.empty()) {
-    std::uint32_t like = space_.input_called(use.like, node.where);
-    const auto &window = spec_.inputs[like].window;
-    expr::AxisSet target = spec_.inputs[window ? window->of : like].axes();
+    const std::vector<std::uint32_t> like = space_.inputs_called(use.like, node.where);
+    const auto &window = spec_.inputs[like[0]].window;
+    expr::AxisSet target = window ? spec_.inputs[window->of].axes() : spec_.axes_of(like);
     // What goes through a window is folded whole, and put where the window reads.
     result.folded = window ? result.axes : result.axes - target;
     result.axes = target;

@@ -1,6 +1,7 @@
 // See space.hpp.
 #include "spec/space.hpp"
 
+#include "expr/stretch.hpp"
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
 #include "spec/check_updates.hpp"
@@ -217,7 +218,7 @@ void Space::check_form(const InputDecl &decl) const {
     if (!dim.label.empty() && !labels.insert(dim.label).second)
       bad("E0133", who + " has the label '" + dim.label + "' twice",
           "for a diagonal give the input unlabelled dims and read x[i, i]");
-    if (dim.extent < -1)
+    if (dim.extent < -1 && !(expr::may_be_one_of_more(dim) && !dim.label.empty()))
       bad("E0012", who + " has a dim of " + std::to_string(dim.extent) + " elements",
           "an extent is 0 or more");
   }
@@ -282,8 +283,9 @@ void Space::place(const InputDecl &decl, TypedInput &input) const {
   input.in_windows_only =
       (decl.is_idle || windowed_.contains(decl.name)) && !read_whole_.contains(decl.name);
   for (const Dim &dim : decl.dims) {
-    input.extents.push_back(dim.extent);
-    bool open = input.labelled ? false : dim.extent == -1 && data_.stretch;
+    const bool is_said = expr::may_be_one_of_more(dim);
+    input.extents.push_back(is_said ? -1 : dim.extent);
+    const bool open = is_said || (!input.labelled && dim.extent == -1 && data_.stretch);
     input.may_stretch.push_back(!decl.said && (dim.extent == 1 || open));
   }
   if (decl.placement != Placement::ByOrder) return place_explicitly(decl, input);
@@ -418,12 +420,25 @@ std::uint32_t Space::input_called(const std::string &name, const Place &where,
        shown(where), near.empty() ? "name an input of the kernel" : "did you mean '" + near + "'?");
 }
 
-std::uint32_t Space::whole_input_called(const std::string &name, const Place &where) const {
-  const std::uint32_t input = input_called(name, where);
-  if (decls_[input]->window)
+std::vector<std::uint32_t> Space::inputs_called(const std::vector<std::string> &names,
+                                                const Place &where) const {
+  std::vector<std::uint32_t> inputs;
+  for (const std::string &name : names) {
+    inputs.push_back(input_called(name, where));
+    if (names.size() > 1 && decls_[inputs.back()]->window)
+      fail("E0021", "like= of several inputs takes whole ones, and " + name + " is a window",
+           shown(where), "write a sum like each window, sum(.., like=" + name + "), and add them");
+  }
+  return inputs;
+}
+
+std::vector<std::uint32_t> Space::whole_inputs_called(const std::vector<std::string> &names,
+                                                      const Place &where) const {
+  const std::vector<std::uint32_t> inputs = inputs_called(names, where);
+  if (!inputs.empty() && decls_[inputs[0]]->window)
     fail("E0021", "a mode takes no like= of a window", shown(where),
-         "write the sum as the value: sum(.., like=" + name + ")");
-  return input;
+         "write the sum as the value: sum(.., like=" + names[0] + ")");
+  return inputs;
 }
 
 int Space::axis(const AxisRef &ref, const Place &where) const {

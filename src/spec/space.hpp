@@ -24,8 +24,12 @@ public:
   // The input called `name`, for like= or of=. Throws E0003.
   std::uint32_t input_called(const std::string &name, const Place &where,
                              const char *option = "like=") const;
-  // The same where a window cannot stand: in the modes. Throws E0021 too.
-  std::uint32_t whole_input_called(const std::string &name, const Place &where) const;
+  // Those of like=, which is one window or any number of whole inputs. Throws E0021 too.
+  std::vector<std::uint32_t> inputs_called(const std::vector<std::string> &names,
+                                           const Place &where) const;
+  // The same in the modes, where a window cannot stand.
+  std::vector<std::uint32_t> whole_inputs_called(const std::vector<std::string> &names,
+                                                 const Place &where) const;
 
   // Throws E0104 for an axis that the kernel does not have.
   int axis(const AxisRef &ref, const Place &where) const;

@@ -34,6 +34,24 @@ const TypedInput *TypedSpec::lent_input() const {
   return first;
 }
 
+AxisSet TypedSpec::axes_of(std::span<const std::uint32_t> some) const {
+  AxisSet all;
+  for (const std::uint32_t i : some) all = all | inputs[i].axes();
+  return all;
+}
+
+std::string TypedSpec::names_of(std::span<const std::uint32_t> some) const {
+  std::vector<std::string> names;
+  for (const std::uint32_t i : some) names.push_back(inputs[i].name);
+  return support::tuple(names);
+}
+
+const TypedInput *TypedSpec::summed_through(const expr::Node &node) const {
+  if (node.kind != expr::NodeKind::Fold || !node.like.given()) return nullptr;
+  const TypedInput &first = inputs[graph.like(node)[0]];
+  return first.window ? &first : nullptr;
+}
+
 AxisSet TypedSpec::shown_axes() const {
   AxisSet shown;
   for (std::size_t axis = 0; axis < axes.size(); ++axis)
@@ -69,10 +87,12 @@ std::string axis_of(const TypedSpec &spec, const DimExtent &d) { // "axis 'j' of
 
 void fail_like(const TypedSpec &spec, const TypedOutput &output, const DimExtent &by,
                const DimExtent &like) {
+  std::vector<std::string> names;
+  for (const std::uint32_t i : output.like) names.push_back(spec.inputs[i].name);
   fail("E0102",
        axis_of(spec, by) + support::count(by.extent, "element") + ", " + axis_of(spec, like) +
            std::to_string(like.extent) + ", and output '" + output.name +
-           "' is to have the shape of '" + spec.inputs[like.input].name + "'",
+           "' is to have the shape of " + support::quoted_list(names),
        output.where,
        "broadcast(like=..) repeats, it does not fold: for that there is reduce(A, like=..)");
 }
@@ -99,7 +119,7 @@ void fail_extents(const TypedSpec &spec, const DimExtent &a, const DimExtent &b,
   else if (other_order_helps && spec.order == Order::f)
     help = "order f aligns trailing dims; to align leading dims write `order c`";
   else if (x.labelled && y.labelled && (a.extent == 1 || b.extent == 1))
-    help = "a labelled dim is repeated only where it is declared so, as in `j=1`";
+    help = "a labelled dim is repeated only where it is declared so, as in `j=1` or `j?`";
   else if (x.labelled && y.labelled)
     help = "equal labels mean equal extents: give one of the dims another label";
   else if (a.extent == 1 || b.extent == 1)

@@ -192,7 +192,7 @@ struct TypedOutput {
   // `dtype` so that neither loses anything; else it is `value`.
   expr::NodeId addend;
   // Of broadcast(like=t), t: at a call the output must not have more elements along its axes.
-  std::uint32_t like = expr::no_input;
+  std::vector<std::uint32_t> like = {};
   bool update = false; // of the state of this name, whose dtype and axes it has
   Order store = Order::none;
   Place where;
@@ -248,6 +248,12 @@ struct TypedSpec {
 
   // Where a node was written, with its source line: places in the graph have none, to keep it small.
   Place where(expr::NodeId id) const;
+  // The axes that some of these inputs have, as those of a like=.
+  expr::AxisSet axes_of(std::span<const std::uint32_t> inputs) const;
+  // "x", "(x, y)"
+  std::string names_of(std::span<const std::uint32_t> inputs) const;
+  // Of sum(.., like=x[i + u]): the window. Null for any other node.
+  const TypedInput *summed_through(const expr::Node &node) const;
   // The axes that people see: those that are not implied, and those of outputs.
   expr::AxisSet shown_axes() const;
   // How many inputs a call is given, and those.

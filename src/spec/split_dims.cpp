@@ -24,7 +24,9 @@ bool Splitter::names_its_dims(const ExprNode &let) const {
       for (const Expr &arg : node.args) open.push_back(arg.node());
       continue;
     }
-    const InputDecl *window = node.kind == ExprKind::Fold ? window_called(node.use->like) : nullptr;
+    const InputDecl *window = node.kind == ExprKind::Fold && node.use->like.size() == 1
+                                  ? window_called(node.use->like[0])
+                                  : nullptr;
     if (window == nullptr || window->window->of->labelled() || has_own_name(*window->window->of))
       return false;
   }

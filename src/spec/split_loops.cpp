@@ -315,8 +315,8 @@ void LoopSplitter::check_step(std::size_t m, const TypedSpec &typed) const {
     if (folds && node.folded.has(time))
       fail_step(expr::NodeId{n}, axis_of + "folded or scanned within a step",
                 "compute that before, in a let of its own");
-    if (folds && node.like != expr::no_input && typed.inputs[node.like].window &&
-        typed.inputs[node.like].window->is_gather())
+    if (const TypedInput *window = typed.summed_through(node);
+        window != nullptr && window->window->is_gather())
       fail_step(expr::NodeId{n}, "a step of let '" + member.let + "' makes a sum through a gather",
                 "compute it before, in a let of its own");
     if ((node.kind == expr::NodeKind::Extent && node.folded.has(time)) ||

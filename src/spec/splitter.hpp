@@ -247,7 +247,8 @@ private:
       for_each_extent_of_places(node, [&](const Expr &of) { name(name_of_array(of)); });
       if (node.kind == ExprKind::Input) names.merge(lets_read(*node.input));
       for (const std::string &of : node.of) name(of);
-      if (node.use) name(node.use->like);
+      if (node.use)
+        for (const std::string &like : node.use->like) name(like);
     });
     return names;
   }
@@ -352,14 +353,14 @@ private:
     for_each_root(data, [&](const Expr &root) {
       walker.walk(root.node(), [&](const ExprNode &node) {
         named.insert(node.of.begin(), node.of.end());
-        if (node.use) named.insert(node.use->like);
+        if (node.use) named.insert(node.use->like.begin(), node.use->like.end());
         if (node.kind != ExprKind::Input) return;
         read.insert(node.input->window ? node.input->window->of->name : node.input->name);
         read.merge(arrays_read(*node.input));
       });
     });
     for (const OutputDecl &output : data.outputs) {
-      named.insert(output.mode.use.like);
+      named.insert(output.mode.use.like.begin(), output.mode.use.like.end());
       if (output.said) read.merge(arrays_read(*output.said));
     }
     std::vector<std::shared_ptr<const InputDecl>> given, lent, windows;

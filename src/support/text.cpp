@@ -125,6 +125,12 @@ std::string quoted_list(const std::vector<std::string> &words) {
   return text;
 }
 
+std::string tuple(const std::vector<std::string> &words) {
+  std::string text;
+  for (const std::string &word : words) text += (text.empty() ? "" : ", ") + word;
+  return words.size() == 1 ? text : "(" + text + ")";
+}
+
 std::string printable(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string result;

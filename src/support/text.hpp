@@ -43,6 +43,7 @@ std::string count(std::int64_t n, std::string_view noun);
 
 // "'a'", "'a' and 'b'", "'a', 'b' and 'c'"
 std::string quoted_list(const std::vector<std::string> &words);
+std::string tuple(const std::vector<std::string> &words); // "x", "(x, y)"
 
 // What moves a terminal's cursor or changes its colours is shown as its bytes: "a\x1b[31m" for a name with an ESC.
 // Newlines and tabs stay.

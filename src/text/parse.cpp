@@ -1,6 +1,7 @@
 // Kernels and statements: the outer grammar of docs/language.md, one function for each kind.
 #include "text/parser.hpp"
 
+#include "expr/stretch.hpp"
 #include "spec/definition.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -287,12 +288,19 @@ private:
       Dim dim;
       if (cursor_.is(Tok::Name)) {
         dim.label = cursor_.word(cursor_.expect_new_name("an axis"));
-        if (cursor_.accept(Tok::Assign)) dim.extent = extent();
+        if (cursor_.accept(Tok::Assign))
+          dim.extent = extent();
+        else if (cursor_.accept(Tok::Question))
+          dim.extent = expr::may_be_one;
       } else if (cursor_.is(Tok::Int)) {
         dim.extent = extent();
       } else if (!cursor_.accept(Tok::Colon)) {
         cursor_.unexpected("a dim: a label, ':' or an extent");
       }
+      if (cursor_.is(Tok::Question))
+        cursor_.fail(
+            "E0012", "'?' stands behind a label alone", token, cursor_.peek(),
+            "write `i?`: `:` may be 1 without it, and an extent that is given is the extent");
       if (!decl.dims.empty() && decl.labelled() == dim.label.empty())
         cursor_.fail("E0012", "'" + decl.name + "' has labelled and unlabelled dims", token,
                      "label all of them, `c=3` where a dim is fixed, or none");
@@ -442,7 +450,7 @@ private:
       output.value = parse_expression(cursor_, symbols_, definitions_);
     if (output.at) {
       FoldUse use;
-      use.like = output.at->name;
+      use.like = {output.at->name};
       output.value = make_fold(use, {output.value}, {}, output.value.node()->where);
     }
     data_->outputs.push_back(std::move(output));
@@ -529,7 +537,7 @@ private:
                   cursor_.word(cursor_.peek(1)) == "like" && cursor_.peek(2).kind == Tok::Assign;
       if (!like) return;
       cursor_.next();
-      mode.use.like = parse_input_option(cursor_, symbols_);
+      mode.use.like = parse_inputs_option(cursor_, symbols_);
       cursor_.expect(Tok::RightParen, "')'");
       return;
     }

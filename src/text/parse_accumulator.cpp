@@ -248,7 +248,7 @@ bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call) {
         once(cursor, token, !use.like.empty());
         if (!call.axes.empty())
           cursor.fail("E0002", "a reduction takes axes or like=, not both", token, "leave one out");
-        use.like = parse_input_option(cursor, symbols);
+        use.like = parse_inputs_option(cursor, symbols);
       } else if (word == "state" && call.is_scan) {
         once(cursor, token, !use.state.empty());
         cursor.next(), cursor.next();
@@ -292,7 +292,7 @@ void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions
       cursor.fail("E0105", "accumulate takes no like=", option,
                   "name the kept axes in brackets, or use reduce");
     once(cursor, option, !use.like.empty());
-    use.like = parse_input_option(cursor, symbols);
+    use.like = parse_inputs_option(cursor, symbols);
   } else if (!parse_common_option(cursor, use)) {
     unknown_option(cursor, reduction_options);
   }

@@ -7,12 +7,14 @@
 //   auto t = exp(x); out("z", t * t)      let t0 = exp(x)
 //                                         out z = t0 * t0
 #include "expr/join.hpp"
+#include "expr/stretch.hpp"
 #include "expr/walk.hpp"
 #include "spec/declared.hpp"
 #include "spec/definition.hpp"
 #include "spec/spec.hpp"
 #include "support/check.hpp"
 #include "support/out_of_memory.hpp"
+#include "support/text.hpp"
 #include "text/printed.hpp"
 #include "text/used_definitions.hpp"
 #include "text/words.hpp"
@@ -150,7 +152,9 @@ private:
     for (const ExprNode *node : order) {
       bool named = node->kind == ExprKind::Let;
       bool small = node->kind == ExprKind::Input || node->kind == ExprKind::Literal ||
-                   node->kind == ExprKind::Join;
+                   node->kind == ExprKind::Join ||
+                   (node->kind == ExprKind::Op && node->op == ops::Op::Neg &&
+                    node->args[0].node()->kind == ExprKind::Literal); // -2
       if (!named && (small || users[node] < 2)) continue;
       let_names_[node] = named ? node->name : fresh_name();
       lets_.push_back(node);
@@ -291,7 +295,9 @@ private:
       text_ += i == 0 ? "[" : ", ";
       text_ += dim.label;
       if (!dim.label.empty() && dim.extent >= 0) text_ += "=";
-      if (dim.extent >= 0)
+      if (expr::may_be_one_of_more(dim))
+        text_ += "?";
+      else if (dim.extent >= 0)
         text_ += std::to_string(dim.extent);
       else if (dim.label.empty())
         text_ += ":";
@@ -332,7 +338,7 @@ private:
     store(decl.store);
     text_ += decl.add ? " += " : " = ";
     const Mode &mode = decl.mode;
-    const std::string like = mode.use.like.empty() ? "" : "like=" + mode.use.like;
+    const std::string like = mode.use.like.empty() ? "" : "like=" + support::tuple(mode.use.like);
     switch (mode.kind) {
     case ModeKind::plain: break;
     case ModeKind::broadcast:
@@ -447,7 +453,7 @@ private:
       tuple(0, node.folded);
       for (const AxisRef &axis : node.axes) text(", " + axis_text(axis));
       text(options(*node.use));
-      if (!node.use->like.empty()) text(", like=" + node.use->like);
+      if (!node.use->like.empty()) text(", like=" + support::tuple(node.use->like));
       if (node.folded < node.args.size()) {
         text(", init=");
         tuple(node.folded, node.args.size());
@@ -458,10 +464,8 @@ private:
     case ExprKind::Extent:
     case ExprKind::Iota: {
       text((node.kind == ExprKind::Iota ? "iota(" : "extent(") + axis_text(node.axes[0]));
-      if (node.of.size() == 1) text(", of=" + node.of[0]);
-      for (std::size_t i = 0; node.of.size() > 1 && i < node.of.size(); ++i)
-        text((i == 0 ? ", of=(" : ", ") + node.of[i]);
-      text(node.of.size() > 1 ? "))" : ")");
+      if (!node.of.empty()) text(", of=" + support::tuple(node.of));
+      text(")");
       break;
     }
     case ExprKind::Call:

@@ -125,13 +125,13 @@ std::string describe(const TypedSpec &spec, NodeId id, bool with_args) {
             (node.reverse ? " reverse" : "") +
             (node.kind == NodeKind::Scan ? " along " : " over ") + names(spec, node.folded);
     if (recipe.states.size() > 1) text += " state " + std::to_string(node.payload);
-    if (node.like != expr::no_input) text += " like " + spec.inputs[node.like].name;
+    if (node.like.given()) text += " like " + spec.names_of(spec.graph.like(node));
     return text;
   }
   case NodeKind::Expand: return "expand" + args;
   case NodeKind::Extent: {
     std::string text = "extent" + args + " over " + names(spec, node.folded);
-    if (node.like != expr::no_input) text += " like " + spec.inputs[node.like].name;
+    if (node.like.given()) text += " like " + spec.names_of(spec.graph.like(node));
     return text;
   }
   case NodeKind::Index: return "index" + args;

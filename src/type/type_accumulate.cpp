@@ -38,7 +38,7 @@ std::vector<NodeId> Typer::accumulate(const FoldJob &job, const ops::Recipe &rec
     node.axes = axes_of(inputs);
     if (!job.is_scan) node.axes = node.axes - job.axes;
     node.folded = job.axes;
-    node.like = may.empty() ? expr::no_input : job.like;
+    if (!may.empty()) node.like = spec_.graph.add_like(job.like);
     node.exclusive = job.use.exclusive;
     node.reverse = job.use.reverse;
     Facts facts;
@@ -103,18 +103,19 @@ std::vector<NodeId> Typer::run_code(const ops::Code &code, std::vector<NodeId> v
       });
 }
 
-// Axes that the `like=` input may lack at a call: there its extent may be 1 where the argument's is not.
+// Axes that all inputs of `like=` may lack at a call: there their extents may be 1 where the argument's is not.
 AxisSet Typer::may_fold(const FoldJob &job) const {
-  AxisSet may;
-  if (job.like == expr::no_input) return may;
+  AxisSet may, never;
+  for (const std::uint32_t i : job.like) {
+    const TypedInput &x = spec_.inputs[i];
+    for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim) {
+      AxisSet &known = x.may_stretch[dim] ? may : never;
+      known = known | AxisSet::of(x.axis_of_dim[dim]);
+    }
+  }
   AxisSet left;
   for (const Value &arg : job.args) left = left | spec_.graph[arg.node].axes;
-  left = left - job.axes;
-  const TypedInput &x = spec_.inputs[job.like];
-  for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim)
-    if (x.may_stretch[dim] && left.has(x.axis_of_dim[dim]))
-      may = may | AxisSet::of(x.axis_of_dim[dim]);
-  return may;
+  return (may - never) & (left - job.axes);
 }
 
 AxisSet Typer::axes_of(const std::vector<NodeId> &nodes) const {

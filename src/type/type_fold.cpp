@@ -81,7 +81,7 @@ Folded Typer::type_fold(const ExprNode &node, std::vector<Value> values) {
                {values.begin(), middle},
                {middle, values.end()},
                wanted & has,
-               use.like.empty() ? expr::no_input : space_.input_called(use.like, node.where),
+               space_.inputs_called(use.like, node.where),
                is_scan,
                node.where});
 }
@@ -95,7 +95,7 @@ std::vector<Value> Typer::init_of(const FoldUse &use) {
 Folded Typer::fold(const FoldJob &job) {
   check_use(job);
   const Fold fold = job.use.accumulator.fold();
-  if (job.like != expr::no_input && spec_.inputs[job.like].window) return fold_into_window(job);
+  if (!job.like.empty() && spec_.inputs[job.like[0]].window) return fold_into_window(job);
   switch (fold) {
   case Fold::Sum:
   case Fold::Prod:
@@ -197,7 +197,7 @@ Folded Typer::fold_operation(const FoldJob &job, Fold fold, DType wide) {
 
 // sum(e, like=x[i + u]): until transpose_windows writes it out, a Fold that has the window as its `like`.
 Folded Typer::fold_into_window(const FoldJob &job) {
-  const TypedInput &window = spec_.inputs[job.like];
+  const TypedInput &window = spec_.inputs[job.like[0]];
   if (job.use.accumulator.fold() != Fold::Sum || !job.init.empty())
     fail(
         "E0021",
@@ -206,11 +206,11 @@ Folded Typer::fold_into_window(const FoldJob &job) {
         space_.shown(job.where),
         "only a sum, without init=, is defined where several elements meet at a position, or none");
   const DType type = dtype(job.args[0]), wide = wide_dtype(job.use, Fold::Sum, type);
-  const NodeId repeated = expand(job.args[0].node, {job.like}, job.where);
+  const NodeId repeated = expand(job.args[0].node, {job.like[0]}, job.where);
   NodeId arg = cast(repeated, wide, job.where);
   if (window.window->is_gather()) { // what a position gets is all that the value has there
     FoldJob others = job;
-    others.like = expr::no_input;
+    others.like.clear();
     others.args = {{arg, false}};
     others.axes = spec_.graph[arg].axes - window.axes();
     arg = fold_operation(others, Fold::Sum, wide).node;
@@ -222,10 +222,12 @@ Folded Typer::fold_into_window(const FoldJob &job) {
   node.dtype = wide;
   node.axes = spec_.graph[shape].axes;
   node.folded = spec_.graph[arg].axes;
-  node.like = job.like;
+  node.like = spec_.graph.add_like(job.like);
   const Facts facts = facts_[shape.index];
-  return {add(node, std::span(&arg, 1), facts, job.where), ops::result_dtype(Fold::Sum, type),
-          expr::no_input, true};
+  return {add(node, std::span(&arg, 1), facts, job.where),
+          ops::result_dtype(Fold::Sum, type),
+          {},
+          true};
 }
 
 // The sum over the number of points that it has.

@@ -13,12 +13,13 @@ using expr::NodeId;
 using expr::NodeKind;
 using ops::Op;
 
-NodeId Typer::extent(NodeId arg, AxisSet axes, std::uint32_t like, const Place &where) {
+NodeId Typer::extent(NodeId arg, AxisSet axes, const std::vector<std::uint32_t> &like,
+                     const Place &where) {
   Node count;
   count.kind = NodeKind::Extent;
   count.dtype = DType::I64;
   count.folded = axes;
-  count.like = like;
+  count.like = spec_.graph.add_like(like);
   return add(count, std::span(&arg, 1), {}, where);
 }
 
@@ -33,14 +34,15 @@ NodeId Typer::index(NodeId arg, int axis, const Place &where) {
 // How many points the value at hand has accumulated.
 NodeId Typer::points(const FoldJob &job, NodeId arg) {
   if (!job.is_scan)
-    return extent(arg, job.axes, may_fold(job).empty() ? expr::no_input : job.like, job.where);
+    return extent(arg, job.axes, may_fold(job).empty() ? std::vector<std::uint32_t>() : job.like,
+                  job.where);
   auto number = [&](std::int64_t n) { return literal(DType::I64, ops::scalar_from(n), job.where); };
   auto make = [&](Op op, NodeId a, NodeId b) {
     return emit(op, DType::I64, DType::I64, {a, b}, job.where);
   };
   const NodeId at = index(arg, std::countr_zero(job.axes.bits()), job.where);
   if (!job.use.reverse) return job.use.exclusive ? at : make(Op::Add, at, number(1));
-  const NodeId left = make(Op::Sub, extent(arg, job.axes, expr::no_input, job.where), at);
+  const NodeId left = make(Op::Sub, extent(arg, job.axes, {}, job.where), at);
   return job.use.exclusive ? make(Op::Sub, left, number(1)) : left;
 }
 
@@ -57,9 +59,8 @@ NodeId Typer::position(const FoldJob &job, const std::vector<NodeId> &args) {
     NodeId here = index(args[0], axis, job.where);
     if (job.is_scan) return here;
     // An axis that only may fold counts where it does: else its extent here is 1.
-    const NodeId count = job.axes.has(axis)
-                             ? extent(here, AxisSet::of(axis), expr::no_input, job.where)
-                             : extent(here, {}, job.like, job.where);
+    const NodeId count = job.axes.has(axis) ? extent(here, AxisSet::of(axis), {}, job.where)
+                                            : extent(here, {}, job.like, job.where);
     if (may.has(axis)) {
       const NodeId one = literal(DType::I64, ops::scalar_from(std::int64_t(1)), job.where);
       const NodeId folds = emit(Op::Gt, DType::I64, DType::Bool, {count, one}, job.where);

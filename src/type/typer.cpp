@@ -189,8 +189,7 @@ Value Typer::type_input(const ExprNode &node, const Entry &entry) {
   AxisSet extra = spec_.graph[value].axes - entry.kept;
   if (!entry.use || extra.empty()) return {value, false};
   const Place &where = entry.where ? *entry.where : node.where;
-  const FoldJob job{*entry.use, {{value, false}}, init_of(*entry.use), extra, expr::no_input, false,
-                    where};
+  const FoldJob job{*entry.use, {{value, false}}, init_of(*entry.use), extra, {}, false, where};
   return {close(fold(job), node.where), false};
 }
 
@@ -216,7 +215,7 @@ Folded Typer::type_whole(const Expr &root, const Entry &entry) {
     }
   }
   Value value = type(root, entry);
-  return {value.node, dtype(value), expr::no_input};
+  return {value.node, dtype(value)};
 }
 
 void Typer::note_let(const ExprNode &let, NodeId value) {
@@ -225,8 +224,7 @@ void Typer::note_let(const ExprNode &let, NodeId value) {
 
 NodeId Typer::close(const Folded &folded, const Place &where) {
   NodeId value = cast(folded.node, folded.result, where);
-  if (folded.like == expr::no_input) return value;
-  return expand(value, {folded.like}, where);
+  return expand(value, {folded.like.begin(), folded.like.end()}, where);
 }
 
 NodeId Typer::expand(NodeId value, const std::vector<std::size_t> &inputs, const Place &where,

@@ -28,8 +28,8 @@ struct Value {
 struct Folded {
   expr::NodeId node;         // of the accumulate type, or the argument itself where nothing folds
   DType result = DType::F32; // NumPy's result type
-  std::uint32_t like = expr::no_input; // then its value is repeated to this input's axes
-  bool open = false;                   // still as precise as it was accumulated
+  std::vector<std::uint32_t> like = {}; // its value is repeated to the axes of these inputs
+  bool open = false;                    // still as precise as it was accumulated
 };
 
 // How inputs enter an expression: as they are, or folded by `use` down to the `kept` axes (accumulate).
@@ -44,7 +44,7 @@ struct FoldJob {
   const FoldUse &use;
   std::vector<Value> args, init;
   expr::AxisSet axes; // those folded for sure, or the one that is scanned
-  std::uint32_t like = expr::no_input;
+  std::vector<std::uint32_t> like = {};
   bool is_scan = false;
   Place where;
 };
@@ -154,7 +154,8 @@ private:
   expr::NodeId points(const FoldJob &job, expr::NodeId arg);
   expr::NodeId position(const FoldJob &job, const std::vector<expr::NodeId> &args);
   expr::NodeId index(expr::NodeId arg, int axis, const Place &where);
-  expr::NodeId extent(expr::NodeId arg, expr::AxisSet axes, std::uint32_t like, const Place &where);
+  expr::NodeId extent(expr::NodeId arg, expr::AxisSet axes, const std::vector<std::uint32_t> &like,
+                      const Place &where);
 
   void note_let(const ExprNode &let, expr::NodeId value);
   expr::NodeId close(const Folded &folded, const Place &where);

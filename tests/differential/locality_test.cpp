@@ -27,7 +27,7 @@ Parts parts_of(const std::string &text) {
   return parts;
 }
 
-// The dims of an input as written: "i", "j=1", ":".
+// The dims of an input as written: "i", "j=1", "j?", ":".
 std::vector<std::string> dims_of(const std::string &text, const std::string &input) {
   std::vector<std::string> dims;
   std::istringstream lines(text);
@@ -117,7 +117,7 @@ private:
     for (const RandomInput &in : spec_.inputs) {
       const std::vector<std::string> dims = dims_of(spec_.text, in.name);
       for (std::size_t d = 0; d < dims.size(); ++d)
-        if (dims[d] == label) return in.shape[d];
+        if (dims[d] == label || (dims[d] == label + "?" && in.shape[d] != 1)) return in.shape[d];
     }
     return 1;
   }

@@ -359,6 +359,13 @@ Term Expressions::joined(int depth) {
   return out;
 }
 
+// Of one input, or of several that have extents together.
+std::string Expressions::like() {
+  const std::string first = random_.pick(scope_.input_names);
+  if (scope_.large || !random_.chance(35)) return "like=" + first;
+  return "like=(" + first + ", " + random_.pick(scope_.input_names) + ")";
+}
+
 Term Expressions::reduction(int depth) {
   if (scope_.smooth && random_.chance(12)) return joined(depth);
   const Term x = term(depth - 1);
@@ -367,7 +374,7 @@ Term Expressions::reduction(int depth) {
   out.text = name_of(fold) + "(" + x.text;
   if (random_.chance(15)) {
     // Its axes are those of another input: only analysis knows them, so it must not be folded again.
-    out.text += ", like=" + random_.pick(scope_.input_names) + ")";
+    out.text += ", " + like() + ")";
     out.axes = {};
     return out;
   }

@@ -58,6 +58,7 @@ public:
   static std::string name_of(Fold fold);
   // ", init=1, correction=2": options that the accumulator takes, or none.
   std::string options(Fold fold, DType dtype, bool needs_init);
+  std::string like(); // "like=x", "like=(x, y)"
 
 private:
   Term leaf();

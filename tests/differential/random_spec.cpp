@@ -157,7 +157,11 @@ private:
       const bool stretches = random_.chance(scope_.large ? 6 : 12);
       if (stretches) extent = 1;
       std::string dim = with_labels ? scope_.axis_names[std::size_t(axis)] : ":";
-      if (with_labels && stretches)
+      const bool may = with_labels && !scope_.large && random_.chance(stretches ? 50 : 8) &&
+                       (stretches || !windows_);
+      if (may)
+        dim += "?";
+      else if (with_labels && stretches)
         dim += "=1";
       else if (!with_labels && random_.chance(8))
         dim = std::to_string(extent);
@@ -166,7 +170,7 @@ private:
         extent += 1; // an error, and everywhere the same
       input.shape.push_back(extent);
       term.axes = term.axes | AxisSet::of(axis);
-      if (with_labels && !stretches) given_ = given_ | AxisSet::of(axis);
+      if (with_labels && !stretches && !may) given_ = given_ | AxisSet::of(axis);
     }
     if (windows_) read_at_positions_.push_back({input, axes});
     lines_.push_back("in " + input.name + " : " + std::string(name(input.dtype)) +
@@ -381,7 +385,7 @@ private:
     const std::string fold_name = Expressions::name_of(fold);
     out.head = "out o" + std::to_string(outputs_.size());
     out.add = random_.chance(12);
-    std::string like = random_.chance(15) ? "like=" + random_.pick(scope_.input_names) : "";
+    std::string like = random_.chance(15) ? expressions.like() : "";
     const bool brackets = random_.chance(mode >= 2 ? 45 : 10) && like.empty();
     if (brackets) out.head += listed(mode);
     if (mode == 1) {

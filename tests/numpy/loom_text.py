@@ -263,7 +263,7 @@ class Parser:
             while not self.accept("]"):
                 word = self.take()
                 labels.append(word if re.match(r"[A-Za-z_]", word) else None)
-                declared["ones"].append(self.accept("=") and self.take() == "1")
+                declared["ones"].append(self.accept("?") or (self.accept("=") and self.take() == "1"))
                 if self.peek() != "]":
                     self.expect(",")
             declared["dims"] = labels

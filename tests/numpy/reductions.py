@@ -71,8 +71,19 @@ class Reductions(Operations):
         result.whole = cut(v.whole) if v.whole is not None else None
         return result
 
+    def like_names(self, options):
+        kind, what = options["like"]
+        return [name for _, name in what] if kind == "tuple" else [what]
+
     def like(self, options):
-        name = options["like"][1]
+        """What lends its shape and its axes: an input, or a value of the shape that several have together."""
+        models = [self.like_one(name) for name in self.like_names(options)]
+        if len(models) == 1:
+            return models[0]
+        zeros = np.broadcast_to(np.zeros(()), np.broadcast_shapes(*(m.lo.shape for m in models)))
+        return Value("f64", zeros, zeros, True, frozenset().union(*(m.axes for m in models)))
+
+    def like_one(self, name):
         positions = self.windows[name][1] if name in self.windows else []
         padded = name in self.windows and self.windows[name][2]
         if padded or name not in self.inputs or not all(alone(p) and not is_gather(p) for p in positions) or len({a for p in positions for a in p}) < len(positions):

@@ -214,7 +214,7 @@ class Evaluator(Reductions):
         axes = listed if listed is not None else sorted(value.axes)
         shape = list(value.lo.shape)
         if mode == "broadcast":
-            lenders = read | ({options["like"][1]} if "like" in options and self.like(options) else set())
+            lenders = read | (set(self.like_names(options)) if "like" in options and self.like(options) else set())
             if listed is None:
                 axes = sorted(value.axes.union(*(self.inputs[n].axes for n in lenders)))
             for axis in axes:

@@ -151,6 +151,63 @@ TEST_CASE("a result like an input that is 1 reaches every element that was folde
   }
 }
 
+TEST_CASE("a result like several inputs reaches every element that was folded, and once") {
+  const std::vector<std::vector<std::int64_t>> shapes{{1, 1}, {1, 3}, {2, 1}, {2, 3}};
+  for (const char *fold : {"sum", "mean", "logsumexp"}) {
+    const std::string f = fold;
+    const std::string text = "kernel k { in x : f64[:, :]; in y : f64[:, :]; in w : f64[:, :]\n"
+                             "out z = " +
+                             f +
+                             "(x * x + y, like=(w, y)) * y * w\n"
+                             "out s = reduce(" +
+                             f + ", like=(y, w)) x * exp(w) }";
+    for (const auto &y : shapes)
+      for (const auto &w : shapes) check_slopes(text, {{"x", {2, 3}}, {"y", y}, {"w", w}});
+  }
+}
+
+TEST_CASE("unlabelled inputs that stretch at a call meet in every order") {
+  const std::string text =
+      "kernel k { in x : f64[:, :]; in y : f64[:, :]; in w : f64[:, :]\n"
+      "let a = x * y; let b = sin(a) + a * w; let c = where(x > 0.4, b * b, a)\n"
+      "out z = c * a + max(b * x, 1) * mean(a * a)\nout s = a + x }";
+  const std::vector<std::vector<std::int64_t>> shapes{{1, 1}, {1, 3}, {2, 1}, {2, 3}};
+  for (const auto &x : shapes)
+    for (const auto &y : shapes)
+      for (const auto &w : {shapes[0], shapes[2], shapes[3]})
+        check_slopes(text, {{"x", x}, {"y", y}, {"w", w}});
+}
+
+TEST_CASE("a gradient by an input of dims i? is summed where it was repeated") {
+  const std::string text =
+      "kernel k { in x : f64[i?, j]; in y : f64[i?, j?]; in w : f64[i?]\n"
+      "let a = x * y; let b = sin(a) + a * w\n"
+      "out z = b * x + max(b * x, j) * mean(a * a)\nout s = a + x\nout t = sum(y * w, i) }";
+  const std::vector<std::vector<std::int64_t>> shapes{{1, 1}, {1, 3}, {2, 1}, {2, 3}};
+  for (const auto &x : {shapes[1], shapes[3]})
+    for (const auto &y : shapes)
+      for (const std::int64_t w : {1, 2}) check_slopes(text, {{"x", x}, {"y", y}, {"w", {w}}});
+}
+
+TEST_CASE("what a sum like an input repeats comes together once") {
+  for (const std::int64_t n : {1, 3})
+    check_slopes("kernel k { in w : f64[:, :]; in d : f64[:]; out z = sum(d * d, like=w) * w }",
+                 {{"w", {2, 3}}, {"d", {n}}});
+  check_slopes("kernel k { stretch off; in x : f64[:]; in y : f64; in w : f64[2]\n"
+               "let t = sum(x, 0); out z = reduce(sum, like=w) y / t; out o = t + sqrt(t) }",
+               {{"x", {1}}, {"y", {}}, {"w", {2}}});
+}
+
+TEST_CASE(
+    "a branch that is not taken masks a fold of unlabelled dims, and not what it starts from") {
+  const std::string text = "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m }\n"
+                           "kernel k { in x : f64[:, :]; in y : f64[:, :]; in s : f64[:, :]\n"
+                           "out z = where(s > 0.4, damped(x * y, 1, init=sum(s, 1)), 0) * s\n"
+                           "out m = where(s > 0.4, max(x * y, 1, init=0.3), sum(x, 1)) * s }";
+  for (const std::vector<std::int64_t> &y : {std::vector<std::int64_t>{1, 1}, {1, 3}, {2, 3}})
+    check_slopes(text, {{"x", {2, 3}}, {"y", y}, {"s", {2, 3}}});
+}
+
 TEST_CASE("cotangents meet where an input that only lends its shape gives the extent") {
   check_slopes("kernel k { in x : f64[:]; in y : f64[:]\nlet t = sin(y)\n"
                "out a = sum(t + sum(t * t, like=x), like=y) }",

@@ -146,9 +146,9 @@ TEST_CASE("a value saved is an output of the forward kernel and an input of the 
         "  in  x : f32[i, j]\n"
         "  in  y : f32[i, j=1]\n"
         "  in  d_z : f32[i, j]\n"
-        "  in  d_w : f32[:, :]\n"
-        "  in  saved_0 : f32[:, :]\n"
-        "  out d_x : f32 = sum(d_z * saved_0, like=x)\n"
+        "  in  d_w : f32[i, j?]\n"
+        "  in  saved_0 : f32[i, j?]\n"
+        "  out d_x : f32 = d_z * saved_0\n"
         "  out d_y : f32 = sum(d_w * saved_0, like=y) + sum(d_z * x * saved_0, like=y)\n"
         "}\n");
 }

@@ -75,8 +75,8 @@ TEST_CASE("broadcasting is undone by a sum like the input") {
         "  in  x : f32[i, j]\n"
         "  in  y : f32[i]\n"
         "  in  d_z : f32[i, j]\n"
-        "  out d_x : f32 = sum(d_z * y, like=x)\n"
-        "  out d_y : f32 = sum(d_z * x, like=y)\n"
+        "  out d_x : f32 = d_z * y\n"
+        "  out d_y : f32 = reduce(sum, like=y) d_z * x\n"
         "}\n");
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("an input that does not matter gets zeros, and the value comes along w
   const std::string derived =
       text("in x : f64[i]\nin w : f64[i, j]\nout z = sin(x)\nout n = i32(w)", {"w", "x"}, options);
   CHECK(derived.find("out z = sin(x)\n") != std::string::npos);
-  CHECK(derived.find("out d_w : f64 = sum(f64(0), like=w)\n") != std::string::npos);
+  CHECK(derived.find("out d_w : f64 = broadcast(like=w) f64(0)\n") != std::string::npos);
   CHECK(derived.find("d_n") == std::string::npos); // an integer output has no cotangent
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("a gradient may be added to what is there") {
   options.add = true;
   const LoopSpec spec =
       gradient(kernel("in x : f64[i, j]\nin y : f64[i]\nout z = x * y"), {"y"}, options);
-  CHECK(print(spec).find("out d_y : f64 += sum(d_z * x, like=y)") != std::string::npos);
+  CHECK(print(spec).find("out d_y : f64 += reduce(sum, like=y) d_z * x") != std::string::npos);
   const D x{1, 2, 3, 4}, y{0, 0}, g{1, 1, 1, 1};
   D d_y{10, 20};
   compile(spec).run({{"x", View<const double>(x.data(), {2, 2})},

@@ -133,7 +133,7 @@ TEST_CASE("a correlation sends back a convolution") {
   check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[i + u] * k, u)", {{"x", {20}}, {"k", {3}}},
         "x", "f32 = sum(d_y * k, like=x[i + u])");
   check("in x : f32[:]\nin k : f32[u]\nout y = sum(x[i + u] * k, u)", {{"x", {20}}, {"k", {3}}},
-        "k", "f32 = sum(d_y * x[i + u], like=k)");
+        "k", "f32 = reduce(sum, like=k) d_y * x[i + u]");
 }
 
 TEST_CASE("strides and dilations leave out the positions that nothing is read at") {
@@ -350,7 +350,7 @@ TEST_CASE("a window of a padded input sends back to the elements, however they a
           "f32 = sum(d_y * k, like=" + two + ")");
     const std::string flat = "pad(pad(x, 0: (1, 1)" + mode + "), 1: (2, 0), wrap)[i + u, j + v]";
     check("in x : f32[:, :]\nin k : f32[u, v]\nout y = sum(" + flat + "^2 * k, u, v)",
-          {{"x", {5, 4}}, {"k", {3, 3}}}, "k", "f32 = sum(d_y * ");
+          {{"x", {5, 4}}, {"k", {3, 3}}}, "k", "f32 = reduce(sum, like=k) d_y * ");
     check("in x : f32[:, :]\nin k : f32[u, v]\nout y = sum(" + flat + "^2 * k, u, v)",
           {{"x", {5, 4}}, {"k", {3, 3}}}, "x", "f32 = sum(d_y * k * (2 * ");
     check("in x : f32[:]\nin w : f32[k]\nout y = w * pad(x, 0: (2, 1)" + mode + ")[-1 - k]",

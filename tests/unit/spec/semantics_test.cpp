@@ -204,6 +204,88 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a dim i? of 1 is repeated along i, and of more has the extent of i") {
+  const Array x = array_of<double>({2, 3}, {1, 2, 3, 4, 5, 6}),
+              row = array_of<double>({1, 3}, {7, 8, 9});
+  const Array one = array_of<double>({1, 1}, {10}), two(f64, {2}), other(f64, {5, 3});
+  using Shape = std::vector<std::int64_t>;
+  for (const Engine engine : engines) {
+    const auto sums = [&](const Array &m) {
+      return run(
+          "stretch off; in x : f64[i, j]; in m : f64[i?, j?]; out z = x + m; out s = sum(m, i)\n"
+          "out e = sum(x, like=m); out n = x * extent(i, of=m)",
+          {{"x", x}, {"m", m}}, engine);
+    };
+    const Results r = sums(row);
+    CHECK(r["z"].copy().data<double>()[5] == 15);
+    CHECK(r["s"].copy().data<double>()[1] == 8);
+    CHECK(shape_of(r["e"]) == Shape{1, 3});
+    CHECK(r["e"].copy().data<double>()[2] == 9);
+    CHECK(r["n"].copy().data<double>()[5] == 6);
+    CHECK(sums(x)["z"].copy().data<double>()[5] == 12);
+    CHECK(sums(x)["s"].copy().data<double>()[1] == 7);
+    CHECK(sums(one)["z"].copy().data<double>()[5] == 16);
+    CHECK(sums(one)["e"].copy().data<double>()[0] == 21);
+    CHECK_THROWS_WITH_AS(sums(other), doctest::Contains("E0102"), ShapeError);
+    // Where all are 1, the axis has 1; a listed axis has the extent of the one that is not 1.
+    const Results b =
+        run("in x : f64[i?]; in y : f64[i?]; in k : f64\nout z = x * y; out w[i] = broadcast k",
+            {{"x", array_of<double>({1}, {2})},
+             {"y", array_of<double>({1}, {3})},
+             {"k", array_of<double>({}, {4})}},
+            engine);
+    CHECK(shape_of(b["z"]) == Shape{1});
+    const Results w =
+        run("in x : f64[i?]; in y : f64[i]; in u : f64[i?]; in k : f64; out w[i] = broadcast k",
+            {{"x", array_of<double>({1}, {2})},
+             {"y", two},
+             {"u", array_of<double>({1}, {3})},
+             {"k", array_of<double>({}, {4})}},
+            engine);
+    CHECK(shape_of(w["w"]) == Shape{2});
+  }
+}
+
+TEST_CASE("like=(x, y) is the shape that x + y has") {
+  const Array e = array_of<double>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Array one(f64, {1, 1}), row(f64, {1, 3}), column(f64, {2, 1}), wide(f64, {1, 4});
+  using Shape = std::vector<std::int64_t>;
+  for (const Engine engine : engines) {
+    const auto sums = [&](const Array &value, const Array &x, const Array &y) {
+      const Results r = run("in e : f64[:, :]; in x : f64[:, :]; in y : f64[:, :]\n"
+                            "out s = sum(e, like=(x, y)); out m = reduce(mean, like=(x, y)) e\n"
+                            "out z = x + y",
+                            {{"e", value}, {"x", x}, {"y", y}}, engine);
+      CHECK(shape_of(r["s"]) == shape_of(r["z"]));
+      CHECK(shape_of(r["m"]) == shape_of(r["z"]));
+      return r["s"].copy();
+    };
+    CHECK(sums(e, one, one).data<double>()[0] == 21);
+    CHECK(sums(e, one, row).data<double>()[2] == 9);
+    CHECK(sums(e, column, one).data<double>()[1] == 15);
+    CHECK(sums(e, column, row).data<double>()[4] == 5);
+    CHECK(sums(one, column, row).data<double>()[5] == 0);
+    CHECK_THROWS_WITH_AS(sums(e, row, wide), doctest::Contains("E0102"), ShapeError);
+    // What only one of them has is an axis of the result; y has the last one.
+    const Results r = run("in e : f64[i, j]; in x : f64[i]; in y : f64[k]\n"
+                          "out s = sum(e, like=(x, y)); out b = broadcast(like=(y, x, e)) 1",
+                          {{"e", e}, {"x", Array(f64, {2})}, {"y", Array(f64, {4})}}, engine);
+    CHECK(shape_of(r["s"]) == Shape{2, 4});
+    CHECK(r["s"].copy().data<double>()[7] == 15);
+    CHECK(shape_of(r["b"]) == Shape{2, 3, 4});
+  }
+  const Expr x = input("x", f64, 2), y = input("y", f64, 2), v = input("v", f64, 2);
+  const LoopSpec spec = LoopSpec("k")
+                            .out("s", sum(v, like("x", "y")) + x + y)
+                            .out("r", reduce_like(max, "x", "y"), v)
+                            .out("b", broadcast_like("v", "y"), x);
+  const std::string text = print(spec);
+  CHECK(text.find("out s = sum(v, like=(x, y)) + x + y\n") != std::string::npos);
+  CHECK(text.find("out r = reduce(max, like=(x, y)) v\n") != std::string::npos);
+  CHECK(text.find("out b = broadcast(like=(v, y)) x\n") != std::string::npos);
+  CHECK(print(parse(text)) == text);
+}
+
 TEST_CASE("broadcast(like=t) gives the shape of t or an error, as np.broadcast_to does") {
   const Array x(f64, {2, 3}), row(f64, {1, 3}), column(f64, {2, 1}), three(f64, {3});
   for (const Engine engine : engines) {

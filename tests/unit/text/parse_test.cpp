@@ -97,10 +97,23 @@ TEST_CASE("a number beyond f64 is zero or too large, whatever its exponent holds
   CHECK(expression("a + 0e" + greatest) == "a + 0.");
 }
 
+TEST_CASE("a label with ? prints as it is written, and nothing else takes one") {
+  const char *text = "kernel k {\n  in  x : f32[i?, j=3, k]\n  out z = x\n}\n";
+  CHECK(bl::print(bl::parse(text)) == text);
+  auto x = bl::input("x", bl::f32, {"i?", "j"});
+  CHECK(bl::print(bl::LoopSpec("k").out("z", x)) ==
+        "kernel k {\n  in  x : f32[i?, j]\n  out z = x\n}\n");
+  CHECK(code_of("kernel k { in x : f32[:?]; out z = x }") == "E0012");
+  CHECK(code_of("kernel k { in x : f32[i?=3]; out z = x }") == "E0002");
+  CHECK(code_of("kernel k { in x : f32[i?, :]; out z = x }") == "E0012");
+}
+
 TEST_CASE("reductions take axes or like=") {
   CHECK(expression("sum(a)") == "sum(a)");
   CHECK(expression("max(a + b, -1, j)") == "max(a + b, -1, j)");
   CHECK(expression("prod(a, like=b)") == "prod(a, like=b)");
+  CHECK(expression("prod(a, like=(b, a))") == "prod(a, like=(b, a))");
+  CHECK(expression("sum(a, like=(b))") == "sum(a, like=b)");
 }
 
 TEST_CASE("a line goes on in parentheses, after a comma and after a binary operator") {
