@@ -18,7 +18,7 @@ static std::vector<Expr> sums_like(const Expr &value, const std::string &input) 
     if (node.kind == ExprKind::Op && node.op == ops::Op::Add) {
       open.push_back(node.args[1]);
       open.push_back(node.args[0]);
-    } else if (node.kind == ExprKind::Fold && node.use && node.use->like == input) {
+    } else if (node.kind == ExprKind::Fold && node.use && node.use->like == std::vector{input}) {
       parts.push_back(node.args[0]);
     } else {
       return {};
@@ -79,7 +79,7 @@ bool ThroughLoop::carry(std::size_t m, std::size_t output) {
   all_.cotangents_.push_back(let);
   OutputDecl made = member.pulled.outputs[output];
   FoldUse use;
-  use.like = name;
+  use.like = {name};
   const Expr all = make_window(let, std::move(last), where);
   made.value = make_fold(use, {all}, {}, where);
   const auto [known, fresh] = all_.into_.try_emplace(name, made);

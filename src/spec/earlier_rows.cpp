@@ -109,8 +109,8 @@ private:
     if (!is_op(typed_, args[1], ops::Op::Sub)) return false;
     const auto less = typed_.graph.args(args[1]);
     const Node &steps = typed_.graph[less[0]];
-    return steps.kind == NodeKind::Extent && steps.folded == time && steps.like == expr::no_input &&
-           integer_of(typed_, less[1]) == back;
+    return steps.kind == NodeKind::Extent && steps.folded == time &&
+           typed_.graph.like(steps).empty() && integer_of(typed_, less[1]) == back;
   }
 
   bool begins_with(std::size_t loop, NodeId value) const {

@@ -62,7 +62,8 @@ private:
 
   void note_bounds(const ExprNode &node, Loop &loop) const {
     const std::string &time = loop.time.axis;
-    if (node.use && !node.use->like.empty()) loop.bounds.insert("like " + node.use->like);
+    for (const std::string &like : node.use ? node.use->like : std::vector<std::string>())
+      loop.bounds.insert("like " + like);
     if (node.kind == ExprKind::Iota || node.kind == ExprKind::Extent)
       for (const std::string &of : node.of)
         if (is_label(node.axes[0], time)) loop.bounds.insert("of " + of);
