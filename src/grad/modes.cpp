@@ -29,7 +29,7 @@ bool are_labels(const Facts &facts, AxisSet axes) {
 }
 
 // Are both as long as the label of the axis, at every call?
-bool are_whole(Facts &facts, const Names &like, const Expr &value, int axis) {
+bool are_whole(Facts &facts, const InputNames &like, const Expr &value, int axis) {
   return are_labels(facts, AxisSet::of(axis)) ||
          (has_label(facts, like, axis) && has_label(facts, facts.lenders(value, axis), axis));
 }

@@ -23,12 +23,12 @@ bool can_be_named(const spec::TypedInput &input) {
   return !input.window && !input.materialised && !input.is_lent() && !input.in_windows_only;
 }
 
-bool contains(const Names &all, const Names &some) {
+bool contains(const InputNames &all, const InputNames &some) {
   return std::ranges::all_of(
       some, [&](const std::string &name) { return std::ranges::count(all, name) != 0; });
 }
 
-bool is_sum_like(const Expr &value, const Names &shape) {
+bool is_sum_like(const Expr &value, const InputNames &shape) {
   const ExprNode &node = *value.node();
   return node.kind == ExprKind::Fold && node.use->accumulator.fold() == Fold::Sum &&
          node.use->like == shape;
@@ -36,7 +36,7 @@ bool is_sum_like(const Expr &value, const Names &shape) {
 
 } // namespace
 
-bool has_label(const Facts &facts, const Names &names, int axis) {
+bool has_label(const Facts &facts, const InputNames &names, int axis) {
   return std::ranges::any_of(facts.spec().inputs, [&](const spec::TypedInput &input) {
     if (!input.labelled || std::ranges::count(names, input.name) == 0) return false;
     for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d)
@@ -45,10 +45,10 @@ bool has_label(const Facts &facts, const Names &names, int axis) {
   });
 }
 
-std::optional<Names> shape_of(Facts &facts, const Expr &expr) {
+std::optional<InputNames> shape_of(Facts &facts, const Expr &expr) {
   const AxisSet axes = facts.axes(expr);
-  Names shape;
-  std::vector<std::pair<int, Names>> lenders;
+  InputNames shape;
+  std::vector<std::pair<int, InputNames>> lenders;
   for_each_axis(axes, [&](int axis) {
     lenders.emplace_back(axis, facts.lenders(expr, axis));
     for (const std::string &name : lenders.back().second)
@@ -72,7 +72,7 @@ std::optional<Names> shape_of(Facts &facts, const Expr &expr) {
 AxisSet axes_shown(Facts &facts, const Expr &expr, const Expr &other) {
   AxisSet shown;
   for_each_axis(facts.axes(expr) & facts.axes(other), [&](int axis) {
-    const Names own = facts.lenders(expr, axis);
+    const InputNames own = facts.lenders(expr, axis);
     if (!own.empty() && contains(facts.lenders(other, axis), own))
       shown = shown | AxisSet::of(axis);
   });
@@ -83,14 +83,14 @@ AxisSet axes_alike(Facts &facts, const Expr &a, const Expr &b) {
   const AxisSet either = facts.axes(a) | facts.axes(b);
   AxisSet alike = expr::every_axis - either;
   for_each_axis(facts.axes(a) & facts.axes(b), [&](int axis) {
-    const Names of_a = facts.lenders(a, axis), of_b = facts.lenders(b, axis);
+    const InputNames of_a = facts.lenders(a, axis), of_b = facts.lenders(b, axis);
     if (!of_a.empty() && contains(of_a, of_b) && contains(of_b, of_a))
       alike = alike | AxisSet::of(axis);
   });
   return alike;
 }
 
-Cotangent in_shape(const Names &shape, const Cotangent &cotangent, const Terms &t) {
+Cotangent in_shape(const InputNames &shape, const Cotangent &cotangent, const Terms &t) {
   Cotangent made = cotangent;
   FoldUse use;
   use.like = shape;

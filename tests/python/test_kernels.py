@@ -254,9 +254,9 @@ class Gradients(unittest.TestCase):
         expected = sum(n * a ** (n - 1) * x[4 - n] for n in range(1, 5))
         for g in (k.grad("a"), k.grad("a", carry=True)):
             np.testing.assert_allclose(g(x, a, 1.0), expected)
-        self.assertIn("s_a[t + 1]", str(k.grad("a", carry=True)))
-        self.assertNotIn("s_a[t + 1]", str(k.grad("a")))
-        self.assertIn("s_a[t + 1]", str(k.value_and_grad("a", carry=True)))
+        self.assertIn("s_a[t + 1]", k.grad("a", carry=True).text)
+        self.assertNotIn("s_a[t + 1]", k.grad("a").text)
+        self.assertIn("s_a[t + 1]", k.value_and_grad("a", carry=True).text)
 
     def test_the_cotangent_of_a_loss_is_1_where_it_is_left_out(self):
         loss = bl.compile("kernel loss { in x : f32[i]; in w : f32[i]; out l = sum((x * w) ^ 2) }")
