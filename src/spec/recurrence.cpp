@@ -325,11 +325,14 @@ bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recur
       for (const TypedWindow::Index &index : form.indices)
         if (index.input == input) return false;
     if (window.of != input || !read[i]) continue;
-    if (window.derived || window.sum || !window.pads.empty() || window.is_gather()) return false;
+    // A derived one, which may leave the array along other dims, sees a copy of what it looks at.
+    if (window.sum || !window.pads.empty() || window.is_gather()) return false;
     const TypedWindow::Form &form = window.forms[of.dim];
-    const bool is_last =
-        of.backwards ? !form.from_end && form.start == 0 : form.from_end && form.start == -1;
-    if (!is_last || !form.terms.empty() || !form.counts.empty()) return false;
+    const std::vector<TypedWindow::Count> all{{std::uint32_t(input), int(of.dim), 1}};
+    const bool from_end = form.counts.empty() ? form.from_end : form.counts == all;
+    const bool is_last = of.backwards ? !form.from_end && form.start == 0 && form.counts.empty()
+                                      : from_end && form.start == -1;
+    if (!is_last || !form.terms.empty() || form.divisor != 1) return false;
   }
   return true;
 }

@@ -104,6 +104,16 @@ TEST_CASE("a gradient of many steps keeps the root of them") {
     if (decision.code == "let-checkpoints") CHECK(decision.choice == "every 9 steps");
 }
 
+TEST_CASE("states are computed again for the gradient of a loss of the last one") {
+  const LoopSpec spec = kernel_of(
+      "in x : f64[t, i]; in v : f64[k, i]\nlet h[t, i] = tanh(x + sum(h[t - 1, k] * v, k))\n"
+      "out y = sum(h[-1, i]^2)");
+  const Inputs inputs{
+      {"x", counted({61, 5}, 0.0625)}, {"v", counted({5, 5}, 0.0625)}, {"d_y", counted({}, 0.125)}};
+  for (const bool value : {false, true})
+    CHECK(again(gradient(spec, {"v"}, {.value = value, .carry = true}), inputs));
+}
+
 TEST_CASE("bound calls compute states again, each time that they run") {
   const LoopSpec spec = kernel_of(with_mode(diffusion, "wrap"));
   const LoopSpec derived = gradient(spec, {"u0", "k"}, {.value = true, .carry = true});
