@@ -107,7 +107,8 @@ void KernelImpl::run_lets(Operands call) const {
     } else if (loop->first == k) {
       if (profile_ == Profile::paths && lets_.keeps_last_rows(k)) jit::count(jit::Path::RowsKept);
       if (profile_ == Profile::paths && layouts->segment[k] > 0) jit::count(jit::Path::Checkpoints);
-      loops[k] = std::make_shared<const jit::TimeLoop>(lets_, k, inputs, lets, loops, windows());
+      loops[k] =
+          std::make_shared<const jit::TimeLoop>(lets_, layouts, k, inputs, lets, loops, windows());
       const jit::TimeLoop &steps = *loops[k];
       if (is_debugged())
         steps.run([&](std::size_t let, std::int64_t step, const AnyView &row) {

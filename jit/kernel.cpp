@@ -310,8 +310,8 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
       continue;
     }
     auto steps = std::make_shared<BoundState>();
-    steps->loop = loops[k] =
-        std::make_shared<const jit::TimeLoop>(lets, k, inputs, views, loops, kernel->windows());
+    steps->loop = loops[k] = std::make_shared<const jit::TimeLoop>(lets, layouts, k, inputs, views,
+                                                                   loops, kernel->windows());
     state->lets.push_back(std::move(steps));
   }
   return state;
@@ -483,12 +483,13 @@ static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inpu
   const jit::Lets &lets = impl.lets();
   const std::vector<const AnyView *> in = pointers_to(inputs), out = pointers_to(outputs);
   std::vector<AnyView> arrays;
-  if (!lets.empty()) arrays = lets.views(*lets.layouts(in), nullptr);
+  std::shared_ptr<const jit::Lets::Layouts> of_lets;
+  if (!lets.empty()) arrays = lets.views(*(of_lets = lets.layouts(in)), nullptr);
   jit::LoopsBefore loops(lets.specs().size());
   for (std::size_t k = 0; k < lets.specs().size(); ++k) {
     const std::optional<spec::Recurrence> &loop = lets.specs()[k]->recurrence;
     if (loop && loop->first == k)
-      jit::TimeLoop(lets, k, in, arrays, loops, impl.windows_of_nothing()).prepare();
+      jit::TimeLoop(lets, of_lets, k, in, arrays, loops, impl.windows_of_nothing()).prepare();
     else if (!loop && lets.kernels()[k])
       prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
   }

@@ -247,9 +247,9 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
         parts.push_back(views[read].layout);
       }
       if (specs_[k]->join) wholes[k] = kernel::whole_of(*specs_[k], parts, extent_of);
-      Layout layout =
-          specs_[k]->join ? wholes[k].layout : kernels_[k]->allocated_layouts(given).outputs[0];
-      if (lets_[k].rows) layout = made->lets[lets_[k].rows->loop];
+      const Layout layout = specs_[k]->join ? wholes[k].layout
+                            : lets_[k].rows ? made->lets[lets_[k].rows->loop]
+                                            : kernels_[k]->allocated_layouts(given).outputs[0];
       made->lets.push_back(layout);
       made->bytes.push_back(element_count(layout) * std::int64_t(size_of(dtype)));
       made->first.push_back(0);

@@ -26,11 +26,10 @@ AnyView stand_in(const AnyView &array) {
 
 } // namespace
 
-TimeLoop::TimeLoop(const Lets &lets, std::size_t first, kernel::Operands inputs,
-                   std::span<const AnyView> views, const LoopsBefore &before,
-                   kernel::WindowedOperands::How how)
-    : lets_(lets), layouts_(lets.layouts(inputs)), first_(first),
-      views_(views.begin(), views.end()) {
+TimeLoop::TimeLoop(const Lets &lets, std::shared_ptr<const Lets::Layouts> layouts,
+                   std::size_t first, kernel::Operands inputs, std::span<const AnyView> views,
+                   const LoopsBefore &before, kernel::WindowedOperands::How how)
+    : lets_(lets), layouts_(std::move(layouts)), first_(first), views_(views.begin(), views.end()) {
   for (const AnyView *input : inputs) inputs_.push_back(*input);
   const spec::Recurrence &loop = *lets.specs()[first]->recurrence;
   steps_ = views_[first].layout.extents[loop.dim];

@@ -19,8 +19,8 @@ class TimeLoop {
 public:
   // Those from let `first` on; `views` are those of Lets::views. The inputs and the memory must live as long as this. Those of `before` that
   // are computed again for this one are held.
-  TimeLoop(const Lets &lets, std::size_t first, kernel::Operands inputs,
-           std::span<const AnyView> views, const LoopsBefore &before,
+  TimeLoop(const Lets &lets, std::shared_ptr<const Lets::Layouts> layouts, std::size_t first,
+           kernel::Operands inputs, std::span<const AnyView> views, const LoopsBefore &before,
            kernel::WindowedOperands::How how);
 
   // Shown each row once it is there, with its let and its step.

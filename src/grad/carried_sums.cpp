@@ -8,25 +8,6 @@
 
 namespace broadloom::grad {
 
-// Empty where it is no sum like the input in all its parts.
-static std::vector<Expr> sums_like(const Expr &value, const std::string &input) {
-  std::vector<Expr> parts, open{value};
-  while (!open.empty()) {
-    const Expr expr = open.back();
-    const ExprNode &node = *expr.node();
-    open.pop_back();
-    if (node.kind == ExprKind::Op && node.op == ops::Op::Add) {
-      open.push_back(node.args[1]);
-      open.push_back(node.args[0]);
-    } else if (node.kind == ExprKind::Fold && node.use && node.use->like == std::vector{input}) {
-      parts.push_back(node.args[0]);
-    } else {
-      return {};
-    }
-  }
-  return parts;
-}
-
 // The input with its dims as axes, where all have labels and none is the axis of steps.
 std::shared_ptr<const InputDecl> ThroughLoop::carried_input(std::size_t m,
                                                             const std::string &name) const {
@@ -51,17 +32,12 @@ bool ThroughLoop::carry(std::size_t m, std::size_t output) {
   const std::string &name = member.names[output];
   const Place &where = member.node->where;
   Read into{m, m, 0, carried_input(m, name), {}, {}, {}, {}, where};
-  const Expr &pulled = member.pulled.outputs[output].value;
-  if (!into.input || sums_like(pulled, name).empty()) return false;
+  const auto parts = sums_like(member.pulled.outputs[output].value, name);
+  if (!into.input || !parts || std::ranges::any_of(*parts, holds_scan)) return false;
   const std::string &step = member.axes[time(m)];
   into.axes.push_back(step);
   for (const Dim &dim : into.input->dims) into.axes.push_back(dim.label);
-  Expr sent;
-  for (const Expr &part : sums_like(pulled, name)) {
-    if (holds_scan(part)) return false;
-    if (const Expr one = sent_part(into, member, output, part); one.node())
-      sent = Terms(where).add(sent, one);
-  }
+  const Expr sent = sent_parts(into, member, output, *parts);
   if (!sent.node()) return false;
   const std::string let_name = all_.fresh("s_" + name);
   std::vector<AffineForm> forms = positions_of(into.axes), last = forms;

@@ -152,23 +152,36 @@ void ThroughLoop::join_windows(std::size_t m) {
 }
 
 Expr ThroughLoop::sent_to(const Read &read, Member &member, std::size_t output) {
-  Expr total;
-  std::vector<Expr> open{member.pulled.outputs[output].value};
+  const auto parts = sums_like(member.pulled.outputs[output].value, read.input->name);
+  if (!parts) fail_both(read);
+  return sent_parts(read, member, output, *parts);
+}
+
+std::optional<std::vector<Expr>> ThroughLoop::sums_like(const Expr &value,
+                                                        const std::string &input) {
+  std::vector<Expr> parts, open{value};
   while (!open.empty()) {
-    const Expr value = open.back();
-    const ExprNode &node = *value.node();
+    const Expr expr = open.back();
+    const ExprNode &node = *expr.node();
     open.pop_back();
     if (node.kind == ExprKind::Op && node.op == ops::Op::Add) {
       open.push_back(node.args[1]);
       open.push_back(node.args[0]);
-      continue;
+    } else if (node.kind == ExprKind::Fold && node.use->like == std::vector{input}) {
+      parts.push_back(node.args[0]);
+    } else {
+      return std::nullopt;
     }
-    const bool is_like =
-        node.kind == ExprKind::Fold && node.use->like == std::vector{read.input->name};
-    if (!is_like) fail_both(read);
-    if (const Expr sent = sent_part(read, member, output, node.args[0]); sent.node())
-      total = Terms(read.where).add(total, sent);
   }
+  return parts;
+}
+
+Expr ThroughLoop::sent_parts(const Read &read, Member &member, std::size_t output,
+                             const std::vector<Expr> &parts) {
+  Expr total;
+  for (const Expr &part : parts)
+    if (const Expr sent = sent_part(read, member, output, part); sent.node())
+      total = Terms(read.where).add(total, sent);
   return total;
 }
 

@@ -113,6 +113,10 @@ private:
   Expr sent_to(const Read &read, Member &member, std::size_t output);
   [[noreturn]] void fail_both(const Read &read) const;
 
+  // What is summed in each part of the value; none where a part is no sum like the input.
+  static std::optional<std::vector<Expr>> sums_like(const Expr &value, const std::string &input);
+  Expr sent_parts(const Read &read, Member &member, std::size_t output,
+                  const std::vector<Expr> &parts);
   Expr sent_part(const Read &read, Member &member, std::size_t output, Expr value);
 
   // A value that is an array of its own, along these axes: each has the extent that it has in the input `of`. Where nothing that is read
