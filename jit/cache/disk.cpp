@@ -1,6 +1,6 @@
 // Entries as files: see disk.hpp.
 //
-//   BLCODE01 | sizes of about, key, payload | about | key | payload | checksum of all before it
+//   BLCODE02 | sizes of about, key, payload | about | key | payload | checksum of all before it
 #include "jit/cache/disk.hpp"
 
 #include "support/log.hpp"
@@ -28,7 +28,7 @@
 namespace broadloom::jit {
 namespace {
 
-constexpr std::string_view magic = "BLCODE01";
+constexpr std::string_view magic = "BLCODE02";
 constexpr std::string_view prefix = "llvmcache-"; // what LLVM's pruning looks at
 constexpr std::string_view unfinished_prefix = "unfinished-";
 constexpr std::uint64_t largest_entry = std::uint64_t{64} << 20;

@@ -26,13 +26,15 @@ std::size_t text_bytes(llvm::MemoryBufferRef buffer) {
 } // namespace
 
 struct Code::Place {
-  llvm::orc::JITDylib *library = nullptr;
+  llvm::orc::JITDylib *library = nullptr; // of the linker, else
+  CodePiece piece;                        // of an image
   std::vector<std::unique_ptr<GdbEntry>> gdb = {};
 
   ~Place() {
     gdb.clear(); // before the code that it tells of is gone
+    if (library == nullptr) return;
     const support::Undivided here;
-    if (library != nullptr) Linker::instance().remove(*library);
+    Linker::instance().remove(*library);
   }
 };
 
@@ -80,7 +82,7 @@ private:
 
 } // namespace
 
-std::shared_ptr<const Code> link(Object object) {
+std::shared_ptr<const Code> link(Object object, std::optional<Image> *image) {
   Laps laps;
   std::size_t code_bytes = 0;
   std::vector<Announcement> announcements;
@@ -93,8 +95,10 @@ std::shared_ptr<const Code> link(Object object) {
   }
   Linker &linker = Linker::instance();
   auto place = std::make_unique<Code::Place>(); // before there is anything to be lost
-  place->library = &linker.add(std::move(files));
+  place->library =
+      &linker.add(std::move(files), image != nullptr ? Linker::Keep::Image : Linker::Keep::Nothing);
   const auto addresses = linker.find(*place->library, object.phases);
+  if (image != nullptr) *image = linker.image(*place->library, object.phases);
   std::vector<PhaseFn> phases;
   for (const llvm::orc::ExecutorAddr address : addresses)
     phases.push_back(address.toPtr<PhaseFn>());
@@ -104,6 +108,20 @@ std::shared_ptr<const Code> link(Object object) {
   object.times.link = laps.lap();
   return std::make_shared<const Code>(std::move(place), std::move(phases), std::move(object.blocks),
                                       code_bytes, object.times);
+}
+
+std::shared_ptr<const Code> code_of(const Image &image, block::Program blocks) {
+  Laps laps;
+  auto held = std::make_unique<Code::Place>();
+  held->piece = place(image);
+  std::vector<PhaseFn> phases;
+  for (const std::uint32_t phase : image.phases)
+    phases.push_back(
+        reinterpret_cast<PhaseFn>(reinterpret_cast<std::uintptr_t>(held->piece.begin()) + phase));
+  CompileTimes times;
+  times.link = laps.lap();
+  return std::make_shared<const Code>(std::move(held), std::move(phases), std::move(blocks),
+                                      image.bytes.size(), times);
 }
 
 std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,

@@ -1,4 +1,4 @@
-// See session.hpp.
+// See linker.hpp.
 #include "jit/engine/linker.hpp"
 
 #include "math/libm.hpp"
@@ -60,8 +60,9 @@ Linker::Linker()
       linker_(session_,
               take(orc::MapperJITLinkMemoryManager::CreateWithMapper<orc::InProcessMemoryMapper>(
                   slab_bytes))),
-      libm_(session_.createBareJITDylib("libm")) {
-  linker_.addPlugin(std::make_unique<OneProtection>());
+      capture_(std::make_shared<Capture>()), libm_(session_.createBareJITDylib("libm")) {
+  linker_.addPlugin(std::make_shared<OneProtection>());
+  linker_.addPlugin(capture_);
   session_.setErrorReporter([this](llvm::Error error) { // nothing is ever printed
     const std::lock_guard lock(mutex_);
     last_error_ = llvm::toString(std::move(error));
@@ -78,11 +79,12 @@ Linker::Linker()
     fail_native(llvm::toString(std::move(error)));
 }
 
-orc::JITDylib &Linker::add(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects) {
+orc::JITDylib &Linker::add(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects, Keep keep) {
   if (support::ends_here()) fail_native("the process ends");
   orc::JITDylib &library =
       session_.createBareJITDylib("kernel " + std::to_string(next_.fetch_add(1)));
   library.addToLinkOrder(libm_);
+  if (keep == Keep::Image) capture_->begin(library);
   for (std::unique_ptr<llvm::MemoryBuffer> &object : objects)
     if (auto error = linker_.add(library, std::move(object))) {
       const std::string message = llvm::toString(std::move(error));
@@ -112,6 +114,7 @@ std::vector<orc::ExecutorAddr> Linker::find(orc::JITDylib &library,
 }
 
 void Linker::remove(orc::JITDylib &library) {
+  capture_->end(library, {});
   if (auto error = session_.removeJITDylib(library)) llvm::consumeError(std::move(error));
 }
 

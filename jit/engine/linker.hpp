@@ -5,6 +5,7 @@
 // all that it held. Memory is written first and made executable after; it is never both.
 #pragma once
 
+#include "jit/engine/capture.hpp"
 #include "support/undivided.hpp"
 
 #include <llvm/ADT/ArrayRef.h>
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,18 +28,27 @@ public:
   static Linker &instance();
 
   // All of these as one library. Throws CompileError E0501.
-  llvm::orc::JITDylib &add(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects);
+  enum class Keep : std::uint8_t { Nothing, Image };
+  llvm::orc::JITDylib &add(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects,
+                           Keep keep = Keep::Nothing);
   void remove(llvm::orc::JITDylib &library);
 
   // Where these functions lie. Throws CompileError E0501.
   std::vector<llvm::orc::ExecutorAddr> find(llvm::orc::JITDylib &library,
                                             llvm::ArrayRef<std::string> names);
 
+  // Of a library that was found and is kept, once: see Capture::end.
+  std::optional<Image> image(const llvm::orc::JITDylib &library,
+                             const std::vector<std::string> &phases) {
+    return capture_->end(library, phases);
+  }
+
 private:
   Linker();
 
   llvm::orc::ExecutionSession session_;
   llvm::orc::ObjectLinkingLayer linker_;
+  std::shared_ptr<Capture> capture_;
   llvm::orc::JITDylib &libm_;
   std::atomic<std::uint64_t> next_{0};
   support::Mutex mutex_;

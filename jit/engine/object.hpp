@@ -6,7 +6,9 @@
 #pragma once
 
 #include "jit/engine/engine.hpp"
+#include "jit/engine/image.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,11 @@ std::vector<std::vector<std::size_t>> parts_of(const block::Weights &weights);
 // Whether there is as much memory as a compilation of this weight may take.
 bool has_memory_for(std::int64_t weight);
 
-// Puts the functions into memory and tells the profilers. Throws CompileError E0501.
-std::shared_ptr<const Code> link(Object object);
+// Puts the functions into memory and tells the profilers. Where an image is asked for, it is that of the functions, and nothing where they
+// cannot lie elsewhere. Throws CompileError E0501.
+std::shared_ptr<const Code> link(Object object, std::optional<Image> *image = nullptr);
+
+// The functions of an image, without a linker. Throws CompileError E0501.
+std::shared_ptr<const Code> code_of(const Image &image, block::Program blocks);
 
 } // namespace broadloom::jit

@@ -1,0 +1,107 @@
+// See image.hpp. The text: the numbers of phases, slots and bytes; where each phase begins; each slot as its place, its addend and the
+// length of its symbol, and then the symbol; the bytes.
+#include "jit/engine/image.hpp"
+
+#include "math/libm.hpp"
+#include "math/scalar.hpp"
+#include "support/fail.hpp"
+
+#include <cstring>
+
+namespace broadloom::jit {
+namespace {
+
+template <class Number> void put(std::string &text, Number number) {
+  text.append(reinterpret_cast<const char *>(&number), sizeof number);
+}
+
+class Reader { // once something is not there, nothing is
+public:
+  explicit Reader(std::string_view text) : rest_(text) {}
+
+  std::string_view take(std::size_t count) {
+    good_ = good_ && count <= rest_.size();
+    if (!good_) return {};
+    const std::string_view taken = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return taken;
+  }
+  template <class Number> Number number() {
+    Number number{};
+    const std::string_view taken = take(sizeof number);
+    if (good_) std::memcpy(&number, taken.data(), sizeof number);
+    return number;
+  }
+  bool is_good() const { return good_; }
+  bool is_at_end() const { return good_ && rest_.empty(); }
+
+private:
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+const void *address_outside(std::string_view symbol) {
+  if (const void *found = math::address_of(symbol)) return found;
+  for (const math::ColdSymbol &cold : math::cold_symbols())
+    if (cold.symbol == symbol) return cold.address;
+  return nullptr;
+}
+
+} // namespace
+
+std::string Image::text() const {
+  std::string text;
+  put(text, std::uint32_t(phases.size()));
+  put(text, std::uint32_t(slots.size()));
+  put(text, std::uint64_t(bytes.size()));
+  for (const std::uint32_t phase : phases) put(text, phase);
+  for (const Slot &slot : slots) {
+    put(text, slot.at);
+    put(text, slot.addend);
+    put(text, std::uint32_t(slot.symbol.size()));
+    text += slot.symbol;
+  }
+  return text + bytes;
+}
+
+std::optional<Image> Image::parse(std::string_view text, std::size_t phases) {
+  Reader reader(text);
+  Image image;
+  const auto phase_count = reader.number<std::uint32_t>();
+  const auto slot_count = reader.number<std::uint32_t>();
+  const auto byte_count = reader.number<std::uint64_t>();
+  if (phase_count != phases) return std::nullopt;
+  for (std::uint32_t k = 0; k < phase_count && reader.is_good(); ++k) {
+    image.phases.push_back(reader.number<std::uint32_t>());
+    if (image.phases.back() >= byte_count) return std::nullopt;
+  }
+  for (std::uint32_t k = 0; k < slot_count && reader.is_good(); ++k) {
+    Slot slot;
+    slot.at = reader.number<std::uint32_t>();
+    slot.addend = reader.number<std::int64_t>();
+    slot.symbol = reader.take(reader.number<std::uint32_t>());
+    if (std::uint64_t(slot.at) + sizeof(std::uint64_t) > byte_count) return std::nullopt;
+    image.slots.push_back(std::move(slot));
+  }
+  image.bytes = reader.take(byte_count);
+  if (!reader.is_at_end()) return std::nullopt;
+  return image;
+}
+
+CodePiece place(const Image &image) {
+  return CodeMemory::instance().write(image.bytes.size(), [&](char *to) {
+    std::memcpy(to, image.bytes.data(), image.bytes.size());
+    for (const Image::Slot &slot : image.slots) {
+      const void *base = slot.symbol.empty() ? to : address_outside(slot.symbol);
+      if (base == nullptr)
+        support::fail(
+            "E0501", "code from the disk cache calls '" + slot.symbol + "', which is not there", {},
+            "run with the interpreter (Engine::interpreter), which gives the same bits");
+      const std::uint64_t address =
+          reinterpret_cast<std::uintptr_t>(base) + std::uint64_t(slot.addend);
+      std::memcpy(to + slot.at, &address, sizeof address);
+    }
+  });
+}
+
+} // namespace broadloom::jit
