@@ -1,27 +1,18 @@
 // See about.hpp.
 #include "jit/about.hpp"
 
-#include "jit/engine/target.hpp"
+#include "jit/native/backend.hpp"
 #include "jit/runtime/machine.hpp"
 
 #include <broadloom/error.hpp>
 
 #include <fmt/format.h>
-#include <llvm-c/Core.h>
-#include <llvm/ADT/StringRef.h>
-#include <llvm/TargetParser/Host.h>
 #include <oneapi/tbb/version.h>
 
 #include <algorithm>
 
 namespace broadloom::jit {
 namespace {
-
-std::string llvm_version() {
-  unsigned major = 0, minor = 0, patch = 0;
-  LLVMGetVersion(&major, &minor, &patch);
-  return fmt::format("{}.{}.{}", major, minor, patch);
-}
 
 std::string compiler() {
 #ifdef __clang__
@@ -35,10 +26,15 @@ std::string compiler() {
 
 About about() {
   About result;
-  result.llvm = llvm_version();
+  try {
+    result.llvm = backend().version();
+    result.cpu = backend().processor();
+  } catch (const CompileError &error) {
+    result.llvm = "(" + error.message() + ")";
+    result.cpu = name_of_processor();
+  }
   result.onetbb = TBB_runtime_version();
   result.compiler = compiler();
-  result.cpu = llvm::sys::getHostCPUName().str();
   result.threads = runtime::default_threads();
   try {
     const Target target = find_target("");

@@ -7,7 +7,7 @@
 // Example: support::Rates rates = jit::rates_here(target, 2, "");
 #pragma once
 
-#include "jit/engine/target.hpp"
+#include "jit/native/target.hpp"
 #include "support/rates.hpp"
 
 #include <string>

@@ -12,8 +12,8 @@
 #include "jit/kernel.hpp"
 
 #include "array/copy.hpp"
-#include "jit/emit/paths.hpp"
 #include "jit/failure.hpp"
+#include "jit/runtime/paths.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/small.hpp"
 #include "jit/stopwatch.hpp"

@@ -7,10 +7,10 @@
 // A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
 // second can come. failure.hpp says what then takes over.
 #include "jit/cache/disk.hpp"
-#include "jit/engine/profile.hpp"
-#include "jit/engine/start.hpp"
 #include "jit/failure.hpp"
 #include "jit/kernel.hpp"
+#include "jit/native/backend.hpp"
+#include "jit/native/profile.hpp"
 #include "jit/runtime/machine.hpp"
 #include "jit/small.hpp"
 #include "jit/stopwatch.hpp"
@@ -220,7 +220,7 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
   std::optional<jit::Target> target = find_target(options, typed);
   const int threads = thread_count(options);
   if (target && !jit::DiskCache::wanted() && !support::ends_here())
-    jit::start_llvm(*target, threads); // code must be made
+    jit::start_backend(*target, threads); // code must be made
   return Kernel(
       std::make_shared<const KernelImpl>(spec, std::move(typed), options, std::move(target),
                                          jit::find_profile(options.profile), threads, watch.ms()));

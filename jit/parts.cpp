@@ -1,7 +1,7 @@
 // Calls that are made in parts (kernel/interior.hpp, kernel/by_parts.hpp): which kernels compute them, and what is told of them.
 #include "jit/kernel.hpp"
 
-#include "jit/emit/paths.hpp"
+#include "jit/runtime/paths.hpp"
 #include "kernel/check.hpp"
 #include "kernel/windows.hpp"
 #include "support/reasons.hpp"

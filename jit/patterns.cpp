@@ -153,10 +153,11 @@ bool KernelImpl::serves_generic(const std::string &key) const {
          std::size_t(count_patterns(Generality::Exact)) >= most_patterns_;
 }
 
-static void count_steps(CompileSteps &steps, const jit::CompileTimes &times, double looking) {
-  steps.block += times.choose;
-  steps.load += looking;
-  steps.start += times.start;
+static void count_steps(CompileSteps &steps, const jit::KeptCode::Times &before,
+                        const jit::CompileTimes &times) {
+  steps.block += before.choose;
+  steps.load += before.look;
+  steps.start += before.start + times.start;
   steps.emit += times.emit;
   steps.math += times.link_math;
   steps.optimise += times.optimise;
@@ -179,7 +180,7 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
           "and that took too long to be waited for",
           {}, "fork while nothing is compiled, or begin another program by exec");
     bool from_disk = false;
-    double looking = 0;
+    jit::KeptCode::Times before;
     const bool is_wrong = jit::is_asked(jit::Fault::WrongCode);
     const std::string known_as = is_wrong ? key + "wrong" : key;
     const auto found = code_cache().get(code_key(known_as, *target_, profile_, typed_.name), [&] {
@@ -188,7 +189,7 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
           jit::find_or_compile(is_wrong ? jit::made_wrong(pattern->program) : pattern->program,
                                known_as, *target_, profile_, cache_dir_, threads_);
       from_disk = kept.from_disk;
-      looking = kept.load_ms;
+      before = kept.times;
       return std::move(kept.code);
     });
     pattern->code = found.value;
@@ -199,7 +200,7 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
           support::count(std::int64_t(found.dropped), "pattern"), code_cache().most_bytes());
     if (found.made) {
       const std::lock_guard lock(mutex_);
-      count_steps(counters_.steps, pattern->code->times(), looking);
+      count_steps(counters_.steps, before, pattern->code->times());
     }
     pattern->origin = !found.made ? jit::Pattern::Origin::Process
                       : from_disk ? jit::Pattern::Origin::Disk

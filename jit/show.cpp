@@ -5,6 +5,7 @@
 #include "jit/show.hpp"
 #include "jit/calibrate.hpp"
 #include "jit/kernel.hpp"
+#include "jit/native/backend.hpp"
 #include "jit/predict.hpp"
 #include "jit/shown.hpp"
 #include "jit/why.hpp"
@@ -441,7 +442,7 @@ std::string KernelImpl::show_stage(Stage stage, const ShowFormat &format) const 
   }
   case Stage::llvm: {
     const Shown shown = native_to_show();
-    return jit::llvm_text(shown.program, shown.pattern->code->blocks(), *target_);
+    return jit::backend().llvm_text(shown.program, shown.pattern->code->blocks(), *target_);
   }
   case Stage::assembly: {
     const Shown shown = native_to_show();

@@ -1,7 +1,7 @@
 // Texts of single stages: see show.cpp.
 #pragma once
 
-#include "jit/engine/target.hpp"
+#include "jit/native/target.hpp"
 #include "jit/specialisation.hpp"
 
 #include <span>

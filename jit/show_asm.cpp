@@ -14,7 +14,7 @@
 //   	vaddps	(%rsi,%r8,4), %zmm0, %zmm0
 #include "jit/show.hpp"
 
-#include "jit/emit/emit.hpp"
+#include "jit/native/backend.hpp"
 #include "jit/why.hpp"
 #include "plan/cost.hpp"
 
@@ -197,7 +197,7 @@ std::string asm_listing(const loop::Program &program, const block::Program &bloc
                         const plan::Binding &binding, const Target &target, bool whole) {
   const loop::Listing listing = loop::list(program);
   const std::vector<std::string_view> program_lines = lines_of(listing.text);
-  const std::string code = asm_text(program, blocks, target, &listing);
+  const std::string code = backend().asm_text(program, blocks, target, &listing);
   const std::vector<std::string_view> code_lines = lines_of(code);
   if (whole || program.phases.empty()) return whole_text(code_lines, program_lines);
 

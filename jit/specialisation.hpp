@@ -4,7 +4,9 @@
 //   Pattern   the loop program and its native code, shared by all layouts of a pattern
 #pragma once
 
-#include "jit/engine/engine.hpp"
+#include "jit/native/code.hpp"
+#include "jit/native/profile.hpp"
+#include "jit/native/target.hpp"
 #include "jit/runtime/pipeline.hpp"
 #include "jit/runtime/threads.hpp"
 #include "kernel/operands.hpp"

@@ -1,58 +1,44 @@
 // Decisions as JSON: see include/broadloom/decision.hpp.
+#include "support/json.hpp"
+
 #include <broadloom/decision.hpp>
 
-#include <llvm/Support/JSON.h>
-#include <llvm/Support/raw_ostream.h>
+#include <fmt/format.h>
+
+#include <cmath>
 
 namespace broadloom {
 namespace {
 
-void put(llvm::json::OStream &json, const char *key, const std::string &text) {
-  json.attribute(key, llvm::json::fixUTF8(text));
-}
+using support::json_string;
 
-void put(llvm::json::OStream &json, const Cost &cost) {
-  const auto number = [&](const char *key, const std::optional<double> &value) {
-    json.attribute(key, value ? llvm::json::Value(*value) : llvm::json::Value(nullptr));
+std::string text_of(const Cost &cost) {
+  const auto number = [](const std::optional<double> &value) {
+    return value && std::isfinite(*value) ? fmt::format("{}", *value) : std::string("null");
   };
-  number("bytes", cost.bytes);
-  number("flops", cost.flops);
-  number("cycles", cost.cycles);
-  number("ns", cost.ns);
+  return fmt::format(R"("bytes":{},"flops":{},"cycles":{},"ns":{})", number(cost.bytes),
+                     number(cost.flops), number(cost.cycles), number(cost.ns));
 }
 
-void put(llvm::json::OStream &json, const Decision &decision) {
-  json.object([&] {
-    put(json, "topic", decision.topic);
-    put(json, "code", decision.code);
-    put(json, "subject", decision.subject);
-    put(json, "choice", decision.choice);
-    put(json, decision.cost);
-    json.attributeArray("alternatives", [&] {
-      for (const Alternative &other : decision.alternatives)
-        json.object([&] {
-          put(json, "choice", other.choice);
-          put(json, "why_not", other.why_not);
-          put(json, other.cost);
-        });
-    });
-    put(json, "text", decision.text);
-  });
+std::string text_of(const Decision &decision) {
+  std::string others;
+  for (const Alternative &other : decision.alternatives)
+    others +=
+        fmt::format(R"({}{{"choice":{},"why_not":{},{}}})", others.empty() ? "" : ",",
+                    json_string(other.choice), json_string(other.why_not), text_of(other.cost));
+  return fmt::format(
+      R"({{"topic":{},"code":{},"subject":{},"choice":{},{},"alternatives":[{}],"text":{}}})",
+      json_string(decision.topic), json_string(decision.code), json_string(decision.subject),
+      json_string(decision.choice), text_of(decision.cost), others, json_string(decision.text));
 }
 
 } // namespace
 
 std::string to_json(std::span<const Decision> decisions) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  out << "[";
-  for (std::size_t k = 0; k < decisions.size(); ++k) {
-    out << (k == 0 ? "\n" : ",\n");
-    llvm::json::OStream json(out);
-    put(json, decisions[k]);
-  }
-  out << "\n]\n";
-  return text;
+  std::string text = "[";
+  for (std::size_t k = 0; k < decisions.size(); ++k)
+    text += (k == 0 ? "\n" : ",\n") + text_of(decisions[k]);
+  return text + "\n]\n";
 }
 
 } // namespace broadloom

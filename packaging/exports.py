@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the version script of the shared library: which symbols it exports.
 
-    exports.py NM ARCHIVE VERSION OUTPUT HEADER...
+    exports.py NM --series SERIES --library ARCHIVE [--backend ARCHIVE] --output OUTPUT HEADER...
 
 A symbol is exported if it belongs to `namespace broadloom` itself (not to one inside of it, such as
 broadloom::jit) and the public headers declare it: its class is defined there, or the name of its function
@@ -12,7 +12,10 @@ or object occurs there. All else stays inside, the code of libraries that was in
     broadloom::detail::fold_mode(..)                    exported: code in spec.hpp calls it
     broadloom::detail::KernelImpl::bind(..)             not: kernel.hpp only says that there is one
     broadloom::jit::find_target(..)                     not: a namespace of its own
+
+What a library with the backend needs of the rest is exported under a version of its own, which no program is linked with.
 """
+import argparse
 import re
 import subprocess
 import sys
@@ -42,6 +45,15 @@ def is_public(demangled, classes, names):
     return name in names or name.startswith("operator")
 
 
+def undefined(nm, archive):
+    """The mangled names that an archive does not define for itself."""
+    def names(option):
+        command = [nm, option, "--format=posix", archive]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return {line.split()[0] for line in output.splitlines() if len(line.split()) > 1}
+    return names("--undefined-only") - names("--defined-only")
+
+
 def defined(nm, archive):
     """(mangled, demangled) of each global symbol that the archive defines."""
     def lines(*options):
@@ -53,16 +65,27 @@ def defined(nm, archive):
 
 
 def main():
-    nm, archive, version, output, *headers = sys.argv[1:]
-    classes, names = declared(headers)
-    public = sorted({mangled for mangled, demangled in defined(nm, archive)
-                     if is_public(demangled, classes, names)})
+    parser = argparse.ArgumentParser()
+    parser.add_argument("nm")
+    for option in ["--series", "--library", "--backend", "--output"]:
+        parser.add_argument(option)
+    parser.add_argument("headers", nargs="+")
+    args = parser.parse_args()
+    classes, names = declared(args.headers)
+    symbols = list(defined(args.nm, args.library))
+    public = {mangled for mangled, demangled in symbols if is_public(demangled, classes, names)}
     if not public:
-        sys.exit(f"exports.py: {archive} defines nothing that is public")
-    with open(output, "w", encoding="utf-8") as file:
-        file.write(f"BROADLOOM_{version} {{\nglobal:\n")
-        file.writelines(f"  {mangled};\n" for mangled in public)
+        sys.exit(f"exports.py: {args.library} defines nothing that is public")
+    needed = undefined(args.nm, args.backend) if args.backend else set()
+    private = {mangled for mangled, _ in symbols if mangled in needed} - public
+    with open(args.output, "w", encoding="utf-8") as file:
+        file.write(f"BROADLOOM_{args.series} {{\nglobal:\n")
+        file.writelines(f"  {mangled};\n" for mangled in sorted(public))
         file.write("local:\n  *;\n};\n")
+        if private:
+            file.write(f"BROADLOOM_PRIVATE_{args.series} {{\nglobal:\n")
+            file.writelines(f"  {mangled};\n" for mangled in sorted(private))
+            file.write("};\n")
 
 
 main()

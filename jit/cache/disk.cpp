@@ -3,11 +3,12 @@
 //   BLCODE02 | sizes of about, key, payload | about | key | payload | checksum of all before it
 #include "jit/cache/disk.hpp"
 
+#include "jit/native/backend.hpp"
 #include "support/log.hpp"
 #include "support/undivided.hpp"
 
-#include <llvm/Support/CachePruning.h>
-#include <llvm/Support/xxhash.h>
+#define XXH_INLINE_ALL // the library itself is not needed
+#include <xxhash.h>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -49,13 +50,10 @@ struct Descriptor {
   }
 };
 
-llvm::XXH128_hash_t hash_of(std::string_view bytes) {
-  return llvm::xxh3_128bits(
-      llvm::ArrayRef(reinterpret_cast<const std::uint8_t *>(bytes.data()), bytes.size()));
-}
+XXH128_hash_t hash_of(std::string_view bytes) { return XXH3_128bits(bytes.data(), bytes.size()); }
 
 std::string checksum_of(std::string_view bytes) {
-  const llvm::XXH128_hash_t hash = hash_of(bytes);
+  const XXH128_hash_t hash = hash_of(bytes);
   std::string sum(checksum_bytes, '\0');
   std::memcpy(sum.data(), &hash.low64, 8);
   std::memcpy(sum.data() + 8, &hash.high64, 8);
@@ -63,7 +61,7 @@ std::string checksum_of(std::string_view bytes) {
 }
 
 std::string file_of(std::string_view key) {
-  const llvm::XXH128_hash_t hash = hash_of(key);
+  const XXH128_hash_t hash = hash_of(key);
   char name[48];
   std::snprintf(name, sizeof name, "%.*s%016llx%016llx", int(prefix.size()), prefix.data(),
                 static_cast<unsigned long long>(hash.high64),
@@ -222,11 +220,8 @@ void DiskCache::store(std::string_view key, std::string_view about,
   if (about.size() + key.size() + payload.size() + 1024 > largest_entry) return;
   if (!write(file_of(key), content_of(about, key, payload)))
     return support::log().debug("'{}': {}: code is not kept", folder(), std::strerror(errno));
-  llvm::CachePruningPolicy policy;
-  policy.Interval = std::chrono::hours(1);
-  policy.Expiration = std::chrono::hours(24 * most_days);
-  policy.MaxSizeBytes = most_bytes;
-  if (llvm::pruneCache(folder(), policy)) remove_unfinished(std::time(nullptr) - 3600);
+  if (backend().prune(folder(), most_bytes, most_days))
+    remove_unfinished(std::time(nullptr) - 3600);
 }
 
 std::vector<std::string> DiskCache::names(std::string_view beginning) const {

@@ -3,9 +3,8 @@
 
 #include "jit/cache/disk.hpp"
 #include "jit/code_version.hpp"
-#include "jit/engine/laps.hpp"
-#include "jit/engine/object.hpp"
-#include "jit/engine/start.hpp"
+#include "jit/native/backend.hpp"
+#include "jit/native/laps.hpp"
 #include "support/log.hpp"
 
 #include <llvm/Config/llvm-config.h>
@@ -48,23 +47,24 @@ KeptCode find_or_compile(const loop::Program &program, const std::string &progra
                          const Target &target, Profile profile, const std::string &folder,
                          int threads) {
   Laps laps;
+  KeptCode::Times times;
   block::Program blocks = blocks_of(program, target);
-  const double choose = laps.lap();
+  times.choose = laps.lap();
   const bool may_keep = profile == Profile::none && !has_other_blocks();
   const std::optional<DiskCache> cache = may_keep ? DiskCache::open(folder) : std::nullopt;
   const std::string key = cache ? key_of(program_key, target) : "";
   laps.lap();
   auto code = cache ? load(*cache, key, blocks) : nullptr;
-  const double looking = laps.lap();
-  if (code) return {std::move(code), true, looking};
-  start_llvm(target, threads);
-  Object object = generate(program, std::move(blocks), target, profile, threads);
-  object.times.choose = choose;
+  times.look = laps.lap();
+  if (code) return {std::move(code), true, times};
+  const Backend &made_by = backend();
+  times.start = laps.lap();
   std::optional<Image> image;
-  code = link(std::move(object), cache ? &image : nullptr);
+  code = made_by.compile(program, std::move(blocks), target, profile, threads,
+                         cache ? &image : nullptr);
   const char *level = target.avx512() ? "x86-64-v4" : "x86-64-v3";
   if (image) cache->store(key, program.name + " for " + level, image->text());
-  return {std::move(code), false, looking};
+  return {std::move(code), false, times};
 }
 
 } // namespace broadloom::jit

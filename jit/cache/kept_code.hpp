@@ -4,7 +4,9 @@
 // used, and the loop program. A processor's name only guides scheduling, so machines of one level share entries.
 #pragma once
 
-#include "jit/engine/engine.hpp"
+#include "jit/native/code.hpp"
+#include "jit/native/profile.hpp"
+#include "jit/native/target.hpp"
 
 #include <string>
 
@@ -13,7 +15,12 @@ namespace broadloom::jit {
 struct KeptCode {
   std::shared_ptr<const Code> code;
   bool from_disk = false;
-  double load_ms = 0; // for looking
+  struct Times {       // milliseconds, before code was made or run
+    double choose = 0; // of blocks
+    double look = 0;   // on disk
+    double start = 0;  // of LLVM, where it had to be loaded
+  };
+  Times times;
 };
 
 // As compile_native, on so many threads; `program_key` is loop::key(program) and `folder` as Options::cache_dir. Code that profilers are told of is

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "jit/emit/lanes.hpp"
-#include "jit/emit/paths.hpp"
 #include "jit/emit/pieces.hpp"
 #include "jit/emit/place.hpp"
+#include "jit/runtime/paths.hpp"
 
 #include <llvm/IR/Function.h>
 

@@ -2,9 +2,11 @@
 #include "jit/emit/emit.hpp"
 
 #include "jit/emit/phase.hpp"
+#include "jit/native/profile.hpp"
 
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/TargetParser/Host.h>
 
 #include <optional>
 
@@ -45,12 +47,10 @@ private:
 
 } // namespace
 
-std::string phase_name(std::size_t phase) { return "phase_" + std::to_string(phase); }
-
 void set_attributes(llvm::Function &function, const Target &target) {
   function.setDoesNotThrow();
   function.addFnAttr("target-cpu", "x86-64");
-  function.addFnAttr("tune-cpu", target.cpu);
+  function.addFnAttr("tune-cpu", llvm::sys::getHostCPUName());
   function.addFnAttr("target-features", target.features);
   function.addFnAttr("prefer-vector-width", std::to_string(target.vector_bits));
   function.addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits));

@@ -6,7 +6,8 @@
 #pragma once
 
 #include "block/block.hpp"
-#include "jit/engine/target.hpp"
+#include "jit/native/backend.hpp"
+#include "jit/native/target.hpp"
 #include "loop/listing.hpp"
 
 #include <cstddef>
@@ -32,14 +33,8 @@ std::unique_ptr<llvm::Module> emit(const loop::Program &program, const block::Pr
                                    const loop::Listing *listing = nullptr,
                                    bool count_paths = false);
 
-// Of an instruction's debug location: which box of the blocks it was made for. LLVM keeps 0 for "none".
-inline unsigned column_of(int box) { return unsigned(box) + 1; }
-
 // What instructions a function may use, and how it is tuned.
 void set_attributes(llvm::Function &function, const Target &target);
-
-// The name of the function of a phase: "phase_0".
-std::string phase_name(std::size_t phase);
 
 // Brings the bodies of the vector math functions that the module calls (bl_exp_f32x16, ..) into it,
 // ready to be inlined, from the bitcode that was embedded at build time. Returns whether there were

@@ -11,7 +11,7 @@
 
 #include "block/weights.hpp"
 #include "jit/emit/pieces.hpp"
-#include "jit/engine/target.hpp"
+#include "jit/native/target.hpp"
 #include "ops/recipe.hpp"
 
 #include <llvm/ADT/ArrayRef.h>

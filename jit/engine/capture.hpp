@@ -1,7 +1,7 @@
 // Sees an object file being linked and keeps an Image of what comes out: see image.hpp.
 #pragma once
 
-#include "jit/engine/image.hpp"
+#include "jit/native/image.hpp"
 #include "support/undivided.hpp"
 
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>

@@ -1,11 +1,11 @@
 // From object code to functions in memory, and compile_native, which is both steps: see engine.hpp and object.hpp.
 #include "jit/engine/engine.hpp"
 
+#include "jit/engine/functions.hpp"
 #include "jit/engine/gdb.hpp"
-#include "jit/engine/laps.hpp"
 #include "jit/engine/linker.hpp"
 #include "jit/engine/object.hpp"
-#include "jit/engine/profile.hpp"
+#include "jit/native/laps.hpp"
 #include "support/log.hpp"
 #include "support/undivided.hpp"
 
@@ -23,29 +23,17 @@ std::size_t text_bytes(llvm::MemoryBufferRef buffer) {
   return bytes;
 }
 
-} // namespace
-
-struct Code::Place {
-  llvm::orc::JITDylib *library = nullptr; // of the linker, else
-  CodePiece piece;                        // of an image
+// What the linker has made, until nobody runs it any more.
+struct Linked {
+  llvm::orc::JITDylib *library = nullptr;
   std::vector<std::unique_ptr<GdbEntry>> gdb = {};
 
-  ~Place() {
+  ~Linked() {
     gdb.clear(); // before the code that it tells of is gone
-    if (library == nullptr) return;
     const support::Undivided here;
-    Linker::instance().remove(*library);
+    if (library != nullptr) Linker::instance().remove(*library);
   }
 };
-
-Code::Code(std::unique_ptr<Place> place, std::vector<PhaseFn> phases, block::Program blocks,
-           std::size_t code_bytes, CompileTimes times)
-    : place_(std::move(place)), phases_(std::move(phases)), blocks_(std::move(blocks)),
-      code_bytes_(code_bytes), times_(times) {}
-
-Code::~Code() = default;
-
-namespace {
 
 // What profilers need of an object file, before the linker takes it, and what they are told afterwards.
 class Announcement {
@@ -58,7 +46,7 @@ public:
 
   // `phases` lie at `addresses` now; some of them are functions of the object file.
   void make(const std::vector<std::string> &phases,
-            const std::vector<llvm::orc::ExecutorAddr> &addresses, Code::Place &place) {
+            const std::vector<llvm::orc::ExecutorAddr> &addresses, Linked &place) {
     if (profile_ == Profile::none) return;
     for (std::size_t k = 0; k < phases.size(); ++k)
       for (const Function &function : functions_)
@@ -67,7 +55,7 @@ public:
   }
 
 private:
-  void tell(std::uint64_t address, const std::string &phase, Code::Place &place) {
+  void tell(std::uint64_t address, const std::string &phase, Linked &place) {
     if (has(profile_, Profile::perf)) append_perf_map(functions_, address);
     if (has(profile_, Profile::jitdump)) append_jitdump(functions_, address);
     if (has(profile_, Profile::gdb))
@@ -94,7 +82,7 @@ std::shared_ptr<const Code> link(Object object, std::optional<Image> *image) {
     files.push_back(llvm::MemoryBuffer::getMemBufferCopy(bytes.getBuffer(), "kernel"));
   }
   Linker &linker = Linker::instance();
-  auto place = std::make_unique<Code::Place>(); // before there is anything to be lost
+  auto place = std::make_shared<Linked>(); // before there is anything to be lost
   place->library =
       &linker.add(std::move(files), image != nullptr ? Linker::Keep::Image : Linker::Keep::Nothing);
   const auto addresses = linker.find(*place->library, object.phases);
@@ -106,22 +94,8 @@ std::shared_ptr<const Code> link(Object object, std::optional<Image> *image) {
     announcement.make(object.phases, addresses, *place);
   support::wait_at_exit();
   object.times.link = laps.lap();
-  return std::make_shared<const Code>(std::move(place), std::move(phases), std::move(object.blocks),
-                                      code_bytes, object.times);
-}
-
-std::shared_ptr<const Code> code_of(const Image &image, block::Program blocks) {
-  Laps laps;
-  auto held = std::make_unique<Code::Place>();
-  held->piece = place(image);
-  std::vector<PhaseFn> phases;
-  for (const std::uint32_t phase : image.phases)
-    phases.push_back(
-        reinterpret_cast<PhaseFn>(reinterpret_cast<std::uintptr_t>(held->piece.begin()) + phase));
-  CompileTimes times;
-  times.link = laps.lap();
-  return std::make_shared<const Code>(std::move(held), std::move(phases), std::move(blocks),
-                                      image.bytes.size(), times);
+  return std::make_shared<const Code>(Code::Place{{}, std::move(place)}, std::move(phases),
+                                      std::move(object.blocks), code_bytes, object.times);
 }
 
 std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,

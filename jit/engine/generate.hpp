@@ -1,7 +1,7 @@
 // LLVM IR -> object code: the passes and the code generator.
 #pragma once
 
-#include "jit/engine/target.hpp"
+#include "jit/native/target.hpp"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Module.h>

@@ -9,7 +9,7 @@
 //
 // The file is DIR/.debug/jit/broadloom-XXXXXX/jit-PID.dump, where DIR is JITDUMPDIR or else the home folder. perf
 // learns of it because a page of it is mapped as code: so the mapping stays as long as the process.
-#include "jit/engine/profile.hpp"
+#include "jit/engine/functions.hpp"
 
 #include "support/log.hpp"
 #include "support/undivided.hpp"

@@ -3,7 +3,6 @@
 
 #include "math/libm.hpp"
 #include "math/scalar.hpp"
-#include "support/fail.hpp"
 
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
@@ -12,11 +11,6 @@
 namespace broadloom::jit {
 
 namespace orc = llvm::orc;
-
-void fail_native(const std::string &message) {
-  support::fail("E0501", "native code cannot be had: " + message, {},
-                "run with the interpreter (Engine::interpreter), which gives the same bits");
-}
 
 namespace {
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "jit/engine/capture.hpp"
+#include "jit/native/code.hpp"
 #include "support/undivided.hpp"
 
 #include <llvm/ADT/ArrayRef.h>
@@ -54,9 +55,6 @@ private:
   support::Mutex mutex_;
   std::string last_error_;
 };
-
-// Throws CompileError E0501: native code cannot be had, for this reason.
-[[noreturn]] void fail_native(const std::string &message);
 
 // The value, or fail_native.
 template <class T> T take(llvm::Expected<T> value) {

@@ -3,10 +3,10 @@
 
 #include "jit/emit/emit.hpp"
 #include "jit/engine/generate.hpp"
-#include "jit/engine/laps.hpp"
 #include "jit/engine/linker.hpp"
 #include "jit/engine/on_threads.hpp"
-#include "jit/engine/profile.hpp"
+#include "jit/native/laps.hpp"
+#include "jit/native/profile.hpp"
 #include "support/fail.hpp"
 #include "support/undivided.hpp"
 

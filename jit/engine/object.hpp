@@ -6,7 +6,7 @@
 #pragma once
 
 #include "jit/engine/engine.hpp"
-#include "jit/engine/image.hpp"
+#include "jit/native/image.hpp"
 
 #include <optional>
 #include <string>
@@ -36,8 +36,5 @@ bool has_memory_for(std::int64_t weight);
 // Puts the functions into memory and tells the profilers. Where an image is asked for, it is that of the functions, and nothing where they
 // cannot lie elsewhere. Throws CompileError E0501.
 std::shared_ptr<const Code> link(Object object, std::optional<Image> *image = nullptr);
-
-// The functions of an image, without a linker. Throws CompileError E0501.
-std::shared_ptr<const Code> code_of(const Image &image, block::Program blocks);
 
 } // namespace broadloom::jit

@@ -6,7 +6,7 @@
 // file of this user with that one name, and only this user may read it.
 // Another run-time compiler of this process may write to the same file: lines are appended, in one
 // write. A file that an earlier process of the same number left there is removed first.
-#include "jit/engine/profile.hpp"
+#include "jit/engine/functions.hpp"
 
 #include "support/log.hpp"
 #include "support/undivided.hpp"

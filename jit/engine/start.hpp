@@ -6,7 +6,7 @@
 // Example: start_llvm(target, 2) in bl::compile, where no code can come from the disk cache.
 #pragma once
 
-#include "jit/engine/target.hpp"
+#include "jit/native/target.hpp"
 
 namespace broadloom::jit {
 

@@ -10,7 +10,7 @@
 #include "engines.hpp"
 #include "shrink.hpp"
 
-#include "jit/emit/paths.hpp"
+#include "jit/runtime/paths.hpp"
 
 #include <CLI/CLI.hpp>
 

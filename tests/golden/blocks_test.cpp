@@ -6,7 +6,7 @@
 #include "tests/file_cases.hpp"
 
 #include "block/block.hpp"
-#include "jit/engine/target.hpp"
+#include "jit/native/target.hpp"
 
 #include <broadloom/broadloom.hpp>
 

@@ -8,7 +8,7 @@
 // There is no data, and the machine is a given one, so 16 million elements cost nothing and the files hold
 // everywhere. Texts for people are left out. `./dev bless` rewrites the files.
 #include "golden_plan.hpp"
-#include "jit/engine/target.hpp"
+#include "jit/native/target.hpp"
 #include "jit/why.hpp"
 #include "plan/explain.hpp"
 #include "support/reasons.hpp"

@@ -3,7 +3,7 @@
 
 #include "golden_files.hpp"
 
-#include "jit/engine/target.hpp"
+#include "jit/native/target.hpp"
 #include "kernel/layouts.hpp"
 #include "kernel/windows.hpp"
 #include "plan/plan.hpp"

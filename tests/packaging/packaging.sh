@@ -135,7 +135,10 @@ meson_installed() { # the same program, with the installed library
 
 # --- the library ----------------------------------------------------------------------------------
 
-exported() { nm -DC --defined-only "$root/$libdir/libbroadloom.so" | grep ' [A-TV-Zuvw] ' | cut -c 20-; }
+# But for what its own part with LLVM asks for, under a version of its own.
+exported() {
+  nm -DC --defined-only "$root/$libdir/libbroadloom.so" | grep ' [A-TV-Zuvw] ' | grep -v '@BROADLOOM_PRIVATE_' | cut -c 20-
+}
 
 exports_only_public() {
   exported | sed -E 's/^(vtable|typeinfo name|typeinfo|guard variable) for //; s/@.*//' |
@@ -150,6 +153,27 @@ exports_the_errors() {
   for class in Error SpecError ShapeError DTypeError DataError CompileError; do
     exported | grep -qF "typeinfo for broadloom::$class" || { echo "$class"; return 1; }
   done
+}
+
+# LLVM is loaded where code is made, and a process that finds its code on disk does without.
+loads_llvm_once() { # PROGRAM
+  libraries() { BROADLOOM_CACHE=1 BROADLOOM_CACHE_DIR=$work/cache-of-$(basename "$1") LD_DEBUG=files "$@" 2>&1; }
+  libraries "$@" >"$work/first" && libraries "$@" >"$work/second" || { tail -n 3 "$work/first" "$work/second"; return 1; }
+  grep -q 'calling init: .*libLLVM' "$work/first" || { echo 'the first process does not load LLVM'; return 1; }
+  ! grep -q 'libLLVM' "$work/second" || { echo 'the second process loads LLVM'; return 1; }
+}
+
+consumer_loads_llvm_once() { loads_llvm_once "$work/by_pkg_config"; }
+
+program_loads_llvm_once() {
+  loads_llvm_once "$root/bin/broadloom" run -e 'kernel k { in x : f32[i]; out y = exp(x) }' --in 'x=rand(9)'
+}
+
+runs_without_llvm() { # the answer is right, and the log says why it is slow
+  mkdir -p "$work/alone" && cp "$root/$libdir"/libbroadloom.so* "$work/alone" || return 1
+  seen=$(LD_LIBRARY_PATH=$work/alone "$work/by_pkg_config" any 2>"$work/alone/log")
+  [ "$seen" = "$expected" ] && grep -q 'there is no libbroadloom-llvm-0.1.so in' "$work/alone/log" ||
+    { echo "$seen"; cat "$work/alone/log"; return 1; }
 }
 
 static_has_all() { # no object of ours is left behind in another archive
@@ -226,6 +250,9 @@ all_checks() {
 
   check 'a consumer is built with pkg-config and the shared library' pkg_config_shared
   check 'a consumer is built with pkg-config --static and the static library' pkg_config_static
+  check 'a program with the shared library loads LLVM where code is made, and not where it is on disk' consumer_loads_llvm_once
+  check 'so does the installed program' program_loads_llvm_once
+  check 'without the part that needs LLVM a program says so and has the right answer' runs_without_llvm
   check "the README's line builds a program that runs, without installing" readme_line
   check 'pkg-config names no library and no macro of others for the shared library' pkg_config_is_clean
   check 'a consumer is built with CMake and the shared library' cmake_shared

@@ -1,9 +1,9 @@
-// Native code as a runner of runs.hpp.
+// Native code as a runner of runs.hpp: as it was linked, and as it runs elsewhere.
 #pragma once
 
 #include "tests/unit/runs.hpp"
 
-#include "jit/engine/engine.hpp"
+#include "jit/engine/object.hpp"
 
 namespace broadloom::jit::test {
 
@@ -15,7 +15,15 @@ inline loop::test::Runner runner_of(std::shared_ptr<const Code> code, std::strin
 
 inline loop::test::Runs native_runs(const loop::Program &program, const std::string &target = {}) {
   loop::verify(program);
-  return {program, {runner_of(compile_native(program, find_target(target)), target)}};
+  const Target machine = find_target(target);
+  std::optional<Image> image;
+  auto code = link(generate(program, blocks_of(program, machine), machine), &image);
+  REQUIRE(image.has_value());
+  const std::optional<Image> read = Image::parse(image->text(), program.phases.size());
+  REQUIRE(read.has_value());
+  auto moved = code_of(*read, code->blocks());
+  return {program,
+          {runner_of(std::move(code), target), runner_of(std::move(moved), target + ", moved")}};
 }
 
 inline std::vector<std::string> targets_here() {

@@ -199,13 +199,12 @@ TEST_CASE("processes that store one key at once, and are killed, leave nothing b
 namespace {
 
 // {cache of the first run, of the second}, by processes of their own.
-std::string run_json(const std::string &folder, const std::string &more = "") {
+std::string run_json(const std::string &folder, const std::string &more = "",
+                     const std::string &value = "exp(x) / sum(x, j)") {
   const std::string command =
       "BROADLOOM_CACHE= BROADLOOM_CACHE_DIR='" + folder +
-      "' '" BROADLOOM_PROGRAM
-      "' run -e 'kernel k { in x : f32[i, j]; out y = exp(x) / sum(x, j) }' --in 'x=rand(50, 70)' "
-      "--json " +
-      more + " 2>&1";
+      "' '" BROADLOOM_PROGRAM "' run -e 'kernel k { in x : f32[i, j]; out y = " + value +
+      " }' --in 'x=rand(50, 70)' --json " + more + " 2>&1";
   std::FILE *pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
   std::string text;
@@ -240,6 +239,16 @@ TEST_CASE("a second process takes the code from disk, with the same bits, and ma
   CHECK(slurp(a) == slurp(b));
   CHECK(run_json(cached) == "disk");
   CHECK(run_json(cached, "--threads 1") != "memory");
+}
+
+TEST_CASE("code from disk calls the functions that run one value at a time") {
+  const Folder folder;
+  const std::string a = folder.path + "/a.npy", b = folder.path + "/b.npy";
+  const std::string cached = folder.path + "/cache";
+  const std::string value = "polygamma(2, f64(x)) + lgamma(x) + fmod(x, 0.3)";
+  CHECK(run_json(cached, "--out y=" + a, value) == "miss");
+  CHECK(run_json(cached, "--out y=" + b, value) == "disk");
+  CHECK(slurp(a) == slurp(b));
 }
 
 TEST_CASE("the program tells what its disk cache holds, and removes what is broken, or all") {

@@ -1,6 +1,6 @@
 // Profilers and debuggers: what is written for them, and under which names.
 #include "jit/engine/engine.hpp"
-#include "jit/engine/profile.hpp"
+#include "jit/native/profile.hpp"
 #include "tests/unit/loop_programs.hpp"
 #include "tests/unit/temp_folder.hpp"
 

@@ -1,7 +1,7 @@
 // The report of a run as JSON and as a line of text. Times keep their nanoseconds.
 #include "tools/broadloom/cli/report.hpp"
 
-#include "support/text.hpp"
+#include "support/json.hpp"
 #include "tools/broadloom/cli/rounds.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +9,8 @@
 #include <algorithm>
 
 namespace broadloom::cli {
+
+using support::json_string;
 
 namespace {
 
@@ -40,29 +42,6 @@ std::vector<Step> steps_of(const RunReport &report) {
 }
 
 } // namespace
-
-std::string json_string(std::string_view text) {
-  std::string result = "\"";
-  for (std::size_t k = 0; k < text.size();) {
-    // What is no UTF-8 (a path may be any bytes) becomes the replacement character.
-    const std::size_t length = support::utf8_length(text, k);
-    if (length != 1) {
-      result += length == 0 ? "\\ufffd" : std::string(text.substr(k, length));
-      k += std::max<std::size_t>(length, 1);
-      continue;
-    }
-    const char c = text[k++];
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (std::uint8_t(c) < 0x20 || c == 0x7f) {
-      result += fmt::format("\\u{:04x}", int(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
 
 std::string to_json(const RunReport &report) {
   std::string outputs;

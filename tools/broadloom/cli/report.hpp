@@ -37,6 +37,4 @@ struct RunReport {
 std::string to_json(const RunReport &report); // one line, keys as in docs/language.md
 std::string to_text(const RunReport &report); // one line for people
 
-std::string json_string(std::string_view text); // quoted and escaped
-
 } // namespace broadloom::cli

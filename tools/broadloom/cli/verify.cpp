@@ -3,6 +3,7 @@
 
 #include "expr/function.hpp"
 #include "support/check.hpp"
+#include "support/json.hpp"
 #include "support/text.hpp"
 #include "tools/broadloom/cli/report.hpp"
 
@@ -95,14 +96,15 @@ std::string to_text(const RunCheck &check) {
 std::string to_json(const RunCheck &check) {
   std::string outputs, slopes;
   for (const OutputCheck &output : check.outputs)
-    outputs += fmt::format(R"({}{}: {{"passed": {}, "difference": {}, "tolerance": {}}})",
-                           outputs.empty() ? "" : ", ", json_string(output.name), output.passed,
-                           number_or_null(output.difference), number_or_null(output.tolerance));
+    outputs +=
+        fmt::format(R"({}{}: {{"passed": {}, "difference": {}, "tolerance": {}}})",
+                    outputs.empty() ? "" : ", ", support::json_string(output.name), output.passed,
+                    number_or_null(output.difference), number_or_null(output.tolerance));
   for (const SlopeCheck &slope : check.gradient.slopes)
     slopes += fmt::format(R"({}{{"output": {}, "input": {}, "slope": "{}", "derived": {}, )"
                           R"("measured": {}, "difference": {}, "tolerance": {}}})",
-                          slopes.empty() ? "" : ", ", json_string(slope.output),
-                          json_string(slope.input), word(slope.slope),
+                          slopes.empty() ? "" : ", ", support::json_string(slope.output),
+                          support::json_string(slope.input), word(slope.slope),
                           number_or_null(slope.derived), number_or_null(slope.measured),
                           number_or_null(slope.difference), number_or_null(slope.tolerance));
   return fmt::format(R"({{"passed": {}, "outputs": {{{}}}, "gradient": [{}]}})", check.passed(),

@@ -6,7 +6,7 @@
 // Example: auto image = Image::parse(bytes, phases);          const CodePiece piece = place(*image);
 #pragma once
 
-#include "jit/engine/code_memory.hpp"
+#include "jit/native/code_memory.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -9,13 +9,17 @@
 namespace broadloom::jit {
 
 struct Target {
-  std::string name;      // "x86-64-v4", "x86-64-v3" or "native"
-  std::string cpu;       // LLVM's name of the processor: a guide for scheduling
-  std::string features;  // LLVM's feature string: the instructions that may be used
-  int vector_bits = 256; // 512 or 256
+  std::string name;       // "x86-64-v4", "x86-64-v3" or "native"
+  std::string cpu;        // what the processor calls itself
+  std::string features;   // LLVM's feature string: the instructions that may be used
+  int vector_bits = 256;  // 512 or 256
+  bool asks_ahead = true; // whether code asks for memory before it is read
 
   bool avx512() const { return vector_bits == 512; }
 };
+
+// What the processor calls itself: "AMD EPYC 9R14".
+std::string name_of_processor();
 
 // Its core, as choices know it; caches and threads are not of the target.
 support::Machine machine_of(const Target &target);

@@ -1,6 +1,6 @@
 // See image.hpp. The text: the numbers of phases, slots and bytes; where each phase begins; each slot as its place, its addend and the
 // length of its symbol, and then the symbol; the bytes.
-#include "jit/engine/image.hpp"
+#include "jit/native/image.hpp"
 
 #include "math/libm.hpp"
 #include "math/scalar.hpp"

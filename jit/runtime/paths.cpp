@@ -1,5 +1,5 @@
 // See paths.hpp.
-#include "jit/emit/paths.hpp"
+#include "jit/runtime/paths.hpp"
 
 #include <array>
 

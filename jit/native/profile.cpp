@@ -1,10 +1,7 @@
 // Which tools to tell, and the names that they are told. See profile.hpp.
-#include "jit/engine/profile.hpp"
+#include "jit/native/profile.hpp"
 
 #include "support/log.hpp"
-
-#include <llvm/Object/ELFObjectFile.h>
-#include <llvm/Support/Error.h>
 
 #include <fmt/format.h>
 
@@ -66,21 +63,6 @@ std::string profile_name(std::string_view kernel, std::string_view function,
   return fmt::format("broadloom.{}.{}.{:08x}", plain, function, std::uint32_t(pattern));
 }
 
-std::vector<Function> functions_of(llvm::MemoryBufferRef object) {
-  auto file = llvm::object::ObjectFile::createObjectFile(object);
-  if (!file) {
-    llvm::consumeError(file.takeError());
-    return {};
-  }
-  std::vector<Function> functions;
-  for (const llvm::object::ELFSymbolRef symbol :
-       llvm::cast<llvm::object::ELFObjectFileBase>(**file).symbols()) {
-    if (symbol.getELFType() != llvm::ELF::STT_FUNC) continue;
-    const auto name = llvm::expectedToOptional(symbol.getName());
-    const auto offset = llvm::expectedToOptional(symbol.getValue());
-    if (name && offset) functions.push_back({name->str(), *offset, symbol.getSize()});
-  }
-  return functions;
-}
+std::string phase_name(std::size_t phase) { return "phase_" + std::to_string(phase); }
 
 } // namespace broadloom::jit

@@ -10,9 +10,7 @@
 
 #include <broadloom/options.hpp>
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/Support/MemoryBufferRef.h>
-
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -33,22 +31,7 @@ Profile find_profile(Profile wanted);
 // nor `_` becomes `_`.
 std::string profile_name(std::string_view kernel, std::string_view function, std::uint64_t pattern);
 
-// A function of an object file.
-struct Function {
-  std::string name;
-  std::uint64_t offset = 0, size = 0; // bytes, from the start of .text
-};
-
-// The functions in the .text of an object file, in no particular order.
-std::vector<Function> functions_of(llvm::MemoryBufferRef object);
-
-// Adds a line for each function to /tmp/perf-PID.map. Code that is freed later keeps its lines: the format
-// has no way to take one back. Where the file cannot be written, or is not this user's own plain file, a
-// warning says so, once. Thread-safe.
-void append_perf_map(llvm::ArrayRef<Function> functions, std::uint64_t text);
-
-// Adds the functions, with their code, to the jitdump file of this process (jitdump.cpp says where it is).
-// Where it cannot be written, a warning says so. Thread-safe.
-void append_jitdump(llvm::ArrayRef<Function> functions, std::uint64_t text);
+// "phase_0": the function of a phase where nobody is told of it.
+std::string phase_name(std::size_t phase);
 
 } // namespace broadloom::jit

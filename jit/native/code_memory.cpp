@@ -1,5 +1,5 @@
 // See code_memory.hpp.
-#include "jit/engine/code_memory.hpp"
+#include "jit/native/code_memory.hpp"
 
 #include "support/fail.hpp"
 

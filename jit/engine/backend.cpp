@@ -1,0 +1,46 @@
+// The table of what needs LLVM: see jit/native/backend.hpp.
+#include "jit/engine/backend.hpp"
+
+#include "jit/engine/engine.hpp"
+#include "jit/engine/object.hpp"
+#include "jit/engine/start.hpp"
+
+#include <llvm-c/Core.h>
+#include <llvm/Support/CachePruning.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <chrono>
+
+namespace broadloom::jit {
+namespace {
+
+std::shared_ptr<const Code> compile(const loop::Program &program, block::Program blocks,
+                                    const Target &target, Profile profile, int threads,
+                                    std::optional<Image> *image) {
+  start_llvm(target, threads);
+  return link(generate(program, std::move(blocks), target, profile, threads), image);
+}
+
+std::string version() {
+  unsigned major = 0, minor = 0, patch = 0;
+  LLVMGetVersion(&major, &minor, &patch);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
+std::string processor() { return llvm::sys::getHostCPUName().str(); }
+
+bool prune(const std::string &folder, std::uint64_t most_bytes, int most_days) {
+  llvm::CachePruningPolicy policy;
+  policy.Interval = std::chrono::hours(1);
+  policy.Expiration = std::chrono::hours(24 * most_days);
+  policy.MaxSizeBytes = most_bytes;
+  return llvm::pruneCache(folder, policy);
+}
+
+} // namespace
+} // namespace broadloom::jit
+
+const broadloom::jit::Backend broadloom_backend = {
+    broadloom::jit::start_llvm, broadloom::jit::compile, broadloom::jit::llvm_text,
+    broadloom::jit::asm_text,   broadloom::jit::version, broadloom::jit::processor,
+    broadloom::jit::prune};
