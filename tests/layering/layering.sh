@@ -49,6 +49,8 @@ compiles_alone() {
 all_checks() {
   libraries='llvm/|llvm-c/|clang/|tbb/|oneapi/'
   never 'src and include see neither LLVM nor oneTBB' "$libraries" src include
+  never 'of jit, only what makes code sees LLVM, which is loaded for it alone' 'llvm/[^C]|llvm/C[^o]|llvm/Co[^n]|llvm-c/' \
+    $(find jit -maxdepth 1 -type f) jit/native jit/cache jit/runtime
   never 'the command line and the samples see neither LLVM nor oneTBB' "$libraries" \
     tools/broadloom samples
   only 'include uses the standard library and itself only, but for Eigen where a user asks for it' \
