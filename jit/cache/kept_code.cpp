@@ -57,6 +57,7 @@ KeptCode find_or_compile(const loop::Program &program, const std::string &progra
   auto code = cache ? load(*cache, key, blocks) : nullptr;
   times.look = laps.lap();
   if (code) return {std::move(code), true, times};
+  start_backend(target, threads);
   const Backend &made_by = backend();
   times.start = laps.lap();
   std::optional<Image> image;

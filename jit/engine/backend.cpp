@@ -17,7 +17,6 @@ namespace {
 std::shared_ptr<const Code> compile(const loop::Program &program, block::Program blocks,
                                     const Target &target, Profile profile, int threads,
                                     std::optional<Image> *image) {
-  start_llvm(target, threads);
   return link(generate(program, std::move(blocks), target, profile, threads), image);
 }
 

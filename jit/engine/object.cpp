@@ -4,7 +4,7 @@
 #include "jit/emit/emit.hpp"
 #include "jit/engine/generate.hpp"
 #include "jit/engine/linker.hpp"
-#include "jit/engine/on_threads.hpp"
+#include "jit/native/on_threads.hpp"
 #include "jit/native/laps.hpp"
 #include "jit/native/profile.hpp"
 #include "support/fail.hpp"

@@ -5,7 +5,6 @@
 #include "jit/engine/generate.hpp"
 #include "jit/engine/linker.hpp"
 #include "jit/engine/object.hpp"
-#include "jit/engine/on_threads.hpp"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LLVMContext.h>
@@ -14,9 +13,7 @@
 
 #include <broadloom/error.hpp>
 
-#include <mutex>
-#include <optional>
-#include <thread>
+#include <exception>
 
 namespace broadloom::jit {
 namespace {
@@ -73,8 +70,11 @@ llvm::SmallVector<char, 0> generated(const Generator &generator, const Target &t
   return generator.generate(module, llvm::CodeGenFileType::ObjectFile);
 }
 
+} // namespace
+
 // The code generator comes first here: in a compilation it comes last, and takes most of it.
-void run_once(const Target &target) {
+void start_llvm(const Target &target) {
+  if (!has_memory_for(0)) return;
   try {
     const Generator generator(target);
     const auto file = generated(generator, target, false);
@@ -89,26 +89,6 @@ void run_once(const Target &target) {
     support::wait_at_exit();
   } catch (const std::exception &) { // whoever compiles finds out
   }
-}
-
-struct Start { // never destroyed
-  support::Mutex mutex;
-  bool begun = false;
-  std::optional<Beside> thread;
-};
-Start &start() {
-  static Start &made = *new Start;
-  return made;
-}
-
-} // namespace
-
-void start_llvm(const Target &target, int threads) {
-  const std::lock_guard lock(start().mutex);
-  if (start().begun) return;
-  start().begun = true;
-  if (threads < 2 || std::thread::hardware_concurrency() < 2 || !has_memory_for(0)) return;
-  start().thread.emplace([target] { run_once(target); });
 }
 
 } // namespace broadloom::jit

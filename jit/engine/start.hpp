@@ -2,16 +2,15 @@
 //
 // Problem: the first compilation of a process takes some 4 ms longer than the next one. LLVM's tables are made, and its code comes into
 // memory page by page as it runs for the first time.
-// Method: while a kernel is planned and its IR is made, another thread sends a loop of a few instructions through the code generator.
-// Example: start_llvm(target, 2) in bl::compile, where no code can come from the disk cache.
+// Method: while a kernel is planned and its IR is made, another thread (jit/native/backend.cpp) sends a loop of a few instructions through the
+// code generator.
 #pragma once
 
 #include "jit/native/target.hpp"
 
 namespace broadloom::jit {
 
-// Once in a process, and only where there is a second processor and a second thread is allowed. The caller counts as undivided, and so
-// does the thread: a fork or the end of the process waits for it; nothing else does.
-void start_llvm(const Target &target, int threads);
+// The loop, and back when it is code. Does nothing where there is no memory for a compilation.
+void start_llvm(const Target &target);
 
 } // namespace broadloom::jit

@@ -23,7 +23,7 @@ inline unsigned column_of(int box) { return unsigned(box) + 1; }
 
 struct Backend {
   // See start.hpp.
-  void (*start)(const Target &target, int threads);
+  void (*start)(const Target &target);
   // As compile_native, on so many threads. An image that is asked for is that of the code, and nothing where it cannot lie elsewhere.
   std::shared_ptr<const Code> (*compile)(const loop::Program &program, block::Program blocks,
                                          const Target &target, Profile profile, int threads,
@@ -44,7 +44,8 @@ struct Backend {
 // Throws CompileError E0501 where it cannot be loaded. Thread-safe; what it has loaded stays.
 const Backend &backend();
 
-// Backend::start, where there is one: whoever compiles finds out.
+// Loads it and calls its `start`, on another thread: once in a process, and only where there is a second processor and a second thread is
+// allowed. The caller counts as undivided, and so does the thread: a fork or the end of the process waits for it; nothing else does.
 void start_backend(const Target &target, int threads);
 
 } // namespace broadloom::jit

@@ -1,6 +1,7 @@
 // See gather.hpp.
 #include "kernel/gather.hpp"
 
+#include <array>
 #include <cstring>
 
 namespace broadloom::kernel {
@@ -25,20 +26,21 @@ struct Walked { // a dim of what is written
   std::vector<std::int64_t> steps; // [list]: entries
 };
 
-// Rows as they lie, as of x[k[i], j]. Short ones by whole lines, so that the loads of many rows are under way at a time, which asking ahead
-// for lines would only get in the way of.
+// Rows as they lie, as of x[k[i], j]. No processor foresees where the next one is, so its first lines are asked for while others are copied:
+// some 2 KiB ahead, which is what a core can wait for at a time. Rows of 256 bytes that lie in no cache take 0.75 of the time.
 void copy_rows(const std::int64_t *positions, std::int64_t step, std::int64_t stride,
                std::int64_t bytes, const char *from, char *to, std::int64_t count) {
-  constexpr std::int64_t line = 64, most_lines = 16;
-  const bool by_lines = bytes % line == 0 && bytes <= most_lines * line;
+  constexpr std::int64_t line = 64, most_bytes = 512, bytes_ahead = 2048;
+  const std::int64_t ahead = std::clamp<std::int64_t>(bytes_ahead / bytes, 1, 16);
+  const std::int64_t asked = std::min(bytes, most_bytes);
+  const auto row = [&](std::int64_t n) { return from + (positions[n] * stride + n * step); };
   for (std::int64_t n = 0; n < count; ++n, to += bytes) {
-    const char *row = from + (positions[n] * stride + n * step);
+    if (n + ahead < count && positions[n + ahead] >= 0)
+      for (std::int64_t at = 0; at < asked; at += line) __builtin_prefetch(row(n + ahead) + at);
     if (positions[n] < 0)
       std::memset(to, 0, std::size_t(bytes));
-    else if (by_lines)
-      for (std::int64_t at = 0; at < bytes; at += line) std::memcpy(to + at, row + at, line);
     else
-      std::memcpy(to, row, std::size_t(bytes));
+      std::memcpy(to, row(n), std::size_t(bytes));
   }
 }
 
@@ -103,9 +105,11 @@ void copy_range(const std::vector<Walked> &dims, std::span<const std::int64_t> e
 void gather(const spec::TypedSpec &spec, std::size_t window,
             std::span<const AnyView *const> operands, const AnyView &of, const Array &to,
             const RunTasks &tasks) {
-  const std::vector<ListedPositions> lists =
-      listed_positions(spec, window, to.layout(), operands, tasks);
   if (to.size() == 0) return;
+  const std::optional<SurePositions> sure = sure_positions(spec, window, to.layout(), operands);
+  std::vector<ListedPositions> lists =
+      sure ? std::vector{sure->described}
+           : listed_positions(spec, window, to.layout(), operands, tasks);
   const spec::TypedInput &input = spec.inputs[window];
   std::vector<Walked> dims;
   for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k) {
@@ -154,15 +158,24 @@ void gather(const spec::TypedSpec &spec, std::size_t window,
   if (dims.size() == 2 && lists.size() == 1 && is_plain(dims[1]) && dims[1].step == 1 &&
       dims[0].steps[0] == 1) {
     const std::int64_t bytes = extents[1] * std::int64_t(size);
-    share_out(extents[0], std::max<std::int64_t>(1, (1 << 17) / bytes), tasks,
+    const auto copy = [&](const std::int64_t *positions, std::int64_t first, std::int64_t last) {
+      copy_rows(positions, dims[0].step * std::int64_t(size), strides[0] * std::int64_t(size),
+                bytes, from + first * dims[0].step * std::int64_t(size), target + first * bytes,
+                last - first);
+    };
+    share_out(extents[0], std::max<std::int64_t>(1, (1 << 18) / bytes), tasks,
               [&](std::int64_t first, std::int64_t last) {
-                copy_rows(lists[0].at() + first, dims[0].step * std::int64_t(size),
-                          strides[0] * std::int64_t(size), bytes,
-                          from + first * dims[0].step * std::int64_t(size), target + first * bytes,
-                          last - first);
+                if (!sure) return copy(lists[0].at() + first, first, last);
+                std::array<std::int64_t, 1024> positions;
+                for (std::int64_t at = first; at < last; at += std::ssize(positions)) {
+                  const std::int64_t end = std::min(last, at + std::ssize(positions));
+                  sure->list(at, end, positions.data());
+                  copy(positions.data(), at, end);
+                }
               });
     return;
   }
+  if (sure) lists = listed_positions(spec, window, to.layout(), operands, tasks);
   share_out(to.size(), std::int64_t(1 << 17) / std::int64_t(size), tasks,
             [&](std::int64_t first, std::int64_t last) {
               const auto copy = [&](auto range) {

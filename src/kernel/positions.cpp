@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 namespace broadloom::kernel {
@@ -76,6 +77,7 @@ public:
       extents_.push_back(walked.extent);
       dims_.push_back(std::move(walked));
     }
+    listed_.dim = int(dim_);
     std::int64_t step = 1;
     for (std::size_t k = places_.size(); k-- > 0;) {
       if (extents_[k] != 1) listed_.steps[places_[k]] = step;
@@ -86,13 +88,23 @@ public:
     });
   }
 
+  // Whether every position is inside of the array, whatever the elements of the indices.
+  bool is_sure() const {
+    return form_.outside != Outside::Fails && form_.divisor == 1 && count_ > 0 &&
+           !input_.window->derived;
+  }
+  const ListedPositions &described() const { return listed_; }
+  void list_to(std::int64_t from, std::int64_t to, std::int64_t *entries) const {
+    list(from, to, entries);
+  }
+
   ListedPositions run(const RunTasks &tasks) {
     const std::int64_t points = points_of(extents_);
-    listed_.dim = int(dim_);
     listed_.entries = Array::to_be_written(DType::I64, contiguous_layout({&points, 1}));
     std::atomic<std::int64_t> first_bad{INT64_MAX};
     share_out(points, 1 << 12, tasks, [&](std::int64_t from, std::int64_t to) {
-      const std::int64_t bad = list(from, to);
+      const std::int64_t bad =
+          list(from, to, static_cast<std::int64_t *>(listed_.entries.raw()) + from);
       std::int64_t known = first_bad.load();
       while (bad < known && !first_bad.compare_exchange_weak(known, bad)) {
       }
@@ -111,9 +123,8 @@ private:
   const AnyView &of() const { return *operands_[input_.window->of]; }
   bool stands() const { return form_.stretches && of().layout.extents[dim_] == 1; }
 
-  // The first bad point of a range, INT64_MAX where there is none.
-  std::int64_t list(std::int64_t from, std::int64_t to) {
-    std::int64_t *entries = static_cast<std::int64_t *>(listed_.entries.raw());
+  // Lists a range of points. Gives the first bad one, INT64_MAX where there is none.
+  std::int64_t list(std::int64_t from, std::int64_t to, std::int64_t *listed) const {
     std::int64_t bad = INT64_MAX;
     const Dim none;
     const Dim &inner = dims_.empty() ? none : dims_.back();
@@ -127,11 +138,12 @@ private:
     std::vector<const char *> rows(loads.size());
     for_each_piece(extents_, from, to, [&](const auto &index, std::int64_t at, std::int64_t count) {
       const Wide affine = affine_at(index);
+      std::int64_t *const entries = listed + (at - from);
       for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = element(k, index);
       if (rows.size() == 1 && inner.times == 0 && is_small(affine) &&
           is_small(form_.indices[0].times)) {
         const std::int64_t first =
-            list_row(rows[0], steps[0], std::int64_t(affine), count, entries + at);
+            list_row(rows[0], steps[0], std::int64_t(affine), count, entries);
         if (first < count && !input_.window->derived && bad == INT64_MAX) bad = at + first;
         return;
       }
@@ -140,7 +152,7 @@ private:
         for (std::size_t k = 0; k < rows.size(); ++k)
           elements += form_.indices[k].times * loads[k](rows[k] + n * steps[k]);
         const std::int64_t position = inside(affine + n * Wide(inner.times), elements);
-        entries[at + n] = position;
+        entries[n] = position;
         if (position < 0 && !input_.window->derived && bad == INT64_MAX) bad = at + n;
       }
     });
@@ -304,6 +316,20 @@ private:
 
 void run_in_order(std::int64_t count, const std::function<void(std::int64_t)> &task) {
   for (std::int64_t k = 0; k < count; ++k) task(k);
+}
+
+std::optional<SurePositions> sure_positions(const spec::TypedSpec &spec, std::size_t window,
+                                            const Layout &shape,
+                                            std::span<const AnyView *const> operands) {
+  const std::vector<TypedWindow::Form> &forms = spec.inputs[window].window->forms;
+  if (std::ranges::count_if(forms, is_listed) != 1) return std::nullopt;
+  const auto dim = std::size_t(std::ranges::find_if(forms, is_listed) - forms.begin());
+  const auto lister = std::make_shared<const Lister>(spec, window, dim, shape, operands);
+  if (!lister->is_sure()) return std::nullopt;
+  return SurePositions{lister->described(),
+                       [lister](std::int64_t first, std::int64_t last, std::int64_t *to) {
+                         lister->list_to(first, last, to);
+                       }};
 }
 
 std::vector<ListedPositions> listed_positions(const spec::TypedSpec &spec, std::size_t window,

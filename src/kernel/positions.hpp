@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,6 +40,16 @@ __int128 start_of(const spec::TypedWindow::Form &form, std::int64_t extent, Exte
     start += __int128(count.times) * extent_of(count.input, std::size_t(count.dim));
   return start;
 }
+
+// Of a window of which one dim is listed, and no position can be outside: they are listed piece by piece, where they are needed.
+struct SurePositions {
+  ListedPositions described; // without its entries
+  std::function<void(std::int64_t first, std::int64_t last, std::int64_t *to)> list;
+};
+// Nothing where the window is not such. The operands must live as long as it does.
+std::optional<SurePositions> sure_positions(const spec::TypedSpec &spec, std::size_t window,
+                                            const Layout &shape,
+                                            std::span<const AnyView *const> operands);
 
 // For the dims that are listed. `shape` is that of the window, `operands` are views of all inputs before it. Throws DataError E0315 for
 // the first element, in C order, that says a position outside.

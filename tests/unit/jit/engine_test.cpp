@@ -1,6 +1,6 @@
 // Native code as such: made on several threads, for a target by name, as texts. What it computes: nests_test.cpp.
 #include "jit/engine/object.hpp"
-#include "jit/engine/on_threads.hpp"
+#include "jit/native/on_threads.hpp"
 #include "tests/unit/loop_programs.hpp"
 #include "tests/unit/native_runs.hpp"
 

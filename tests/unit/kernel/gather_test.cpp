@@ -164,6 +164,29 @@ TEST_CASE("clip takes the nearest position inside and wrap takes it modulo the e
                {{"x", x5}, {"k", far}}) == Numbers{40, 44});
 }
 
+TEST_CASE(
+    "rows are gathered by many tasks, of any length, by positions that may be outside or not") {
+  Numbers said(5000);
+  for (std::size_t n = 0; n < said.size(); ++n) said[n] = double(n) * 7919 - 1e6;
+  for (const std::int64_t columns : {1, 3, 8, 64, 200}) {
+    const Array x = counting({301, columns});
+    Array index(i32, {5000});
+    for (std::size_t n = 0; n < said.size(); ++n)
+      index.data<std::int32_t>()[n] = std::int32_t(said[n]);
+    for (const std::string form : {"wrap(k[i])", "clip(k[i])", "wrap(3 * k[i] - 2)"}) {
+      CAPTURE(form);
+      CAPTURE(columns);
+      const std::string head = "kernel g { in x : f64[:, :]; in k : i32[i]; ";
+      const Array rows =
+          run(parse(head + "out y = x[" + form + ", j] }"), {{"x", x}, {"k", index}});
+      CHECK(rows.size() == 5000 * columns);
+      run(parse(head + "out y = x[" + form + ", j] * 2 }"), {{"x", x}, {"k", index}});
+      run(parse(head + "out y = x[j, " + form + "] }"),
+          {{"x", counting({columns, 301})}, {"k", index}});
+    }
+  }
+}
+
 TEST_CASE("every dtype is gathered, from any strides, by an index of any strides") {
   for (const DType dtype :
        {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128}) {

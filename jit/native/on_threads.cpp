@@ -1,5 +1,5 @@
 // See on_threads.hpp.
-#include "jit/engine/on_threads.hpp"
+#include "jit/native/on_threads.hpp"
 
 #include "support/float_control.hpp"
 #include "support/undivided.hpp"
