@@ -23,6 +23,8 @@ std::string json_string(std::string_view text) {
     if (c == '"' || c == '\\') {
       result += '\\';
       result += c;
+    } else if (c == '\n' || c == '\t') {
+      result += c == '\n' ? "\\n" : "\\t";
     } else if (std::uint8_t(c) < 0x20 || c == 0x7f) {
       result += fmt::format("\\u{:04x}", int(c));
     } else {
