@@ -9,6 +9,7 @@
 
 #include "support/text.hpp"
 #include "tools/broadloom/cli/terminal_info.hpp"
+#include "tools/broadloom/repl/entry_keys.hpp"
 #include "tools/broadloom/repl/wait_for_input.hpp"
 
 #include <algorithm>
@@ -120,6 +121,7 @@ private:
   static char *break_characters();
   static void on_matches(char **matches, int count, int longest);
   static int on_clear(int, int);
+  static int on_enter(int count, int key);
 
   Screen draw() const;
   void redisplay();
@@ -148,6 +150,10 @@ Line Terminal::State::read(const std::string &prompt) {
     if (wait_for_input() == Waited::Ready) {
       rl_callback_read_char();
       continue;
+    }
+    if (rl_redisplay_function == on_redisplay && rl_point < rl_end) {
+      rl_point = rl_end;
+      redisplay();
     }
     leave("^C\n");
     rl_callback_sigcleanup();
@@ -233,6 +239,15 @@ int Terminal::State::on_clear(int, int) {
   current->drawn_rows_ = 1;
   current->cursor_row_ = 0;
   rl_forced_update_display();
+  return 0;
+}
+
+// Ends an entry that is complete, wherever the cursor is.
+int Terminal::State::on_enter(int count, int key) {
+  if (!current->hooks_.stays_open({rl_line_buffer, std::size_t(rl_end)}))
+    return rl_newline(count, key);
+  if (rl_get_keymap() == rl_get_keymap_by_name("vi-move")) rl_vi_append_eol(1, key);
+  rl_insert_text("\n");
   return 0;
 }
 
@@ -324,7 +339,10 @@ Terminal::Terminal(TerminalHooks hooks, bool color)
   // What ~/.inputrc says is read by `rl_initialize` and counts.
   rl_variable_bind("blink-matching-paren", "on");
   rl_initialize();
-  if (!is_dumb_terminal()) rl_bind_key('\f', State::on_clear);
+  if (!is_dumb_terminal()) { // which would show an entry of several lines as one
+    rl_bind_key('\f', State::on_clear);
+    bind_entry_keys(State::on_enter);
+  }
   state_->start_history();
 }
 
