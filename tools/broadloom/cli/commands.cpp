@@ -4,6 +4,7 @@
 
 #include "spec/spec.hpp"
 #include "tools/broadloom/cli/outputs.hpp"
+#include "tools/broadloom/cli/programs.hpp"
 #include "tools/broadloom/cli/report.hpp"
 #include "tools/broadloom/cli/states.hpp"
 #include "tools/broadloom/cli/tune.hpp"
@@ -150,6 +151,13 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   if (checked) require_passed(chosen, *checked);
 }
 
+// A page's layout; nothing where there is no Graphviz, or where it takes too long.
+static std::string by_graphviz(const std::string &dot) {
+  constexpr std::chrono::seconds patience(5);
+  const std::optional<std::string> program = find_program("dot");
+  return program ? answer_of({*program, "-Tplain", "-Tdot"}, dot, patience).value_or("") : "";
+}
+
 void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
   const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
   const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
@@ -163,7 +171,9 @@ void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
     if (!options.freeze.empty()) kernel = frozen(kernel, options.freeze, infos, inputs);
     kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
   }
-  std::string text = kernel.show(options.stage, options.format);
+  ShowFormat format = options.format;
+  format.layout = by_graphviz;
+  std::string text = kernel.show(options.stage, format);
   if (!text.ends_with('\n')) text += '\n';
   streams.out << text;
 }
