@@ -215,7 +215,7 @@ private:
   std::vector<Decision> why_own() const;
   Prediction predict_own() const;
   void explain_lets(std::vector<Decision> &why) const;
-  std::string show_graph(const ShowFormat &format) const; // show_graph.cpp
+  std::string show_graph(ShowFormat::Graph format) const; // show_graph.cpp
   std::vector<spec::GraphPart> graph_parts() const;
   spec::GraphPart graph_part(std::string name) const;
   Decision explain_engine(const Shown &shown) const;

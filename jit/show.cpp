@@ -428,7 +428,7 @@ std::string KernelImpl::show_stage(Stage stage, const ShowFormat &format) const 
     return spec::print_axes(whole()) +
            spec::print_axis_table(typed_, layouts.inputs, layouts.outputs, layouts.wanted);
   }
-  case Stage::graph: return show_graph(format);
+  case Stage::graph: return show_graph(format.graph);
   case Stage::plan: {
     const Shown shown = program_to_show();
     return jit::plan_text(typed_, shown.layouts, shown.program, shown.binding, shown.why);

@@ -7,11 +7,11 @@
 
 namespace broadloom {
 
-std::string KernelImpl::show_graph(const ShowFormat &format) const {
-  switch (format.graph) {
+std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
+  switch (format) {
   case ShowFormat::Graph::text: return spec::print_graph(whole());
   case ShowFormat::Graph::dot: return spec::print_dot(graph_parts());
-  case ShowFormat::Graph::html: return spec::print_html(graph_parts(), format.layout);
+  case ShowFormat::Graph::html: return spec::print_html(graph_parts());
   }
   return {};
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -73,9 +72,6 @@ struct ShowFormat {
   Graph graph = Graph::text;
   bool whole = false; // Stage::assembly: all code, not only the hot loop
   bool json = false;  // Stage::why: as to_json prints it
-  // Of a page: is given the boxes in Graphviz's language and gives what `dot -Tplain -Tdot` makes of it, or nothing. Without one, and where
-  // the answer is anything else, boxes stand in layers.
-  std::function<std::string(const std::string &dot)> layout = nullptr;
 };
 
 } // namespace broadloom

@@ -1,5 +1,6 @@
 // See graph_page.hpp.
 #include "text/graph_boxes.hpp"
+#include "text/graph_layout.hpp"
 
 #include "support/text.hpp"
 
@@ -132,9 +133,11 @@ std::string print_dot(std::span<const GraphPart> parts) {
   return text + edges + "}\n";
 }
 
-std::string print_html(std::span<const GraphPart> parts, const GraphLayout &layout) {
+std::string print_html(std::span<const GraphPart> parts) {
   GraphDrawing drawing = graph_boxes(parts);
-  if (!layout || !take_layout(drawing, layout(graphviz_request(drawing)))) lay_out(drawing);
+  const GraphLayout *layout = LayoutBy::now();
+  if (layout == nullptr || !take_layout(drawing, (*layout)(graphviz_request(drawing))))
+    lay_out(drawing);
   const std::string name = escaped_markup(kernel_name(parts));
   std::string text =
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + name +

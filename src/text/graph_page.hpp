@@ -15,7 +15,6 @@
 #include "spec/spec.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,8 +31,7 @@ struct GraphPart {
 
 // The last part is the kernel.
 std::string print_dot(std::span<const GraphPart> parts);
-// Needs no other file. It is moved and made larger with the mouse. `layout` is ShowFormat::layout.
-using GraphLayout = std::function<std::string(const std::string &dot)>;
-std::string print_html(std::span<const GraphPart> parts, const GraphLayout &layout);
+// Needs no other file. It is moved and made larger with the mouse.
+std::string print_html(std::span<const GraphPart> parts);
 
 } // namespace broadloom::spec

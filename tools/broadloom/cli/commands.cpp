@@ -3,6 +3,7 @@
 #include "tools/broadloom/cli/commands.hpp"
 
 #include "spec/spec.hpp"
+#include "text/graph_layout.hpp"
 #include "tools/broadloom/cli/outputs.hpp"
 #include "tools/broadloom/cli/programs.hpp"
 #include "tools/broadloom/cli/report.hpp"
@@ -171,9 +172,8 @@ void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
     if (!options.freeze.empty()) kernel = frozen(kernel, options.freeze, infos, inputs);
     kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
   }
-  ShowFormat format = options.format;
-  format.layout = by_graphviz;
-  std::string text = kernel.show(options.stage, format);
+  const spec::LayoutBy layout(by_graphviz);
+  std::string text = kernel.show(options.stage, options.format);
   if (!text.ends_with('\n')) text += '\n';
   streams.out << text;
 }
