@@ -30,7 +30,7 @@ TEST_CASE("beyond the first and the last line of an entry there is the history" 
   const TempFolder folder;
   Person person(folder);
   person.types(".let a = 1\r.let b = 2\r");
-  CHECK(person.sees_last("b = 2\n>"));
+  CHECK(person.sees_last("b: i64\n>"));
   person.types("kernel k {\r  in x");
   CHECK(person.sees_last("> kernel k {\n...   in x"));
   person.types(up + up);
@@ -41,7 +41,7 @@ TEST_CASE("beyond the first and the last line of an entry there is the history" 
   CHECK(person.sees_last("> kernel k {\n...   in x"));
   person.types("{" + down + " : f64[i]");
   CHECK(person.sees_last("> kernel k {{\n...   in x : f64[i]"));
-  person.types(up + ctrl_e + "\x7f" + down + "\r  out z = x }\r");
+  person.types(up + ctrl_e + "\x7f" + down + ctrl_e + "\r  out z = x }\r");
   CHECK(person.sees_last("k(x: f64[i]) -> z: f64[i]\n>"));
   person.types(up); // as a whole
   CHECK(person.sees_last("> kernel k {\n...   in x : f64[i]\n...   out z = x }"));
@@ -81,8 +81,18 @@ TEST_CASE("keys of ~/.inputrc that search the history move between lines first, 
   CHECK(person.sees_last("> .let b = 2"));
   person.types(up);
   CHECK(person.sees_last("> .let a = 1"));
-  person.types(ctrl_u + "kernel k {\r  in x" + up + "k");
+  person.types(ctrl_e + ctrl_u + "kernel k {\r  in x" + up + "k");
   CHECK(person.sees_last("> kernelk k {\n...   in x"));
+}
+
+TEST_CASE("Enter adds a line to an entry that is not complete, where the cursor is" *
+          doctest::skip(no_readline)) {
+  const TempFolder folder;
+  Person person(folder);
+  person.types("kernel k {\r  out z = x" + up + ctrl_e + "\r  in x : f64[i]");
+  CHECK(person.sees_last("> kernel k {\n...   in x : f64[i]\n...   out z = x"));
+  person.types(down + ctrl_e + " }\x16\n# behind it\r"); // Ctrl-V Ctrl-J
+  CHECK(person.sees_last("x }\n... # behind it\nk(x: f64[i]) -> z: f64[i]\n>"));
 }
 
 TEST_CASE("Ctrl-C in the middle of an entry of several lines shows all of it" *

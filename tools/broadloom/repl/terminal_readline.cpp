@@ -146,6 +146,9 @@ Line Terminal::State::read(const std::string &prompt) {
   drawn_rows_ = 1;
   cursor_row_ = 0;
   rl_callback_handler_install(prompt.c_str(), on_line);
+  // Each time, as readline binds the special characters of the terminal (Ctrl-U, Ctrl-W) each time. A dumb terminal would show
+  // an entry of several lines as one.
+  if (!is_dumb_terminal()) bind_entry_keys(on_enter);
   while (!line_) {
     if (wait_for_input() == Waited::Ready) {
       rl_callback_read_char();
@@ -339,10 +342,7 @@ Terminal::Terminal(TerminalHooks hooks, bool color)
   // What ~/.inputrc says is read by `rl_initialize` and counts.
   rl_variable_bind("blink-matching-paren", "on");
   rl_initialize();
-  if (!is_dumb_terminal()) { // which would show an entry of several lines as one
-    rl_bind_key('\f', State::on_clear);
-    bind_entry_keys(State::on_enter);
-  }
+  if (!is_dumb_terminal()) rl_bind_key('\f', State::on_clear);
   state_->start_history();
 }
 
