@@ -58,6 +58,26 @@ bool always_holds(const Expr &condition) {
          (is_op(a, Op::Or) && is_not(arg(a), arg(a, 1)));
 }
 
+// Whether `test` holds, where that follows from whether the condition does: of a && b that holds both a and b do.
+std::optional<bool> follows(const Expr &condition, bool holds, const Expr &test, int depth) {
+  if (condition.node() == test.node()) return holds;
+  if (depth == 0) return std::nullopt;
+  if (is_op(condition, Op::Not)) return follows(arg(condition), !holds, test, depth - 1);
+  if (!is_op(condition, holds ? Op::And : Op::Or)) return std::nullopt;
+  const std::optional<bool> first = follows(arg(condition), holds, test, depth - 1);
+  return first ? first : follows(arg(condition, 1), holds, test, depth - 1);
+}
+
+// a of a && b || a && !b, and what is dropped; nothing of all else.
+std::optional<std::pair<Expr, Expr>> either_way(const Expr &x, const Expr &y) {
+  if (!is_op(x, Op::And) || !is_op(y, Op::And)) return std::nullopt;
+  for (const std::size_t k : {0, 1})
+    for (const std::size_t l : {0, 1})
+      if (arg(x, k).node() == arg(y, l).node() && is_not(arg(x, 1 - k), arg(y, 1 - l)))
+        return std::pair(arg(x, k), arg(x, 1 - k));
+  return std::nullopt;
+}
+
 } // namespace
 
 void Tidier::leave(const Expr &root) {
@@ -227,6 +247,9 @@ Expr Tidier::simple(Op op, const std::vector<Expr> &args, const Place &where) {
     return one_.of(literal(Number::Kind::Bool, !*truth(args[0]), where));
   if ((op == Op::Or || op == Op::And) && is_bool && args[0].node() == args[1].node())
     return args[0];
+  if (const auto found = op == Op::Or ? either_way(args[0], args[1]) : std::nullopt)
+    if (const auto &[left, dropped] = *found; type(left) == DType::Bool && may_drop(dropped, left))
+      return left;
   for (const std::size_t k : {0, 1}) { // what always holds takes all of `||`, and nothing of `&&`
     if ((op != Op::Or && op != Op::And) || !always_holds(args[k])) continue;
     const Expr &left = args[op == Op::Or ? k : 1 - k], &dropped = args[op == Op::Or ? 1 - k : k];
@@ -256,8 +279,10 @@ Expr Tidier::simple_where(const std::vector<Expr> &args, const Place &where) {
 Expr Tidier::given(const Expr &condition, bool holds, const Expr &value, int depth) {
   const ExprNode &node = *value.node();
   if (depth == 0 || node.kind != ExprKind::Op || left_.contains(&node)) return value;
-  if (node.op == Op::Where && node.args[0].node() == condition.node()) {
-    const Expr &chosen = node.args[holds ? 1 : 2], &other = node.args[holds ? 2 : 1];
+  constexpr int deepest = 4;
+  if (const std::optional<bool> known =
+          node.op == Op::Where ? follows(condition, holds, node.args[0], deepest) : std::nullopt) {
+    const Expr &chosen = node.args[*known ? 1 : 2], &other = node.args[*known ? 2 : 1];
     if (is_literal(other) && chooses_type_of(chosen, other))
       return given(condition, holds, chosen, depth - 1);
   }

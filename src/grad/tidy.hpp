@@ -6,6 +6,7 @@
 //   where(!t, 0, e)                              where(t, e, 0)
 //   a + -b, e + e                                a - b, 2 * e
 //   where(t || !t, e, 0), (t || !t) && u         e, u
+//   t && u || t && !u                            t
 //
 // What a kernel says itself stays as it is written.
 #pragma once
