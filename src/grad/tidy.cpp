@@ -297,14 +297,17 @@ Expr Tidier::given(const Expr &condition, bool holds, const Expr &value, int dep
 
 bool Tidier::chooses_type_of(const Expr &chosen, const Expr &other) {
   constexpr int deepest = 6;
-  if (in_clause_) return integer(other).has_value() && is_never_bool(chosen, deepest);
+  if (integer(other) && is_never_bool(chosen, deepest)) return true;
+  if (in_clause_) return false;
   const std::optional<DType> of = type(chosen);
   return of && (is_literal(other) ? yields(other, *of) : type(other) == of);
 }
 
-bool Tidier::is_never_bool(const Expr &expr, int depth) const {
+bool Tidier::is_never_bool(const Expr &expr, int depth) {
   const ExprNode &node = *expr.node();
   if (depth == 0) return false;
+  if (const std::optional<DType> of = in_clause_ ? std::nullopt : type(expr))
+    return *of != DType::Bool;
   if (node.kind == ExprKind::Parameter) return numbers_.contains(node.name);
   if (node.kind != ExprKind::Op) return false;
   const auto number = [&](std::size_t k) { return is_never_bool(arg(expr, k), depth - 1); };
@@ -315,7 +318,9 @@ bool Tidier::is_never_bool(const Expr &expr, int depth) const {
     for (std::size_t k = 0; k < node.args.size(); ++k)
       if (number(k)) return true;
     return false;
-  case ops::TypeRule::Select: return number(1) || number(2);
+  case ops::TypeRule::Select: // of a bool and 0, too
+    return number(1) || number(2) ||
+           (!is_literal(arg(expr)) && (integer(arg(expr, 1)) || integer(arg(expr, 2))));
   default: return false;
   }
 }

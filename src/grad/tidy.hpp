@@ -47,7 +47,7 @@ private:
   bool may_drop(const Expr &dropped, const Expr &left);
   // Does a choice between both have the type of the first?
   bool chooses_type_of(const Expr &chosen, const Expr &other);
-  bool is_never_bool(const Expr &expr, int depth) const; // and no number as it is written
+  bool is_never_bool(const Expr &expr, int depth); // and no number as it is written
   // As far as it is plain to see: none of numbers, calls, and accumulators of one's own.
   std::optional<DType> type(const Expr &expr);
 
