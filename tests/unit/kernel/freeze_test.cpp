@@ -179,6 +179,19 @@ TEST_CASE("Beside inputs of which a dim may be 1, values of other parameters are
     }
 }
 
+TEST_CASE("A parameter whose dim is not repeated says how long the other inputs' are") {
+  const Array x = numbers({5, 3}), b = numbers({3}, 1);
+  const Kernel kernel = compile(parse("kernel k { in x : f32[i, j]; param a : f32[i?, j]\n"
+                                      "param b : f32[j]; out y = x * a * exp(b) }"));
+  for (const std::int64_t rows : {1, 5}) {
+    const Array a = numbers({rows, 3}, 2);
+    const Kernel frozen = kernel.freeze({{"a", a}, {"b", b}});
+    const Results whole = kernel({{"x", x}, {"a", a}, {"b", b}}), rest = frozen({{"x", x}});
+    CHECK(std::equal(whole["y"].data<float>(), whole["y"].data<float>() + 15,
+                     rest["y"].data<float>()));
+  }
+}
+
 TEST_CASE("A parameter stays where it alone says how often a 1 is repeated") {
   const Array w = numbers({4}), x = numbers({2}), y = numbers({1}, 2);
   const Kernel kernel = compile(parse("kernel k { in x : f32[i]; in y : f32[j?]; param w : f32[j]\n"
