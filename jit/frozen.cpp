@@ -99,7 +99,8 @@ std::vector<Array> stand_ins(const spec::TypedSpec &spec, std::span<const Value>
       const auto value = value_of(input);
       const std::int64_t extent =
           value != values.end() ? value->array.shape()[d] : input.extents[d];
-      if (extent >= 0 && !input.may_stretch[d]) extents[std::size_t(input.axis_of_dim[d])] = extent;
+      const bool is_repeated = input.may_stretch[d] && extent == 1;
+      if (extent >= 0 && !is_repeated) extents[std::size_t(input.axis_of_dim[d])] = extent;
     }
   std::vector<Array> arrays;
   for (const spec::TypedInput &input : spec.callers()) {

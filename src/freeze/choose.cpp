@@ -2,6 +2,8 @@
 // each value is read, and takes the greatest that may be taken out.
 #include "freeze/choose.hpp"
 
+#include "expr/stretch.hpp"
+
 #include <algorithm>
 
 namespace broadloom::freeze {
@@ -15,6 +17,9 @@ const ExprNode *value_of(const ExprNode *node) {
   while (node->kind == ExprKind::Let) node = node->args[0].node();
   return node;
 }
+
+// `j=1`, `j?`, or a dim without a label that is declared to be 1.
+bool is_one_of_more(const Dim &dim) { return dim.extent == 1 || expr::may_be_one_of_more(dim); }
 
 bool is_reduction(const ExprNode &node) {
   return node.kind == ExprKind::Fold || node.kind == ExprKind::Scan;
@@ -102,8 +107,7 @@ bool Chooser::is_whole_output(const OutputDecl &output) const {
   };
   // It would be declared with the axis, which others may hold to another extent.
   const auto is_one = [](const InputDecl *param) {
-    return param->labelled() &&
-           std::ranges::any_of(param->dims, [](const Dim &dim) { return dim.extent == 1; });
+    return param->labelled() && std::ranges::any_of(param->dims, is_one_of_more);
   };
   if (std::ranges::any_of(known_.at(output.value.node()).params, is_one)) return false;
   return !output.add && !output.update && known_.at(output.value.node()).frozen &&
@@ -194,10 +198,9 @@ bool Chooser::keeps_order(const std::vector<const InputDecl *> &params, const In
     if (param->dims.empty()) continue;
     // A dim of 1 that is repeated walks no axis at a call, though it lies on one.
     const bool may_be_one = std::ranges::any_of(param->dims, [](const Dim &dim) {
-      return dim.label.empty() ? dim.extent < 0 : dim.extent == 1;
+      return dim.label.empty() ? dim.extent < 0 : is_one_of_more(dim);
     });
-    const bool is_one =
-        std::ranges::any_of(param->dims, [](const Dim &dim) { return dim.extent == 1; });
+    const bool is_one = std::ranges::any_of(param->dims, is_one_of_more);
     if (is_one && (param->labelled() || !data_.stretch)) return false; // and would have to be again
     if (params.size() > 1 && may_be_one && !context.folds.empty()) return false;
     const std::vector<int> own = facts_.dims(*param);

@@ -7,6 +7,9 @@
 #include "rewrite/expand.hpp"
 #include "spec/declared.hpp"
 
+#include <algorithm>
+#include <set>
+
 namespace broadloom::freeze {
 namespace {
 
@@ -22,11 +25,31 @@ Frozen as_it_is(const SpecData &data, const std::vector<std::string> &names) {
   return {data, {}, {}, names};
 }
 
+// Labels of dims that are 1, or may be (`j=1`, `j?`), and those of dims that say how many elements there are.
+struct Labels {
+  std::set<std::string> repeated, whole;
+
+  explicit Labels(const spec::TypedSpec &typed) {
+    for (const spec::TypedInput &input : typed.inputs)
+      for (std::size_t d = 0; d < input.axis_of_dim.size() && input.labelled; ++d)
+        (input.may_stretch[d] || input.extents[d] == 1 ? repeated : whole)
+            .insert(typed.axes[std::size_t(input.axis_of_dim[d])].name);
+  }
+  // Where all that would say so is gone, a 1 would be repeated no more.
+  bool lacks_any_of(const Labels &before) const {
+    return std::ranges::any_of(before.repeated, [&](const std::string &label) {
+      return before.whole.contains(label) && !whole.contains(label);
+    });
+  }
+};
+
 std::optional<Frozen> freeze_whole(const SpecData &data, Shared &shared) {
   Freezing freezing(data, shared);
   freezing.take_out();
   freezing.declare();
   if (freezing.computed().outputs.empty() || !freezing.has_same_axes()) return std::nullopt;
+  if (Labels(spec::analyse(freezing.rest())).lacks_any_of(Labels(spec::analyse(data))))
+    return std::nullopt;
   return Frozen{freezing.rest(), {freezing.computed()}, {}, freezing.built_in()};
 }
 
@@ -80,18 +103,11 @@ static Frozen freeze_values(const SpecData &data, std::optional<spec::Split> spl
 }
 
 Frozen freeze(const SpecData &data, const std::vector<std::string> &names) {
-  // Nothing is taken out where a label is 1 in one input and more in another, as `j=1` and `j?` allow: a value has no declaration that says
-  // which of both it is.
-  const spec::TypedSpec typed = spec::analyse(data);
-  const bool has_ones = std::ranges::any_of(typed.inputs, [](const spec::TypedInput &input) {
-    return input.labelled &&
-           (std::ranges::find(input.extents, 1) != input.extents.end() ||
-            std::ranges::find(input.may_stretch, true) != input.may_stretch.end());
-  });
-  if (has_ones) return as_it_is(data, names);
   const SpecData expanded = with_inputs(data);
   std::optional<spec::Split> split = spec::split_lets(expanded, spec::analyse);
   if (split) {
+    // Which kernel of several a 1 is repeated in is not followed up.
+    if (!Labels(spec::analyse(data)).repeated.empty()) return as_it_is(data, names);
     if (std::optional<WholeLets> lets = take_whole_lets(expanded, *split, names)) {
       Frozen made =
           freeze_values(lets->rest, spec::split_lets(lets->rest, spec::analyse), lets->left);

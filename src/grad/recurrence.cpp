@@ -10,6 +10,7 @@
 #include "grad/recurrence.hpp"
 
 #include "grad/substitute.hpp"
+#include "grad/tidy.hpp"
 #include "spec/definition.hpp"
 
 #include <algorithm>
@@ -167,11 +168,19 @@ private:
       Expr next = found == pulled.end() || !found->second.node() ? Expr() : found->second;
       if (is_scan_ && node_.use->exclusive) next = t_.add(next, named(q(state)));
       if (!next.node()) next = t_.num(0);
+      next = Tidier(facts_, numbers()).run(next);
       Number zero;
       zero.kind = Number::Kind::Float;
       made = made.init(l(state), make_literal(zero, node_.where)).step(l(state), next);
     }
     return made;
+  }
+
+  // Elements are cast to f64, and so is what flows; states of the kernel's accumulator may be bool.
+  std::unordered_set<std::string> numbers() const {
+    std::unordered_set<std::string> names(steps_.args.begin(), steps_.args.end());
+    for (const std::string &state : live_) names.insert({l(state), q(state)});
+    return names;
   }
 
   // What the result pulls back into the states that it is made of.

@@ -58,6 +58,26 @@ bool always_holds(const Expr &condition) {
          (is_op(a, Op::Or) && is_not(arg(a), arg(a, 1)));
 }
 
+// Whether `test` holds, where that follows from whether the condition does: of a && b that holds both a and b do.
+std::optional<bool> follows(const Expr &condition, bool holds, const Expr &test, int depth) {
+  if (condition.node() == test.node()) return holds;
+  if (depth == 0) return std::nullopt;
+  if (is_op(condition, Op::Not)) return follows(arg(condition), !holds, test, depth - 1);
+  if (!is_op(condition, holds ? Op::And : Op::Or)) return std::nullopt;
+  const std::optional<bool> first = follows(arg(condition), holds, test, depth - 1);
+  return first ? first : follows(arg(condition, 1), holds, test, depth - 1);
+}
+
+// a of a && b || a && !b, and what is dropped; nothing of all else.
+std::optional<std::pair<Expr, Expr>> either_way(const Expr &x, const Expr &y) {
+  if (!is_op(x, Op::And) || !is_op(y, Op::And)) return std::nullopt;
+  for (const std::size_t k : {0, 1})
+    for (const std::size_t l : {0, 1})
+      if (arg(x, k).node() == arg(y, l).node() && is_not(arg(x, 1 - k), arg(y, 1 - l)))
+        return std::pair(arg(x, k), arg(x, 1 - k));
+  return std::nullopt;
+}
+
 } // namespace
 
 void Tidier::leave(const Expr &root) {
@@ -134,6 +154,15 @@ bool yields(const Expr &number, DType type) {
   return false;
 }
 
+// Of a choice between these, where the condition is no number itself: nobody else says which type they have.
+std::optional<DType> type_of_numbers(const Expr &a, const Expr &b) {
+  const auto kind = [](const Expr &one) { return one.node()->number.kind; };
+  if (!is_literal(a) || !is_literal(b)) return std::nullopt;
+  for (const Expr &one : {a, b})
+    if (kind(one) != Number::Kind::Int && kind(one) != Number::Kind::Float) return std::nullopt;
+  return kind(a) == Number::Kind::Int && kind(b) == Number::Kind::Int ? DType::I64 : DType::F64;
+}
+
 } // namespace
 
 std::optional<DType> Tidier::type(const Expr &expr) {
@@ -162,7 +191,11 @@ std::optional<DType> Tidier::type(const Expr &expr) {
       case ops::TypeRule::Compare:
       case ops::TypeRule::Logical:
       case ops::TypeRule::Classify: known = DType::Bool; return;
-      case ops::TypeRule::Select: known = of_args(1); return;
+      case ops::TypeRule::Select:
+        known = is_literal(node.args[0]) ? std::nullopt
+                : of_args(1)             ? of_args(1)
+                                         : type_of_numbers(node.args[1], node.args[2]);
+        return;
       default: break;
       }
       known = std::ranges::all_of(node.args, is_literal) ? DType::F64 : of_args(0); // sqrt(2.)
@@ -214,6 +247,14 @@ Expr Tidier::simple(Op op, const std::vector<Expr> &args, const Place &where) {
     return one_.of(literal(Number::Kind::Bool, !*truth(args[0]), where));
   if ((op == Op::Or || op == Op::And) && is_bool && args[0].node() == args[1].node())
     return args[0];
+  if (const auto found = op == Op::Or ? either_way(args[0], args[1]) : std::nullopt)
+    if (const auto &[left, dropped] = *found; type(left) == DType::Bool && may_drop(dropped, left))
+      return left;
+  for (const std::size_t k : {0, 1}) { // what always holds takes all of `||`, and nothing of `&&`
+    if ((op != Op::Or && op != Op::And) || !always_holds(args[k])) continue;
+    const Expr &left = args[op == Op::Or ? k : 1 - k], &dropped = args[op == Op::Or ? 1 - k : k];
+    if (type(left) == DType::Bool && may_drop(dropped, left)) return left;
+  }
   return Expr();
 }
 
@@ -221,10 +262,8 @@ Expr Tidier::simple_where(const std::vector<Expr> &args, const Place &where) {
   const Expr &condition = args[0];
   if (is_op(condition, Op::Not)) return made(Op::Where, {arg(condition), args[2], args[1]}, where);
   const auto only = [&](const Expr &chosen, const Expr &other) {
-    const std::optional<DType> of = type(chosen);
-    const bool is_number = is_literal(other);
-    if (!of || !(is_number ? yields(other, *of) : type(other) == of)) return false;
-    return (is_number || may_drop(other, chosen)) && may_drop(condition, chosen);
+    return chooses_type_of(chosen, other) && (is_literal(other) || may_drop(other, chosen)) &&
+           may_drop(condition, chosen);
   };
   if (always_holds(condition) && only(args[1], args[2])) return args[1];
   if (truth(condition) == false && only(args[2], args[1])) return args[2];
@@ -240,10 +279,11 @@ Expr Tidier::simple_where(const std::vector<Expr> &args, const Place &where) {
 Expr Tidier::given(const Expr &condition, bool holds, const Expr &value, int depth) {
   const ExprNode &node = *value.node();
   if (depth == 0 || node.kind != ExprKind::Op || left_.contains(&node)) return value;
-  if (node.op == Op::Where && node.args[0].node() == condition.node()) {
-    const Expr &chosen = node.args[holds ? 1 : 2], &other = node.args[holds ? 2 : 1];
-    const std::optional<DType> of = type(chosen);
-    if (is_literal(other) && of && yields(other, *of))
+  constexpr int deepest = 4;
+  if (const std::optional<bool> known =
+          node.op == Op::Where ? follows(condition, holds, node.args[0], deepest) : std::nullopt) {
+    const Expr &chosen = node.args[*known ? 1 : 2], &other = node.args[*known ? 2 : 1];
+    if (is_literal(other) && chooses_type_of(chosen, other))
       return given(condition, holds, chosen, depth - 1);
   }
   std::vector<Expr> args;
@@ -255,9 +295,39 @@ Expr Tidier::given(const Expr &condition, bool holds, const Expr &value, int dep
   return changed ? made(node.op, std::move(args), node.where) : value;
 }
 
+bool Tidier::chooses_type_of(const Expr &chosen, const Expr &other) {
+  constexpr int deepest = 6;
+  if (integer(other) && is_never_bool(chosen, deepest)) return true;
+  if (in_clause_) return false;
+  const std::optional<DType> of = type(chosen);
+  return of && (is_literal(other) ? yields(other, *of) : type(other) == of);
+}
+
+bool Tidier::is_never_bool(const Expr &expr, int depth) {
+  const ExprNode &node = *expr.node();
+  if (depth == 0) return false;
+  if (const std::optional<DType> of = in_clause_ ? std::nullopt : type(expr))
+    return *of != DType::Bool;
+  if (node.kind == ExprKind::Parameter) return numbers_.contains(node.name);
+  if (node.kind != ExprKind::Op) return false;
+  const auto number = [&](std::size_t k) { return is_never_bool(arg(expr, k), depth - 1); };
+  switch (ops::info(node.op).rule) { // numbers beside bools are numbers
+  case ops::TypeRule::Arithmetic:
+  case ops::TypeRule::ArithmeticNotBool:
+  case ops::TypeRule::TrueDivide:
+    for (std::size_t k = 0; k < node.args.size(); ++k)
+      if (number(k)) return true;
+    return false;
+  case ops::TypeRule::Select: // of a bool and 0, too
+    return number(1) || number(2) ||
+           (!is_literal(arg(expr)) && (integer(arg(expr, 1)) || integer(arg(expr, 2))));
+  default: return false;
+  }
+}
+
 // What is left has the same extents at every call: labels see to that, and to mistakes, where no window has a say.
 bool Tidier::may_drop(const Expr &dropped, const Expr &left) {
-  if (is_literal(dropped)) return true;
+  if (is_literal(dropped) || in_clause_) return true;
   bool windows = false;
   expr::Walker().walk(dropped.node(), [&](const ExprNode &node) {
     windows = windows || (node.kind == ExprKind::Input && node.input->window);

@@ -425,9 +425,12 @@ std::vector<std::uint32_t> Space::inputs_called(const std::vector<std::string> &
   std::vector<std::uint32_t> inputs;
   for (const std::string &name : names) {
     inputs.push_back(input_called(name, where));
-    if (names.size() > 1 && decls_[inputs.back()]->window)
+    if (const InputDecl &decl = *decls_[inputs.back()]; names.size() > 1 && decl.window)
       fail("E0021", "like= of several inputs takes whole ones, and " + name + " is a window",
-           shown(where), "write a sum like each window, sum(.., like=" + name + "), and add them");
+           shown(where),
+           "for the extents of the input write " + decl.window->of->name +
+               " alone; what goes back through the window is a sum of its own, sum(.., like=" +
+               name + ")");
   }
   return inputs;
 }

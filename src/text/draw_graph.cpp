@@ -1,5 +1,6 @@
 // See graph_page.hpp.
 #include "text/graph_boxes.hpp"
+#include "text/graph_layout.hpp"
 
 #include "support/text.hpp"
 
@@ -17,15 +18,15 @@ std::string number(double value) {
   return digits;
 }
 
-std::string edge(const GraphBox &from, const GraphBox &to, std::size_t a, std::size_t b) {
-  const double x0 = from.x + from.width / 2, y0 = from.y + graph_box_height;
-  const double x1 = to.x + to.width / 2, y1 = to.y, half = (y1 - y0) / 2;
-  const double far = 3 * graph_box_height; // around what lies between
-  const double aside = y1 - y0 > far ? 130 : 0;
-  return "<path class=\"b" + std::to_string(a) + " b" + std::to_string(b) + "\" d=\"M" +
-         number(x0) + " " + number(y0) + " C" + number(x0 + aside) + " " + number(y0 + half) + " " +
-         number(x1 + aside) + " " + number(y1 - half) + " " + number(x1) + " " + number(y1) +
-         "\"/>\n";
+std::string drawn(const GraphEdge &edge) {
+  std::string text =
+      "<path class=\"b" + std::to_string(edge.from) + " b" + std::to_string(edge.to) + "\" d=\"";
+  for (std::size_t k = 0; k < edge.points.size(); ++k)
+    text += (k == 0   ? "M"
+             : k == 1 ? " C"
+                      : " ") +
+            number(edge.points[k].x) + " " + number(edge.points[k].y);
+  return text + "\"/>\n";
 }
 
 std::string drawn(const GraphBox &box, std::size_t b) {
@@ -134,7 +135,9 @@ std::string print_dot(std::span<const GraphPart> parts) {
 
 std::string print_html(std::span<const GraphPart> parts) {
   GraphDrawing drawing = graph_boxes(parts);
-  lay_out(drawing);
+  const GraphLayout *layout = LayoutBy::now();
+  if (layout == nullptr || !take_layout(drawing, (*layout)(graphviz_request(drawing))))
+    lay_out(drawing);
   const std::string name = escaped_markup(kernel_name(parts));
   std::string text =
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + name +
@@ -149,9 +152,7 @@ std::string print_html(std::span<const GraphPart> parts) {
       "<path d=\"M0 0 L8 4 L0 8 z\" style=\"fill: #888; stroke: none; marker-end: none\"/>"
       "</marker></defs>\n";
   for (const GraphFrame &frame : drawing.frames) text += drawn(frame);
-  for (std::size_t b = 0; b < drawing.boxes.size(); ++b)
-    for (const std::size_t read : drawing.boxes[b].reads)
-      text += edge(drawing.boxes[read], drawing.boxes[b], read, b);
+  for (const GraphEdge &edge : drawing.edges) text += drawn(edge);
   for (std::size_t b = 0; b < drawing.boxes.size(); ++b) text += drawn(drawing.boxes[b], b);
   return text + "</svg>\n" + script + "</body></html>\n";
 }

@@ -155,20 +155,24 @@ GraphDrawing graph_boxes(std::span<const GraphPart> parts) {
       if (drawing.boxes[b].kind == "output") made[drawing.boxes[b].array] = b;
     drawing.frames.push_back(std::move(frame));
   }
+  for (std::size_t b = 0; b < drawing.boxes.size(); ++b) {
+    GraphBox &box = drawing.boxes[b];
+    const std::size_t letters = std::max(box.title.size(), box.type.size());
+    box.width = graph_letter_width * double(letters) + 16;
+    for (const std::size_t read : box.reads) drawing.edges.push_back({read, b, {}});
+  }
   return drawing;
 }
 
 namespace {
 
-constexpr double letter_width = 7.3, layer_gap = 44, box_gap = 18, margin = 20, padding = 16;
+constexpr double margin = graph_margin, layer_gap = 44, box_gap = 18, padding = 16;
 
 // The boxes of one frame, below `top`; what they read of other frames has its place.
 void lay_out(GraphDrawing &drawing, GraphFrame &frame, double top) {
   std::vector<GraphBox> &boxes = drawing.boxes;
   std::vector<std::vector<std::size_t>> layers;
   for (const std::size_t b : frame.boxes) { // what is read comes before its reader
-    boxes[b].width =
-        letter_width * double(std::max(boxes[b].title.size(), boxes[b].type.size())) + 16;
     for (const std::size_t read : boxes[b].reads)
       if (read >= frame.boxes[0]) boxes[b].layer = std::max(boxes[b].layer, boxes[read].layer + 1);
     if (layers.size() <= boxes[b].layer) layers.resize(boxes[b].layer + 1);
@@ -178,7 +182,7 @@ void lay_out(GraphDrawing &drawing, GraphFrame &frame, double top) {
   const double first_line = top + padding + graph_line_height * double(frame.lines.size());
   double widest = 0;
   for (const std::string &line : frame.lines)
-    widest = std::max(widest, left + letter_width * double(line.size()));
+    widest = std::max(widest, left + graph_letter_width * double(line.size()));
   const auto middle = [&](std::size_t b) { // of what it reads
     double sum = 0;
     for (const std::size_t read : boxes[b].reads) sum += boxes[read].x + boxes[read].width / 2;
@@ -209,6 +213,15 @@ void lay_out(GraphDrawing &drawing, GraphFrame &frame, double top) {
                  layer_gap + padding;
 }
 
+// From the bottom of a box to the top of its reader, around what lies between.
+std::vector<GraphPoint> curve(const GraphBox &from, const GraphBox &to) {
+  const double x0 = from.x + from.width / 2, y0 = from.y + graph_box_height;
+  const double x1 = to.x + to.width / 2, y1 = to.y, half = (y1 - y0) / 2;
+  const double far = 3 * graph_box_height;
+  const double aside = y1 - y0 > far ? 130 : 0;
+  return {{x0, y0}, {x0 + aside, y0 + half}, {x1 + aside, y1 - half}, {x1, y1}};
+}
+
 } // namespace
 
 void lay_out(GraphDrawing &drawing) {
@@ -220,6 +233,8 @@ void lay_out(GraphDrawing &drawing) {
   }
   for (GraphFrame &frame : drawing.frames) frame.width = drawing.width - 2 * margin;
   drawing.height = top + margin - layer_gap / 2;
+  for (GraphEdge &edge : drawing.edges)
+    edge.points = curve(drawing.boxes[edge.from], drawing.boxes[edge.to]);
 }
 
 } // namespace broadloom::spec

@@ -1,7 +1,7 @@
 // Inside the drawings of graphs: boxes, the frames around them, and where they stand.
 //
-// Nodes stand in layers, each below all that it reads, in the order of the middles of what they read, and frames below each other. That is no
-// optimal drawing, but the same one each time.
+// By ourselves nodes stand in layers, each below all that it reads, in the order of the middles of what they read, and frames below each
+// other. That is no optimal drawing, but the same one each time. Graphviz finds a better one where it is at hand.
 #pragma once
 
 #include "text/graph_page.hpp"
@@ -23,16 +23,33 @@ struct GraphFrame {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
+struct GraphPoint {
+  double x = 0, y = 0;
+};
+
+// From a box that is read to its reader: a point, and three more for each cubic Bezier curve.
+struct GraphEdge {
+  std::size_t from = 0, to = 0;
+  std::vector<GraphPoint> points;
+};
+
 struct GraphDrawing {
   std::vector<GraphBox> boxes;
   std::vector<GraphFrame> frames;
+  std::vector<GraphEdge> edges;
   double width = 0, height = 0;
 };
 
-inline constexpr double graph_line_height = 16, graph_box_height = 42;
+inline constexpr double graph_line_height = 16, graph_box_height = 42, graph_letter_width = 7.3,
+                        graph_margin = 20;
 
-// All but the places.
+// All but the places: with the sizes of boxes.
 GraphDrawing graph_boxes(std::span<const GraphPart> parts);
 void lay_out(GraphDrawing &drawing);
+
+// The boxes in Graphviz's language, with their sizes and nothing that a user has written; and the layout that `dot -Tplain -Tdot` made
+// of that. False where the answer is no such text: the drawing is then as it was.
+std::string graphviz_request(const GraphDrawing &drawing);
+bool take_layout(GraphDrawing &drawing, std::string_view answer);
 
 } // namespace broadloom::spec

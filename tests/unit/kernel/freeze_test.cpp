@@ -150,6 +150,64 @@ TEST_CASE("Values stay in the call where taking them out would change bits or co
             .find("w_1") != std::string::npos);
 }
 
+TEST_CASE("Beside inputs of which a dim may be 1, values of other parameters are computed once") {
+  const char *text = "kernel k {\n"
+                     "  in    x : f32[i, j]\n"
+                     "  in    m : f32[i?, j]\n"
+                     "  param g : f32[j]\n"
+                     "  param v : f32[j?]\n"
+                     "  out y = sum((x - m) * exp(g) * v, j) + m\n"
+                     "}\n";
+  const Array x = numbers({5, 3}), g = numbers({3}, -1);
+  for (const std::int64_t rows : {1, 5})
+    for (const std::int64_t columns : {1, 3}) {
+      const Array m = numbers({rows, 3}, 2), v = numbers({columns}, 3);
+      const Kernel kernel = compile(parse(text)), frozen = kernel.freeze({{"g", g}, {"v", v}});
+      CHECK(print(frozen.spec()) == "kernel k {\n"
+                                    "  in  x : f32[i, j]\n"
+                                    "  in  m : f32[i?, j]\n"
+                                    "  param g_1 : f32[j]\n"
+                                    "  param v : f32[j?]\n"
+                                    "  out y = sum((x - m) * g_1 * v, j) + m\n"
+                                    "}\n");
+      const Results whole = kernel({{"x", x}, {"m", m}, {"g", g}, {"v", v}});
+      const Results rest = frozen({{"x", x}, {"m", m}});
+      CHECK(std::equal(whole["y"].data<float>(), whole["y"].data<float>() + 15,
+                       rest["y"].data<float>()));
+      const Kernel again = frozen.refreeze({{"g", numbers({3}, 1)}, {"v", v}});
+      CHECK(again({{"x", x}, {"m", m}})["y"].shape()[0] == 5);
+    }
+}
+
+TEST_CASE("A parameter whose dim is not repeated says how long the other inputs' are") {
+  const Array x = numbers({5, 3}), b = numbers({3}, 1);
+  const Kernel kernel = compile(parse("kernel k { in x : f32[i, j]; param a : f32[i?, j]\n"
+                                      "param b : f32[j]; out y = x * a * exp(b) }"));
+  for (const std::int64_t rows : {1, 5}) {
+    const Array a = numbers({rows, 3}, 2);
+    const Kernel frozen = kernel.freeze({{"a", a}, {"b", b}});
+    const Results whole = kernel({{"x", x}, {"a", a}, {"b", b}}), rest = frozen({{"x", x}});
+    CHECK(std::equal(whole["y"].data<float>(), whole["y"].data<float>() + 15,
+                     rest["y"].data<float>()));
+  }
+}
+
+TEST_CASE("A parameter stays where it alone says how often a 1 is repeated") {
+  const Array w = numbers({4}), x = numbers({2}), y = numbers({1}, 2);
+  const Kernel kernel = compile(parse("kernel k { in x : f32[i]; in y : f32[j?]; param w : f32[j]\n"
+                                      "out z = x * sum(w * w, j) + sum(y, j) }"));
+  const Kernel frozen = kernel.freeze({{"w", w}});
+  const Results whole = kernel({{"x", x}, {"y", y}, {"w", w}}), rest = frozen({{"x", x}, {"y", y}});
+  for (int k = 0; k < 2; ++k) CHECK(whole["z"].data<float>()[k] == rest["z"].data<float>()[k]);
+  // A value of its own dim that may be 1 is computed in the call.
+  const Array one = numbers({1});
+  const Kernel repeated = compile(parse(
+      "kernel k { in x : f32[i]; param w : f32[i?]; out z = x * exp(w); out o = exp(w) + 1 }"));
+  const Results a = repeated({{"x", x}, {"w", one}}), b = repeated.freeze({{"w", one}})({{"x", x}});
+  REQUIRE(a["o"].shape()[0] == b["o"].shape()[0]);
+  for (int k = 0; k < 2; ++k) CHECK(a["z"].data<float>()[k] == b["z"].data<float>()[k]);
+}
+
 TEST_CASE("Scales move before parameters are taken out, so that a batch norm costs nothing") {
   const Array w = numbers({3, 4}), m = numbers({4}), v = numbers({4}, 1), g = numbers({4}, -1),
               b = numbers({4}, 2);

@@ -3,7 +3,9 @@
 #include "tools/broadloom/cli/commands.hpp"
 
 #include "spec/spec.hpp"
+#include "text/graph_layout.hpp"
 #include "tools/broadloom/cli/outputs.hpp"
+#include "tools/broadloom/cli/programs.hpp"
 #include "tools/broadloom/cli/report.hpp"
 #include "tools/broadloom/cli/states.hpp"
 #include "tools/broadloom/cli/tune.hpp"
@@ -150,6 +152,13 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   if (checked) require_passed(chosen, *checked);
 }
 
+// A page's layout; nothing where there is no Graphviz, or where it takes too long.
+static std::string by_graphviz(const std::string &dot) {
+  constexpr std::chrono::seconds patience(5);
+  const std::optional<std::string> program = find_program("dot");
+  return program ? answer_of({*program, "-Tplain", "-Tdot"}, dot, patience).value_or("") : "";
+}
+
 void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
   const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
   const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
@@ -163,6 +172,7 @@ void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
     if (!options.freeze.empty()) kernel = frozen(kernel, options.freeze, infos, inputs);
     kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
   }
+  const spec::LayoutBy layout(by_graphviz);
   std::string text = kernel.show(options.stage, options.format);
   if (!text.ends_with('\n')) text += '\n';
   streams.out << text;

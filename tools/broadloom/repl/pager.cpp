@@ -2,6 +2,7 @@
 #include "tools/broadloom/repl/pager.hpp"
 
 #include "tools/broadloom/cli/interrupt.hpp"
+#include "tools/broadloom/cli/programs.hpp"
 #include "tools/broadloom/cli/terminal_info.hpp"
 #include "tools/broadloom/repl/fit.hpp"
 
@@ -19,40 +20,6 @@
 namespace broadloom::cli {
 
 namespace {
-
-bool is_on_path(const std::string &program) {
-  const char *path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "" : path;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    if (access((std::filesystem::path(rest.substr(0, end)) / program).c_str(), X_OK) == 0)
-      return true;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return false;
-}
-
-// All that the reader takes: it may end before.
-void write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = write(descriptor, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;
-    text.remove_prefix(std::size_t(count));
-  }
-}
-
-// A pager that has gone leaves a pipe that nobody reads: no signal, but an error.
-class IgnorePipeSignal {
-public:
-  IgnorePipeSignal() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
-  ~IgnorePipeSignal() { std::signal(SIGPIPE, before_); }
-  IgnorePipeSignal(const IgnorePipeSignal &) = delete;
-  IgnorePipeSignal &operator=(const IgnorePipeSignal &) = delete;
-
-private:
-  void (*before_)(int);
-};
 
 // The environment, in which `less` without options of its own keeps colours, and ends at once for what fits.
 std::vector<char *> environment_for_less() {
@@ -100,7 +67,7 @@ std::optional<std::string> pager_command() {
   for (const char *variable : {"BROADLOOM_PAGER", "PAGER"})
     if (const char *command = std::getenv(variable))
       return *command != '\0' ? std::optional<std::string>(command) : std::nullopt;
-  return is_on_path("less") ? std::optional<std::string>("less -FRX") : std::nullopt;
+  return find_program("less") ? std::optional<std::string>("less -FRX") : std::nullopt;
 }
 
 void show_paged(std::string_view text) {

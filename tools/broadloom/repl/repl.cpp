@@ -17,6 +17,19 @@
 
 namespace broadloom::cli {
 
+namespace {
+
+void each_line(std::string_view text, const std::function<void(std::string_view)> &visit) {
+  while (true) {
+    const std::size_t end = text.find('\n');
+    visit(text.substr(0, end));
+    if (end == text.npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+} // namespace
+
 void Feeder::line(std::string_view line) {
   ++line_;
   if (is_command(line)) {
@@ -42,6 +55,15 @@ void Feeder::restart() {
   line_ = 0;
 }
 
+bool Feeder::stays_open(std::string_view lines) const {
+  InputText pending = pending_;
+  each_line(lines, [&](std::string_view line) {
+    if (!is_command(line)) pending.add(line);
+    if (is_command(line) || pending.complete()) pending.clear();
+  });
+  return !pending.empty();
+}
+
 void Feeder::execute_pending() {
   const std::string text = pending_.text();
   pending_.clear();
@@ -60,15 +82,6 @@ void print_failure(const Streams &streams, Phase phase, bool color) {
   streams.err.flush();
 }
 
-void each_line(std::string_view text, const std::function<void(std::string_view)> &visit) {
-  while (true) {
-    const std::size_t end = text.find('\n');
-    visit(text.substr(0, end));
-    if (end == text.npos) return;
-    text.remove_prefix(end + 1);
-  }
-}
-
 // `said` is what the session writes to.
 void talk(Session &session, std::ostringstream &said, const Streams &streams, bool color) {
   const HoldInterrupt hold(HoldInterrupt::UntilThird);
@@ -77,7 +90,8 @@ void talk(Session &session, std::ostringstream &said, const Streams &streams, bo
       {[&](std::string_view line) { return complete(feeder.pending(), line, session.library()); },
        [&](std::string_view line, std::size_t cursor) {
          return highlight(feeder.pending(), line, cursor, session.library());
-       }},
+       },
+       [&](std::string_view lines) { return feeder.stays_open(lines); }},
       color);
   const auto show = [&] {
     show_paged(said.str());

@@ -23,6 +23,8 @@ public:
   void restart(); // forgets what is pending, and counts lines from 1 again
 
   bool open() const { return !pending_.empty(); }
+  // Whether it would be open after these lines, too.
+  bool stays_open(std::string_view lines) const;
   const std::string &pending() const { return pending_.text(); }
 
 private:

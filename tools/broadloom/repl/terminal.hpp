@@ -15,12 +15,14 @@ namespace broadloom::cli {
 
 struct Line {
   enum Kind { Text, Cancelled, End } kind = Text; // Cancelled: by Ctrl-C; End: by Ctrl-D
-  std::string text; // without the last line end; what was pasted may have several lines
+  std::string text; // without the last line end; there may be several lines
 };
 
 struct TerminalHooks {
   std::function<Completion(std::string_view line)> complete; // the line up to the cursor
   std::function<std::vector<Span>(std::string_view line, std::size_t cursor)> paint;
+  // Whether lines want more of them: Enter then adds one to the entry.
+  std::function<bool(std::string_view lines)> stays_open;
 };
 
 class Terminal {

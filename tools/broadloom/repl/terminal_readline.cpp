@@ -9,6 +9,7 @@
 
 #include "support/text.hpp"
 #include "tools/broadloom/cli/terminal_info.hpp"
+#include "tools/broadloom/repl/entry_keys.hpp"
 #include "tools/broadloom/repl/wait_for_input.hpp"
 
 #include <algorithm>
@@ -120,6 +121,7 @@ private:
   static char *break_characters();
   static void on_matches(char **matches, int count, int longest);
   static int on_clear(int, int);
+  static int on_enter(int count, int key);
 
   Screen draw() const;
   void redisplay();
@@ -144,10 +146,17 @@ Line Terminal::State::read(const std::string &prompt) {
   drawn_rows_ = 1;
   cursor_row_ = 0;
   rl_callback_handler_install(prompt.c_str(), on_line);
+  // Each time, as readline binds the special characters of the terminal (Ctrl-U, Ctrl-W) each time. A dumb terminal would show
+  // an entry of several lines as one.
+  if (!is_dumb_terminal()) bind_entry_keys(on_enter);
   while (!line_) {
     if (wait_for_input() == Waited::Ready) {
       rl_callback_read_char();
       continue;
+    }
+    if (rl_redisplay_function == on_redisplay && rl_point < rl_end) {
+      rl_point = rl_end;
+      redisplay();
     }
     leave("^C\n");
     rl_callback_sigcleanup();
@@ -233,6 +242,15 @@ int Terminal::State::on_clear(int, int) {
   current->drawn_rows_ = 1;
   current->cursor_row_ = 0;
   rl_forced_update_display();
+  return 0;
+}
+
+// Ends an entry that is complete, wherever the cursor is.
+int Terminal::State::on_enter(int count, int key) {
+  if (!current->hooks_.stays_open({rl_line_buffer, std::size_t(rl_end)}))
+    return rl_newline(count, key);
+  if (rl_get_keymap() == rl_get_keymap_by_name("vi-move")) rl_vi_append_eol(1, key);
+  rl_insert_text("\n");
   return 0;
 }
 
