@@ -278,7 +278,13 @@ void define_kernel(nb::module_ &module) {
            "The kernel of the derivatives by these inputs (by all of real and complex numbers). It "
            "takes the inputs and, "
            "for each output, a cotangent d_OUTPUT, which is 1 where it is left out and the output "
-           "has no dims.")
+           "has no dims. With policy='save' it also takes what `saving_forward` gives beside the "
+           "outputs.")
+      .def("saving_forward", saving, nb::arg("wrt") = nb::none(), nb::kw_only(),
+           nb::arg("of") = nb::none(),
+           "The kernel with further outputs saved_0, saved_1, ..: the values that its gradient "
+           "needs, and that the kernel which `grad` makes of the same arguments and "
+           "policy='save' takes as inputs.")
       .def(
           "value_and_grad",
           [](const KernelObject &k, const nb::object &wrt, const nb::object &of, bool add,
