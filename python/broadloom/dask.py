@@ -73,8 +73,8 @@ def _call(state, *args):
     return tuple(made) if isinstance(made, Results) else (made,)
 
 
-def _partial(state, axis, offset, *args):
-    return _kernel(state).partial(axis, offset, *_dense(args))
+def _partial(state, before, offset, *args):
+    return _kernel(state).partial(before, offset, *_dense(args))
 
 
 def _join(state, blocks):
@@ -260,14 +260,18 @@ def apply(kernel: Kernel, *args, **kwargs):
         if call.folded is None:
             grid[at] = dask.delayed(_call, pure=True)(state, *arguments(index))
             continue
-        blocks, offset = [], 0
-        for k, size in enumerate(call.chunks[call.folded]):
-            here = arguments({**index, call.folded: k})
-            blocks.append(dask.delayed(_partial, pure=True)(state, call.folded, offset, *here))
-            offset += size
+        before = call.folded  # of each later round: what the blocks of the one before came to
+        for _ in range(kernel.rounds(call.folded)):
+            blocks, offset = [], 0
+            for k, size in enumerate(call.chunks[call.folded]):
+                here = arguments({**index, call.folded: k})
+                blocks.append(dask.delayed(_partial, pure=True)(state, before, offset, *here))
+                offset += size
+            blocks = _tree(state, blocks)
+            before = dask.delayed(_join, pure=True)(state, blocks)
         last = arguments({**index, call.folded: 0})
         others = [k for k, said in enumerate(call.inputs) if call.folded not in said.axes]
-        grid[at] = dask.delayed(_combine, pure=True)(state, _tree(state, blocks), [call.inputs[k].name for k in others], *[last[k] for k in others])
+        grid[at] = dask.delayed(_combine, pure=True)(state, blocks, [call.inputs[k].name for k in others], *[last[k] for k in others])
 
     def array(o):
         said = call.outputs[o]

@@ -343,11 +343,15 @@ void define_kernel(nb::module_ &module) {
            })
       .def(
           "partial",
-          [](const KernelObject &k, const std::string &axis, std::int64_t offset, nb::args args,
-             nb::kwargs kwargs) { return partial(*k.state, axis, offset, args, kwargs); },
+          [](const KernelObject &k, const nb::object &before, std::int64_t offset, nb::args args,
+             nb::kwargs kwargs) { return partial(*k.state, before, offset, args, kwargs); },
           "What the folds along an axis come to over a block of the data that begins at this "
-          "offset: "
-          "takes the inputs of a call.")
+          "offset: takes the inputs of a call. In a later round, what `join` made of all blocks of "
+          "the round before comes in place of the axis.")
+      .def(
+          "rounds",
+          [](const KernelObject &k, const std::string &axis) { return rounds(*k.state, axis); },
+          "How often the data has to be gone through along an axis, by `partial`.")
       .def(
           "join",
           [](const KernelObject &k, const nb::object &blocks) { return join(*k.state, blocks); },

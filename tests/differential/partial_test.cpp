@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace broadloom::differential {
@@ -45,7 +46,7 @@ LoopSpec with_output(const LoopSpec &spec, std::size_t output) {
 TEST_CASE("random kernels have the same bits block by block") {
   const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);
   const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count);
-  std::uint64_t folded = 0, cut = 0, inexact = 0, alone = 0;
+  std::uint64_t folded = 0, cut = 0, inexact = 0, in_rounds = 0, alone = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const RandomSpec random = random_spec(seed);
     Random source(seed);
@@ -105,26 +106,34 @@ TEST_CASE("random kernels have the same bits block by block") {
       }
       const std::vector<std::int64_t> borders = cut_somewhere(source, unit, length);
       std::vector<Partial> blocks;
-      for (std::size_t b = 0; b + 1 < borders.size(); ++b) {
-        std::vector<NamedView> inputs;
-        std::vector<Array> copies;
-        for (std::size_t i = 0; i < infos.size(); ++i) {
-          AnyView view = arrays[i];
-          if (dims[i] >= 0)
-            view = part(arrays[i], std::size_t(dims[i]), borders[b], borders[b + 1]);
-          if (b % 2 == 1)
-            view = copies.emplace_back(
-                Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy());
-          inputs.push_back({infos[i].name, view});
+      const int rounds = kernel.rounds(axis);
+      for (int round = 0; round < rounds; ++round) {
+        std::optional<Partial> before;
+        if (round > 0) before = kernel.join(blocks);
+        blocks.clear();
+        for (std::size_t b = 0; b + 1 < borders.size(); ++b) {
+          std::vector<NamedView> inputs;
+          std::vector<Array> copies;
+          for (std::size_t i = 0; i < infos.size(); ++i) {
+            AnyView view = arrays[i];
+            if (dims[i] >= 0)
+              view = part(arrays[i], std::size_t(dims[i]), borders[b], borders[b + 1]);
+            if (b % 2 == 1)
+              view = copies.emplace_back(
+                  Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy());
+            inputs.push_back({infos[i].name, view});
+          }
+          try {
+            blocks.push_back(before ? kernel.partial(*before, borders[b], inputs)
+                                    : kernel.partial(axis, borders[b], inputs));
+          } catch (const ShapeError &error) { // a position that is left alone
+            CHECK((error.code() == "E0150"));
+            blocks.clear();
+            ++alone;
+            break;
+          }
         }
-        try {
-          blocks.push_back(kernel.partial(axis, borders[b], inputs));
-        } catch (const ShapeError &error) { // a position that is left alone
-          CHECK((error.code() == "E0150"));
-          blocks.clear();
-          ++alone;
-          break;
-        }
+        if (blocks.empty()) break;
       }
       if (blocks.empty()) continue;
       std::ranges::reverse(blocks);
@@ -138,13 +147,16 @@ TEST_CASE("random kernels have the same bits block by block") {
       ++folded;
       cut += blocks.size() > 1;
       inexact += blocks.size() > 1 && unit > 1;
+      in_rounds += blocks.size() > 1 && rounds > 1;
     }
   }
   MESSAGE(folded << " folded, " << cut << " of them in several blocks, " << inexact
-                 << " of these along leaves; " << alone << " refused");
+                 << " of these along leaves, " << in_rounds << " in several rounds; " << alone
+                 << " refused");
   CHECK(alone < folded);
   CHECK(cut > count / 20);
   CHECK(inexact > count / 100);
+  CHECK((in_rounds > 0 || count < 1000));
 }
 
 } // namespace

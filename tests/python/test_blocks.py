@@ -35,6 +35,24 @@ class Blocks(unittest.TestCase):
         np.testing.assert_array_equal(got.d_w, d_w)
         np.testing.assert_array_equal(got.l, l)
 
+    def test_folds_of_folds_go_in_rounds(self):
+        k = bl.compile("kernel k { in x : f64[j]; in before : f64; let d = x - mean(x, j) * before; out s = mean(d ^ 3, j) / mean(d ^ 2, j) ^ 1.5; out m = max(x - mean(d, j), j) }")
+        whole = k(self.x, 1.5)
+        self.assertEqual(k.rounds("j"), 3)
+        before = "j"
+        for number in range(3):
+            blocks = [k.partial(before, a, self.x[a:b].copy(), before=1.5) for a, b in ((0, 4096), (4096, 3 * 4096), (3 * 4096, 20000))]
+            self.assertEqual([len(block.before) for block in blocks], [number] * 3)
+            blocks = pickle.loads(pickle.dumps(blocks))
+            before = k.join(blocks)
+        self.assertEqual(k.combine(blocks, before=1.5)._asdict(), whole._asdict())
+        with self.assertRaises(bl.ShapeError) as caught:
+            k.combine([k.partial("j", 0, self.x, 1.5)], before=1.5)
+        self.assertIn("round 1 of 3", caught.exception.message)
+        self.assertRaises(bl.ShapeError, k.partial, before, 0, self.x, 1.5)  # there is no fourth
+        self.assertRaises(bl.ArgumentError, k.partial, 3, 0, self.x, 1.5)
+        self.assertRaises(bl.ShapeError, k.rounds, "q")
+
     def test_states_live_as_long_as_they_are_needed(self):
         k = bl.compile("kernel k { in x : f64[i, j]; out s = sum(x, j) }")
         before = bl._core._live_arrays()

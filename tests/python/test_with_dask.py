@@ -56,6 +56,31 @@ class OnBlocks(unittest.TestCase):
         self.same(self.quietly(k, da.from_array(x, chunks=(30, 20)), y, 2.0), k(x, y, 2.0))
         self.same(self.quietly(k, x, y=da.from_array(y, chunks=(17,)), s=2), k(x, y, 2.0))
 
+    def test_gathers_and_windows_go_block_by_block_along_axes_that_they_do_not_move_along(self):
+        table, word = numbers(50, 7), np.random.default_rng(3).integers(0, 50, (100, 5))
+        lookup = bl.compile("kernel k { in table : f64[v, c]; in word : i64[n, t]; in w : f64[n, t]; out y[n, c] = sum(table[word[n, t], c] * w, t) }")
+        w = numbers(100, 5)
+        self.same(self.quietly(lookup, table, da.from_array(word, chunks=(30, 5)), w), lookup(table, word, w))
+        self.same(self.quietly(lookup, da.from_array(table, chunks=(50, 7)), da.from_array(word, chunks=(17, 5)), w), lookup(table, word, w))
+        blur = bl.compile("kernel k { in x : f64[i, j]; out y = x[i, j] + 2 * x[i, j + 1] + x[i, j + 2]; out p = pad(x, j: (1, 1), wrap)[i, j + 2] }")
+        x = numbers(60, 40)
+        self.same(self.quietly(blur, da.from_array(x, chunks=(16, 40))), blur(x))
+        with self.assertRaises(bl.SpecError) as caught:  # the table is needed as a whole
+            bl.dask.apply(lookup, da.from_array(table, chunks=(10, 7)), word, w)
+        self.assertIn("reads at positions", str(caught.exception))
+        self.assertTrue(caught.exception.help)
+
+    def test_folds_of_folds_are_rounds_of_trees(self):
+        k = bl.compile("kernel k { in x : f64[i, j]; in y : f64[i]; let d = x - mean(x, j); let s = sqrt(mean(d * d, j)); out skew = mean((d / s) ^ 3, j) * y; "
+                       "out l = log(sum(exp((x - max(x, j)) / 1e8), j)); out n = sum(x / extent(j), j) }")
+        x, y = numbers(6, 9 * 4096 + 77), numbers(6)
+        for chunks in ((6, 4096), (3, 4 * 4096), (2, 8192)):
+            with self.subTest(chunks):
+                self.same(self.quietly(k, da.from_array(x, chunks=chunks), y), k(x, y))
+        rows = bl.compile("kernel k { in x : f64[i, j]; out v = mean((x - mean(x, i)) ^ 2, i) }")
+        x = numbers(1000, 6)
+        self.same(self.quietly(rows, da.from_array(x, chunks=(256, 3))), rows(x))
+
     def test_frozen_kernels_are_sent_with_their_values(self):
         k = bl.compile("kernel k { in x : f64[i, j]; param w : f64[j]; out s = sum(x * exp(w), j) }")
         x, w = numbers(100, 70), np.linspace(0, 1, 70)
