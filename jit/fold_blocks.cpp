@@ -46,6 +46,7 @@ struct FoldBlocks::Cut {
   std::int64_t unit = 1;
   std::vector<std::vector<bool>> has_ways; // [round][fold]
   bool one_differs = false;                // one position alone is folded in another order
+  bool one_differs_in_rest = false;
 };
 
 FoldBlocks::FoldBlocks(const spec::TypedSpec &whole, const std::string &axis,
@@ -87,60 +88,62 @@ std::int64_t FoldBlocks::extent_of(std::span<const AnyView> inputs) const {
 }
 
 FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
-  const std::int64_t extent = extent_of(inputs);
-  Cut cut;
+  const std::int64_t extent = extent_of(inputs), most = std::max<std::int64_t>(extent, 2);
   std::vector<Layout> known; // of the states of the rounds so far
+  // A block of one position lies as a longer one does.
+  const auto layouts_of = [&](const spec::TypedSpec &spec, std::int64_t least, std::int64_t last,
+                              bool takes_offset) {
+    std::vector<AnyView> views(inputs.begin(), inputs.end());
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (is_cut(inputs, i, extent)) {
+        std::int64_t &here = views[i].layout.extents[std::size_t(split_.dims[i][0])];
+        here = std::clamp(here, least, last);
+      }
+    if (takes_offset) views.push_back({DType::I64, nullptr, false, {}});
+    for (std::size_t k = 0; views.size() < spec.given_inputs(); ++k)
+      views.push_back({spec.inputs[views.size()].dtype, nullptr, false, known[k]});
+    const std::vector<const AnyView *> operands = pointers_to(views);
+    kernel::check_operands(spec, operands);
+    const kernel::WindowedOperands windowed(
+        spec, operands, {}, {.elements = kernel::WindowedOperands::Elements::NotThere});
+    plan::BlockLayouts made;
+    for (const AnyView *view : windowed.all()) made.inputs.push_back(view->layout);
+    made.resolved = plan::resolve(spec, made.inputs, std::vector<bool>(spec.outputs.size(), true));
+    for (const auto &shape : made.resolved.output_shapes)
+      made.outputs.push_back(contiguous_layout(shape));
+    return made;
+  };
+  const auto refuse = [&](const spec::TypedSpec &spec, const std::string &why, expr::NodeId fold,
+                          const char *help) {
+    fail("E0060", fmt::format("kernel '{}' does not come apart along '{}': {}", name_, axis_, why),
+         spec.where(fold), help);
+  };
+  // Whose inputs are others than in one call: the states of the rounds before are among them.
+  const auto check_trees = [&](const spec::TypedSpec &spec, const plan::BlockLayouts &layouts,
+                               std::span<const std::pair<expr::NodeId, expr::NodeId>> same) {
+    if (const auto other =
+            plan::other_tree(whole_, layouts_of(whole_, 2, most, false), spec, layouts, same))
+      refuse(spec,
+             fmt::format("'{}' goes on with what was folded along it, in another order than in one "
+                         "call",
+                         spec.graph.recipe(*other).name),
+             *other,
+             "fold what others along the axis came to by a kernel of its own, which takes that as "
+             "an input");
+  };
+  Cut cut;
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
     const spec::FoldRound &round = split_.rounds[r];
     const spec::TypedSpec &block = rounds_[r].block->typed();
-    std::vector<AnyView> given(inputs.begin(), inputs.end());
-    if (split_.takes_offset) given.push_back({DType::I64, nullptr, false, {}});
-    for (const Layout &layout : known)
-      given.push_back({block.inputs[given.size()].dtype, nullptr, false, layout});
-    kernel::check_operands(block, pointers_to(given));
-    // A block of one position lies as a longer one does.
-    const auto layouts_of = [&](const spec::TypedSpec &spec, std::int64_t least,
-                                std::int64_t most) {
-      std::vector<AnyView> views(given.begin(),
-                                 given.begin() + std::ptrdiff_t(spec.given_inputs()));
-      for (std::size_t i = 0; i < inputs.size(); ++i)
-        if (is_cut(inputs, i, extent)) {
-          std::int64_t &here = views[i].layout.extents[std::size_t(split_.dims[i][0])];
-          here = std::clamp(here, least, most);
-        }
-      const std::vector<const AnyView *> operands = pointers_to(views);
-      const kernel::WindowedOperands windowed(
-          spec, operands, {}, {.elements = kernel::WindowedOperands::Elements::NotThere});
-      plan::BlockLayouts made;
-      for (const AnyView *view : windowed.all()) made.inputs.push_back(view->layout);
-      made.resolved =
-          plan::resolve(spec, made.inputs, std::vector<bool>(spec.outputs.size(), true));
-      for (const auto &shape : made.resolved.output_shapes)
-        made.outputs.push_back(contiguous_layout(shape));
-      return made;
-    };
-    const std::int64_t most = std::max<std::int64_t>(extent, 2);
-    const plan::BlockLayouts several = layouts_of(block, 2, most), one = layouts_of(block, 1, 1);
-    const auto refuse = [&](const std::string &why, expr::NodeId fold, const char *help) {
-      fail("E0060",
-           fmt::format("kernel '{}' does not come apart along '{}': {}", name_, axis_, why),
-           block.where(fold), help);
-    };
-    if (r > 0)
-      if (const auto other =
-              plan::other_tree(whole_, layouts_of(whole_, 2, most), block, several, round.same))
-        refuse(fmt::format("'{}' goes on with what was folded along it, and in another order than "
-                           "in one call",
-                           block.graph.recipe(*other).name),
-               *other,
-               "fold what others along the axis came to by a kernel of its own, which takes that "
-               "as an input");
+    const plan::BlockLayouts several = layouts_of(block, 2, most, split_.takes_offset),
+                             one = layouts_of(block, 1, 1, split_.takes_offset);
+    if (r > 0) check_trees(block, several, round.same);
     cut.one_differs =
         cut.one_differs || plan::one_position_differs(block, several, one, split_.axis);
     const auto borders_of = [&](expr::NodeId fold) {
       plan::FoldBorders borders = plan::borders_of(block, several, fold, split_.axis);
       if (!borders.why_not.empty())
-        refuse(borders.why_not, fold,
+        refuse(block, borders.why_not, fold,
                "cut along the axis that is outermost in memory, or fold twice: sum(sum(x, j), i)");
       return borders;
     };
@@ -152,6 +155,13 @@ FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
       has_ways.push_back(borders.has_ways);
     }
     known.insert(known.end(), several.outputs.begin(), several.outputs.end());
+  }
+  if (split_.maps) {
+    const spec::TypedSpec &rest = rest_->typed();
+    const plan::BlockLayouts several = layouts_of(rest, 2, most, false);
+    check_trees(rest, several, split_.same_in_rest);
+    cut.one_differs_in_rest =
+        plan::one_position_differs(rest, several, layouts_of(rest, 1, 1, false), split_.axis);
   }
   return cut;
 }
@@ -406,17 +416,18 @@ Results FoldBlocks::combine(std::span<const Partial> blocks,
   states.push_back(finished(all));
 
   const spec::TypedSpec &rest = rest_->typed();
-  std::vector<AnyView> views(rest.inputs.size());
+  std::vector<AnyView> views(rest.given_inputs());
   std::vector<bool> given(inputs_.size(), false);
   for (const NamedView &view : inputs) {
     const auto it = std::ranges::find(inputs_, view.name, &spec::TypedInput::name);
     const auto i = std::size_t(it - inputs_.begin());
-    if (it == inputs_.end() || !split_.dims[i].empty() || given[i])
+    const bool is_cut = it != inputs_.end() && !split_.maps && !split_.dims[i].empty();
+    if (it == inputs_.end() || is_cut || given[i])
       fail("E0308",
            fmt::format("'{}' is {} of kernel '{}'", view.name,
-                       it == inputs_.end()       ? "no input"
-                       : !split_.dims[i].empty() ? "an input that was cut into the blocks"
-                                                 : "given twice as an input",
+                       it == inputs_.end() ? "no input"
+                       : is_cut            ? "an input that was cut into the blocks"
+                                           : "given twice as an input",
                        name_),
            {}, fmt::format("`combine` takes inputs without the axis '{}', by their names", axis_));
     given[i] = true;
@@ -425,7 +436,18 @@ Results FoldBlocks::combine(std::span<const Partial> blocks,
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (split_.place_in_rest[i] >= 0 && !given[i])
       fail("E0308", fmt::format("input '{}' of kernel '{}' is missing", inputs_[i].name, name_), {},
-           "what comes after the folds reads it: give it to `combine`, too");
+           split_.maps ? "outputs have the axis: give `combine` the block of the inputs that they "
+                         "are to be computed of, and all other inputs"
+                       : "what comes after the folds reads it: give it to `combine`, too");
+  if (split_.maps) {
+    const std::span<const AnyView> block = std::span(views).first(inputs_.size());
+    if (cut_of(block).one_differs_in_rest && extent_of(block) == 1 && all.extent > 1)
+      fail("E0150",
+           fmt::format("a block of kernel '{}' leaves one position of '{}' alone, which is folded "
+                       "in another order than beside others",
+                       name_, axis_),
+           {}, "let blocks have two positions or more");
+  }
   auto place =
       std::size_t(std::ranges::count_if(split_.place_in_rest, [](int i) { return i >= 0; }));
   for (const Partial::Piece &known : states)

@@ -157,10 +157,7 @@ private:
         refuse(fmt::format("output '{}' {}", output.name,
                            output.update ? "updates a state" : "adds to what its array holds"),
                output.where, "give it by `=`, and add once all blocks are combined");
-      if (has(graph_[output.value].axes) || std::ranges::count(output.axes, axis_) > 0)
-        refuse(fmt::format("output '{}' has this axis, so nothing is joined", output.name),
-               output.where,
-               "call the kernel of such outputs for each block: each gives its own part");
+      made_.maps = made_.maps || std::ranges::count(output.axes, axis_) > 0;
       for (const std::uint32_t like : output.like)
         if (input_has(like))
           refuse(fmt::format("output '{}' has the shape of '{}', of which a block is not all",
@@ -204,10 +201,17 @@ private:
         folds_.push_back(id);
         continue;
       }
-      if (node.kind == NodeKind::Input && node.payload >= given_)
+      if (node.kind == NodeKind::Scan && goes_along(id))
+        refuse("it scans by '" + graph_.recipe(id).name + "' along it", spec_.where(id),
+               "scan by a kernel of its own, on all of the data");
+      if (node.kind == NodeKind::Index && has(node.axes))
+        refuse("it numbers its positions after the folds", spec_.where(id),
+               "give the numbers as an input that has the axis");
+      if (node.kind == NodeKind::Input && node.payload >= given_ && !made_.maps)
         refuse("what comes after the folds reads at positions", spec_.where(id),
                "read there by a second kernel, which takes what was folded");
-      if ((node.kind == NodeKind::Expand || node.kind == NodeKind::Index) && any_arg_has(id))
+      if ((node.kind == NodeKind::Expand || node.kind == NodeKind::Index) && any_arg_has(id) &&
+          !made_.maps)
         refuse("a value is repeated or counted by the extents of an input that has it",
                spec_.where(id), "let another input have the other axes of that input");
       for (const NodeId arg : graph_.args(id)) rest_[arg.index] = true;
@@ -286,6 +290,17 @@ private:
                                           round.block.graph[state.value].axes));
   }
 
+  // Where they begin.
+  std::size_t add_windows(TypedSpec &spec) const {
+    const std::size_t first = spec.inputs.size();
+    for (std::size_t i = given_; i < spec_.inputs.size(); ++i) {
+      TypedInput &window = spec.inputs.emplace_back(spec_.inputs[i]);
+      for (std::size_t d = 0; d < window.axis_of_dim.size(); ++d)
+        if (window.axis_of_dim[d] == axis_) window.extents[d] = -1;
+    }
+    return first;
+  }
+
   void make_block(int number) {
     FoldRound &made = made_.rounds.back();
     TypedSpec block = empty_like(spec_, fmt::format("_block{}", number));
@@ -297,12 +312,7 @@ private:
     if (made_.takes_offset) block.inputs.push_back(array_input("offset", DType::I64, {}));
     const std::size_t first_known = block.inputs.size();
     add_states(block);
-    const std::size_t first_window = block.inputs.size();
-    for (std::size_t i = given_; i < spec_.inputs.size(); ++i) {
-      TypedInput &window = block.inputs.emplace_back(spec_.inputs[i]);
-      for (std::size_t d = 0; d < window.axis_of_dim.size(); ++d)
-        if (window.axis_of_dim[d] == axis_) window.extents[d] = -1;
-    }
+    const std::size_t first_window = add_windows(block);
     std::vector<NodeId> folds;
     for (std::size_t f = 0; f < folds_.size(); ++f)
       if (round_of_[f] == number) folds.push_back(folds_[f]);
@@ -410,12 +420,14 @@ private:
     rest.graph = expr::Graph::with_recipes_of(graph_);
     made_.place_in_rest.assign(given_, -1);
     for (std::size_t i = 0; i < given_; ++i) {
-      if (!made_.dims[i].empty() || !reads_in_rest(std::uint32_t(i))) continue;
+      if (!made_.maps && (!made_.dims[i].empty() || !reads_in_rest(std::uint32_t(i)))) continue;
       made_.place_in_rest[i] = int(rest.inputs.size());
       rest.inputs.push_back(spec_.inputs[i]);
+      for (const int d : made_.dims[i]) rest.inputs.back().extents[std::size_t(d)] = -1;
     }
     const std::size_t first_state = rest.inputs.size();
     add_states(rest);
+    const std::size_t first_window = made_.maps ? add_windows(rest) : 0;
     std::vector<NodeId> now(graph_.size());
     for (std::size_t n = 0; n < graph_.size(); ++n) {
       if (!rest_[n]) continue;
@@ -426,7 +438,8 @@ private:
       }
       Node node = graph_[id];
       const auto moved = [&](std::uint32_t input) {
-        return std::uint32_t(made_.place_in_rest[input]);
+        return input < given_ ? std::uint32_t(made_.place_in_rest[input])
+                              : std::uint32_t(first_window + input - given_);
       };
       if (node.kind == NodeKind::Input) node.payload = moved(node.payload);
       std::vector<std::uint32_t> like;
@@ -435,6 +448,8 @@ private:
       std::vector<NodeId> args;
       for (const NodeId arg : graph_.args(id)) args.push_back(now[arg.index]);
       now[n] = rest.graph.add(node, args, graph_.where(id));
+      if (made_.maps && (node.kind == NodeKind::Fold || node.kind == NodeKind::Scan))
+        made_.same_in_rest.emplace_back(id, now[n]);
     }
     rest.outputs = spec_.outputs;
     for (TypedOutput &output : rest.outputs) {

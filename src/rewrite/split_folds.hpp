@@ -34,12 +34,15 @@ struct FoldRound {
 struct FoldSplit {
   int axis = 0;
   std::vector<FoldRound> rounds;
+  // What is made of all states. Where outputs have the axis it gives them block by block: of all inputs, which are then its first ones.
   TypedSpec rest;
+  bool maps = false;
+  std::vector<std::pair<expr::NodeId, expr::NodeId>> same_in_rest; // as of a round, if it maps
   // [input that a call is given]: its dims that are cut; of the others, which input of `rest` it is (-1: none).
   std::vector<std::vector<int>> dims;
   std::vector<int> place_in_rest;
   // The inputs of a block are those of the kernel, where it begins as an i64 if this is set (for `iota(j)`, argmin and argmax), and the
-  // states of all rounds before, then windows; those of `rest` end with the states of all rounds.
+  // states of all rounds before, then windows; those of `rest` end with the states of all rounds and windows.
   bool takes_offset = false;
 };
 

@@ -91,5 +91,16 @@ class Blocks(unittest.TestCase):
         self.assertRaises(bl.ArgumentError, k.combine, [k.partial("j", 0, self.x)], y=3)
         self.assertRaises(TypeError, k.combine, 3)
         with self.assertRaises(bl.SpecError) as caught:
-            bl.compile("kernel k { in x : f64[j]; out y = x - mean(x, j) }").unit("j", self.x)
-        self.assertIn("output 'y' has this axis", caught.exception.message)
+            bl.compile("kernel k { in x : f64[j]; out y = scan(sum, x, j) - mean(x, j) }").unit("j", self.x)
+        self.assertIn("it scans by 'sum' along it", caught.exception.message)
+
+    def test_outputs_that_have_the_axis_are_given_block_by_block(self):
+        k = bl.compile("kernel k { in x : f64[j]; in by : f64; let e = exp(x / 1e9 - max(x / 1e9, j)); out p = e / sum(e, j) * by; out m = max(x, j) }")
+        whole, borders = k(self.x, 2.0), [0, 4096, 8192, 20000]
+        parts, before = [self.x[a:b].copy() for a, b in zip(borders, borders[1:])], "j"
+        for _ in range(k.rounds("j")):
+            before = k.join([k.partial(before, a, part, 2.0) for a, part in zip(borders, parts)])
+        made = [k.combine([before], x=part, by=2.0) for part in parts]
+        self.assertEqual(np.concatenate([p for p, _ in made]).tobytes(), whole.p.tobytes())
+        self.assertEqual({float(m) for _, m in made}, {float(whole.m)})
+        self.assertRaises(bl.ArgumentError, k.combine, [before], by=2.0)
