@@ -103,4 +103,4 @@ class Blocks(unittest.TestCase):
         made = [k.combine([before], x=part, by=2.0) for part in parts]
         self.assertEqual(np.concatenate([p for p, _ in made]).tobytes(), whole.p.tobytes())
         self.assertEqual({float(m) for _, m in made}, {float(whole.m)})
-        self.assertRaises(bl.ArgumentError, k.combine, [before], by=2.0)
+        self.assertRaises(bl.DataError, k.combine, [before], by=2.0)

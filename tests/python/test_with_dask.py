@@ -62,7 +62,7 @@ class OnBlocks(unittest.TestCase):
         w = numbers(100, 5)
         self.same(self.quietly(lookup, table, da.from_array(word, chunks=(30, 5)), w), lookup(table, word, w))
         self.same(self.quietly(lookup, da.from_array(table, chunks=(50, 7)), da.from_array(word, chunks=(17, 5)), w), lookup(table, word, w))
-        blur = bl.compile("kernel k { in x : f64[i, j]; out y = x[i, j] + 2 * x[i, j + 1] + x[i, j + 2]; out p = pad(x, j: (1, 1), wrap)[i, j + 2] }")
+        blur = bl.compile("kernel k { in x : f64[i, j]; out y = x[i, p] + 2 * x[i, p + 1] + x[i, p + 2]; out w = pad(x, j: (1, 1), wrap)[i, q + 2] }")
         x = numbers(60, 40)
         self.same(self.quietly(blur, da.from_array(x, chunks=(16, 40))), blur(x))
         with self.assertRaises(bl.SpecError) as caught:  # the table is needed as a whole

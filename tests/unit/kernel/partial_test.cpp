@@ -209,8 +209,8 @@ TEST_CASE("Blocks of what is read at positions along other axes, or in a whole a
   for (const std::vector<std::int64_t> &borders :
        {std::vector<std::int64_t>{}, {4096}, {4096, 8192}})
     check_blocks(lookup, "n", given, borders);
-  const Kernel stencil = compile(tests::kernel_of(
-      "in x : f64[i, j]; out s = sum(x[i, j] * x[i, j + 1] - pad(x, j: (1, 1), wrap)[i, j], i)"));
+  const Kernel stencil = compile(tests::kernel_of("in x : f64[i, j]; out s = sum(x[i, p] * x[i, p "
+                                                  "+ 1] - pad(x, j: (1, 1), wrap)[i, p + 1], i)"));
   check_blocks(stencil, "i", {{"x", numbers({1000, 6}), 0}}, {128, 512});
   const auto why = [](const std::string &axis, const std::string &body) {
     const Kernel kernel = compile(tests::kernel_of("in t : f64[v, c]; in k : i64[n]; " + body));
@@ -297,7 +297,8 @@ TEST_CASE("Outputs that have the axis are given block by block, with the bits of
         CHECK(error.message().find("has the shape of 'x'") != std::string::npos);
         continue;
       }
-      const Results whole = kernel.call({{"x", x}, {"y", y}, {"w", w}});
+      const std::vector<NamedView> all{{"x", x}, {"y", y}, {"w", w}};
+      const Results whole = kernel.call(all);
       const std::vector<std::int64_t> borders{0, 4096, 2 * 4096, n};
       const auto inputs = [&](std::size_t b) {
         return std::vector<NamedView>{{"x", part(x, 1, borders[b], borders[b + 1])},
