@@ -166,13 +166,14 @@ std::vector<AnyView> read_outputs(State &state, std::span<const AnyView> inputs,
   return views;
 }
 
-nb::object call_into(State &state, Inputs &inputs, double points,
+nb::object call_into(State &state, Inputs &inputs, const Memo &memo,
                      const std::vector<PyObject *> &given, std::vector<nb::object> &keep) {
   std::vector<nb::object> objects;
   const std::vector<AnyView> outputs = read_outputs(state, inputs.span(), given, objects, keep);
   const Kernel &kernel = state.kernel_here();
-  run(state, points, [&] { kernel.run(inputs.span(), outputs); });
-  state.know_compiled(inputs.views.data());
+  run(state, memo.compiled ? memo.points : unknown_points,
+      [&] { kernel.run(inputs.span(), outputs); });
+  if (!memo.compiled) state.know_compiled(inputs.views.data());
   return joined(state, std::move(objects));
 }
 
@@ -200,7 +201,7 @@ PyObject *call_kernel(PyObject *self, PyObject *const *args, std::size_t nargsf,
     const std::vector<PyObject *> given = given_outputs(state, arguments.out);
     nb::object result;
     if (!given.empty())
-      result = call_into(state, inputs, memo.compiled ? memo.points : unknown_points, given, keep);
+      result = call_into(state, inputs, memo, given, keep);
     else if (memo.outputs.empty()) [[unlikely]]
       result = call_first(state, inputs.span());
     else

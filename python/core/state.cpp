@@ -233,7 +233,7 @@ void State::know_outputs(const AnyView *views, std::vector<Layout> outputs) {
 }
 
 void State::know_compiled(const AnyView *views) {
-  if (!memo(views)->compiled) change(views, [](Memo &memo) { memo.compiled = true; });
+  change(views, [](Memo &memo) { memo.compiled = true; });
 }
 
 int State::find_input(PyObject *word) const { return find(input_names, word); }

@@ -297,6 +297,10 @@ private:
       TypedInput &window = spec.inputs.emplace_back(spec_.inputs[i]);
       for (std::size_t d = 0; d < window.axis_of_dim.size(); ++d)
         if (window.axis_of_dim[d] == axis_) window.extents[d] = -1;
+      for (TypedWindow::Form &form : window.window->forms)
+        for (TypedWindow::Index &index :
+             form.indices) // which may be a window, as k[n] of table[k[n]]
+          if (index.input >= given_) index.input += std::uint32_t(first - given_);
     }
     return first;
   }

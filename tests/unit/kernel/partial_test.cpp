@@ -265,7 +265,6 @@ TEST_CASE("Folds of what others along the axis came to go in rounds, with the bi
   const Kernel columns =
       compile(tests::kernel_of("in x : f64[i, j]; out v = mean((x - mean(x, i)) ^ 2, i)"));
   check_blocks(columns, "i", {{"x", numbers({1000, 5}), 0}}, {128, 384, 512});
-  check_blocks(columns, "i", {{"x", numbers({5, 9000}).transposed(), 0}}, {4096});
   const Kernel half = compile(tests::kernel_of("in x : f32[j]; let h = f16(x / 1e6); "
                                                "out v = mean((h - mean(h, j)) * (h - 1), j)"),
                               with(Engine::interpreter));
@@ -318,10 +317,10 @@ TEST_CASE("Outputs that have the axis are given block by block, with the bits of
         const Results got = kernel.combine(blocks, inputs(b));
         for (std::size_t o = 0; o < whole.size(); ++o) {
           INFO(body << " output " << o << " block " << b);
-          const Array &all = whole[o];
-          const bool has = !all.shape().empty() && all.shape().back() == n;
+          const Array &made = whole[o];
+          const bool has = !made.shape().empty() && made.shape().back() == n;
           const AnyView want =
-              has ? part(all, all.rank() - 1, borders[b], borders[b + 1]) : AnyView(all);
+              has ? part(made, made.rank() - 1, borders[b], borders[b + 1]) : AnyView(made);
           CHECK(bytes(copy_of(got[o])) == bytes(copy_of(want)));
         }
       }
