@@ -285,10 +285,13 @@ def apply(kernel: Kernel, *args, **kwargs):
     if maps:
         kept.append(call.folded)
 
+    extents = kernel._infer([np.shape(arg) for arg in call.args])
+
     def array(o):
         said = call.outputs[o]
         dtype = _dtype(said.dtype)
-        axes = [name for name in said.axes if name in kept]
+        # One element along an axis, as of inputs that are repeated along it, is the same in all blocks.
+        axes = [name for name, extent in zip(said.axes, extents[o]) if name in kept and extent != 1]
 
         def nested(index):
             done = len(index)

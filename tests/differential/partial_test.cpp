@@ -138,7 +138,8 @@ TEST_CASE("random kernels have the same bits block by block") {
           const Results results = kernel.combine(blocks, maps ? inputs_of(b) : others);
           REQUIRE(results.size() == 1);
           Array want = (*whole)[0];
-          if (maps) {
+          // One element along the axis, as of inputs that are repeated along it, is the same in all blocks.
+          if (maps && want.shape()[std::size_t(dim)] != 1) {
             const AnyView here = part(want, std::size_t(dim), borders[b], borders[b + 1]);
             want = Array(std::shared_ptr<void>(), here.dtype, here.data, here.layout).copy();
           }

@@ -90,6 +90,11 @@ class OnBlocks(unittest.TestCase):
                 self.same(self.quietly(softmax, da.from_array(x, chunks=chunks), y), softmax(x, y))
         self.same(self.quietly(standard, da.from_array(x, chunks=(6, 4096)), w), standard(x, w))
 
+    def test_what_is_repeated_along_an_axis_is_not_put_together_of_blocks(self):
+        k = bl.compile("kernel k { in x : f64[i=1, j]; in w : f64[i, j]; out z = x * 2; out y = x * w; out s = mean(w, i) + x }")
+        x, w = numbers(1, 7), numbers(1000, 7)
+        self.same(self.quietly(k, x, da.from_array(w, chunks=(256, 7))), k(x, w))
+
     def test_frozen_kernels_are_sent_with_their_values(self):
         k = bl.compile("kernel k { in x : f64[i, j]; param w : f64[j]; out s = sum(x * exp(w), j) }")
         x, w = numbers(100, 70), np.linspace(0, 1, 70)
