@@ -30,13 +30,16 @@ bool same_form(const Array &a, const Array &b) {
   return a.dtype() == b.dtype() && std::ranges::equal(a.shape(), b.shape());
 }
 
-// Of small arrays: what a round came to.
+// What a round came to, which all of its blocks were given.
 bool same_states(const Partial::Piece &a, const Partial::Piece &b) {
   return a.extent == b.extent &&
          std::ranges::equal(a.states, b.states, [](const Array &x, const Array &y) {
-           const auto bytes = std::size_t(x.size()) * size_of(x.dtype());
-           return same_form(x, y) &&
-                  (x.raw() == y.raw() || std::memcmp(x.raw(), y.raw(), bytes) == 0);
+           if (!same_form(x, y)) return false;
+           if (x.raw() == y.raw() && std::ranges::equal(x.layout().strides, y.layout().strides))
+             return true;
+           const Array dense_x = x.copy(), dense_y = y.copy(); // in the order of their dims
+           return std::memcmp(dense_x.raw(), dense_y.raw(),
+                              std::size_t(x.size()) * size_of(x.dtype())) == 0;
          });
 }
 
@@ -88,6 +91,10 @@ std::int64_t FoldBlocks::extent_of(std::span<const AnyView> inputs) const {
 }
 
 FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
+  std::vector<const AnyView *> operands = pointers_to(inputs);
+  const AnyView offset{DType::I64, nullptr, false, {}};
+  if (split_.takes_offset) operands.push_back(&offset);
+  kernel::check_operands(rounds_[0].block->typed(), operands); // ranks, before dims are asked for
   const std::int64_t extent = extent_of(inputs), most = std::max<std::int64_t>(extent, 2);
   std::vector<Layout> known; // of the states of the rounds so far
   // A block of one position lies as a longer one does.

@@ -503,6 +503,12 @@ TEST_CASE("Blocks of a wrong round are mistakes with their places") {
       second(kernel.join(std::vector{first(0, 4096), first(4096, 9999)}), 0, 4096);
   CHECK(code_thrown_by([&] { kernel.combine({other, d}); }) == "E0151");
   CHECK(code_thrown_by([&] { kernel.rounds("i"); }) == "E0104");
+  CHECK(code_thrown_by([&] { kernel.partial("j", 0, {{"x", numbers({3, 4})}}); }) == "E0101");
+  // States that were copied elsewhere, as by another process, are the same states.
+  Partial moved = c;
+  for (Partial::Piece &piece : moved.before)
+    for (Array &state : piece.states) state = state.copy();
+  CHECK(kernel.combine({moved, d}).size() == 1);
 }
 
 TEST_CASE("A frozen kernel comes apart with its parameters in it") {
