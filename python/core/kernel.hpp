@@ -95,7 +95,7 @@ private:
   Kernel kernel_;
   std::vector<std::vector<int>> axes_; // of the dims of each input
   int axis_count_ = 0;
-  mutable nb::ft_mutex mutex_; // guards all below, and `other` of bound calls
+  mutable nb::ft_mutex mutex_;  // guards all below, and `other` of bound calls
   std::optional<Kernel> other_; // stays once it is set
   std::vector<MemoPtr> memos_;  // the latest first
 };
