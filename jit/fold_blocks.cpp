@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace broadloom::jit {
 namespace {
@@ -29,20 +30,37 @@ bool same_form(const Array &a, const Array &b) {
   return a.dtype() == b.dtype() && std::ranges::equal(a.shape(), b.shape());
 }
 
+// What a round came to, which all of its blocks were given.
+bool same_states(const Partial::Piece &a, const Partial::Piece &b) {
+  return a.extent == b.extent &&
+         std::ranges::equal(a.states, b.states, [](const Array &x, const Array &y) {
+           if (!same_form(x, y)) return false;
+           if (x.raw() == y.raw() && std::ranges::equal(x.layout().strides, y.layout().strides))
+             return true;
+           const Array dense_x = x.copy(), dense_y = y.copy(); // in the order of their dims
+           return std::memcmp(dense_x.raw(), dense_y.raw(),
+                              std::size_t(x.size()) * size_of(x.dtype())) == 0;
+         });
+}
+
 } // namespace
 
 struct FoldBlocks::Cut {
   std::int64_t unit = 1;
-  std::vector<bool> has_ways; // [fold]
-  bool one_differs = false;   // one position alone is folded in another order
+  std::vector<std::vector<bool>> has_ways; // [round][fold]
+  bool one_differs = false;                // one position alone is folded in another order
+  bool one_differs_in_rest = false;
 };
 
 FoldBlocks::FoldBlocks(const spec::TypedSpec &whole, const std::string &axis,
                        const Compile &compile)
-    : name_(whole.name), axis_(axis), inputs_(whole.inputs), split_(spec::split_folds(whole, axis)),
-      block_(compile(split_.block)), join_(compile(split_.join)), rest_(compile(split_.rest)) {
-  for (const expr::NodeId fold : split_.folds)
-    all_exact_ = all_exact_ && split_.block.graph.recipe(fold).exact;
+    : name_(whole.name), axis_(axis), inputs_(whole.given().begin(), whole.given().end()),
+      whole_(whole), split_(spec::split_folds(whole, axis)), rest_(compile(split_.rest)) {
+  for (const spec::FoldRound &round : split_.rounds) {
+    rounds_.push_back({compile(round.block), compile(round.join)});
+    for (const expr::NodeId fold : round.folds)
+      all_exact_ = all_exact_ && round.block.graph.recipe(fold).exact;
+  }
 }
 
 // An input of extent 1 that is repeated along the axis is the same in all blocks.
@@ -76,49 +94,127 @@ FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
   std::vector<const AnyView *> operands = pointers_to(inputs);
   const AnyView offset{DType::I64, nullptr, false, {}};
   if (split_.takes_offset) operands.push_back(&offset);
-  kernel::check_operands(block_->typed(), operands);
-  const std::int64_t extent = extent_of(inputs);
-  const spec::TypedSpec &block = block_->typed();
+  kernel::check_operands(rounds_[0].block->typed(), operands); // ranks, before dims are asked for
+  const std::int64_t extent = extent_of(inputs), most = std::max<std::int64_t>(extent, 2);
+  std::vector<Layout> known; // of the states of the rounds so far
   // A block of one position lies as a longer one does.
-  const auto block_of = [&](std::int64_t least, std::int64_t most) {
-    plan::BlockLayouts made;
-    for (const AnyView *view : operands) made.inputs.push_back(view->layout);
+  const auto layouts_of = [&](const spec::TypedSpec &spec, std::int64_t least, std::int64_t last,
+                              bool takes_offset) {
+    std::vector<AnyView> views(inputs.begin(), inputs.end());
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (is_cut(inputs, i, extent)) {
-        std::int64_t &here = made.inputs[i].extents[std::size_t(split_.dims[i][0])];
-        here = std::clamp(here, least, most);
+        std::int64_t &here = views[i].layout.extents[std::size_t(split_.dims[i][0])];
+        here = std::clamp(here, least, last);
       }
-    made.resolved =
-        plan::resolve(block, made.inputs, std::vector<bool>(block.outputs.size(), true));
+    if (takes_offset) views.push_back({DType::I64, nullptr, false, {}});
+    for (std::size_t k = 0; views.size() < spec.given_inputs(); ++k)
+      views.push_back({spec.inputs[views.size()].dtype, nullptr, false, known[k]});
+    const std::vector<const AnyView *> operands = pointers_to(views);
+    kernel::check_operands(spec, operands);
+    const kernel::WindowedOperands windowed(
+        spec, operands, {}, {.elements = kernel::WindowedOperands::Elements::NotThere});
+    plan::BlockLayouts made;
+    for (const AnyView *view : windowed.all()) made.inputs.push_back(view->layout);
+    made.resolved = plan::resolve(spec, made.inputs, std::vector<bool>(spec.outputs.size(), true));
     for (const auto &shape : made.resolved.output_shapes)
       made.outputs.push_back(contiguous_layout(shape));
     return made;
   };
-  const plan::BlockLayouts several = block_of(2, std::max<std::int64_t>(extent, 2)),
-                           one = block_of(1, 1);
-  Cut cut;
-  cut.one_differs = plan::one_position_differs(block, several, one, split_.axis);
-  const auto borders_of = [&](expr::NodeId fold) {
-    plan::FoldBorders borders = plan::borders_of(block, several, fold, split_.axis);
-    if (borders.why_not.empty()) return borders;
-    fail("E0060",
-         fmt::format("kernel '{}' does not come apart along '{}': {}", name_, axis_,
-                     borders.why_not),
-         block.where(fold),
-         "cut along the axis that is outermost in memory, or fold twice: sum(sum(x, j), i)");
+  const auto refuse = [&](const spec::TypedSpec &spec, const std::string &why, expr::NodeId fold,
+                          const char *help) {
+    fail("E0060", fmt::format("kernel '{}' does not come apart along '{}': {}", name_, axis_, why),
+         spec.where(fold), help);
   };
-  for (const expr::NodeId extent : split_.extents) borders_of(extent);
-  for (const expr::NodeId fold : split_.folds) {
-    const plan::FoldBorders borders = borders_of(fold);
-    cut.unit = std::max(cut.unit, borders.unit);
-    cut.has_ways.push_back(borders.has_ways);
+  // Whose inputs are others than in one call: the states of the rounds before are among them.
+  const auto check_trees = [&](const spec::TypedSpec &spec, const plan::BlockLayouts &layouts,
+                               std::span<const std::pair<expr::NodeId, expr::NodeId>> same) {
+    if (const auto other =
+            plan::other_tree(whole_, layouts_of(whole_, 2, most, false), spec, layouts, same))
+      refuse(spec,
+             fmt::format("'{}' goes on with what was folded along it, in another order than in one "
+                         "call",
+                         spec.graph.recipe(*other).name),
+             *other,
+             "fold what others along the axis came to by a kernel of its own, which takes that as "
+             "an input");
+  };
+  Cut cut;
+  for (std::size_t r = 0; r < rounds_.size(); ++r) {
+    const spec::FoldRound &round = split_.rounds[r];
+    const spec::TypedSpec &block = rounds_[r].block->typed();
+    const plan::BlockLayouts several = layouts_of(block, 2, most, split_.takes_offset),
+                             one = layouts_of(block, 1, 1, split_.takes_offset);
+    if (r > 0) check_trees(block, several, round.same);
+    cut.one_differs =
+        cut.one_differs || plan::one_position_differs(block, several, one, split_.axis);
+    const auto borders_of = [&](expr::NodeId fold) {
+      plan::FoldBorders borders = plan::borders_of(block, several, fold, split_.axis);
+      if (!borders.why_not.empty())
+        refuse(block, borders.why_not, fold,
+               "cut along the axis that is outermost in memory, or fold twice: sum(sum(x, j), i)");
+      return borders;
+    };
+    for (const expr::NodeId counted : round.extents) borders_of(counted);
+    std::vector<bool> &has_ways = cut.has_ways.emplace_back();
+    for (const expr::NodeId fold : round.folds) {
+      const plan::FoldBorders borders = borders_of(fold);
+      cut.unit = std::max(cut.unit, borders.unit);
+      has_ways.push_back(borders.has_ways);
+    }
+    known.insert(known.end(), several.outputs.begin(), several.outputs.end());
+  }
+  if (split_.maps) {
+    const spec::TypedSpec &rest = rest_->typed();
+    const plan::BlockLayouts several = layouts_of(rest, 2, most, false);
+    check_trees(rest, several, split_.same_in_rest);
+    cut.one_differs_in_rest =
+        plan::one_position_differs(rest, several, layouts_of(rest, 1, 1, false), split_.axis);
   }
   return cut;
+}
+
+void FoldBlocks::check_extents(std::int64_t extent) const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    for (const int d : split_.dims[i])
+      if (inputs_[i].extents[std::size_t(d)] >= 0 && inputs_[i].extents[std::size_t(d)] != extent)
+        spec::fail_declared_extent(inputs_[i], d, extent);
 }
 
 std::int64_t FoldBlocks::unit(std::span<const AnyView> inputs) const { return cut_of(inputs).unit; }
 
 Partial FoldBlocks::partial(std::int64_t offset, std::span<const AnyView> inputs) const {
+  return fold({}, offset, inputs);
+}
+
+Partial FoldBlocks::partial(const Partial &before, std::int64_t offset,
+                            std::span<const AnyView> inputs) const {
+  check(before);
+  if (before.before.size() + 1 == rounds_.size())
+    fail("E0151",
+         fmt::format("the blocks of kernel '{}' are of its last round along '{}'", name_, axis_),
+         {}, "give them to `combine`: Kernel::rounds says how many rounds there are");
+  Pieces known = before.before;
+  known.push_back(finished(before));
+  return fold(std::move(known), offset, inputs);
+}
+
+// What all blocks of a round come to: pieces that are left are joined as the leaves of a fold are at its end, the last and smallest one
+// first.
+Partial::Piece FoldBlocks::finished(const Partial &all) const {
+  if (all.offset != 0 || all.pieces.empty())
+    fail("E0151",
+         fmt::format("the first block of kernel '{}' begins at position {} of '{}'", name_,
+                     all.offset, axis_),
+         {}, "give all blocks, from position 0 on");
+  check_extents(all.extent);
+  Partial::Piece states = all.pieces.back();
+  for (std::size_t p = all.pieces.size() - 1; p-- > 0;)
+    states = joined(all.before.size(), all.pieces[p], states);
+  return states;
+}
+
+Partial FoldBlocks::fold(Pieces before, std::int64_t offset,
+                         std::span<const AnyView> inputs) const {
   const Cut cut = cut_of(inputs);
   const std::int64_t extent = extent_of(inputs), unit = cut.unit;
   if (offset < 0 || offset % unit != 0)
@@ -127,7 +223,14 @@ Partial FoldBlocks::partial(std::int64_t offset, std::span<const AnyView> inputs
                      "folds at multiples of {}",
                      name_, offset, axis_, unit),
          {}, "cut the data at multiples of that: Kernel::unit says it");
-  Partial made{axis_, offset, extent, unit, {}};
+  for (const Partial::Piece &known : before)
+    if (offset + extent > known.extent)
+      fail("E0151",
+           fmt::format("a block of kernel '{}' ends at position {} of '{}', and those of the round "
+                       "before at {}",
+                       name_, offset + extent, axis_, known.extent),
+           {}, "give all blocks of a round to `join`, and what it makes of them to the next round");
+  Partial made{axis_, offset, extent, unit, {}, std::move(before)};
   for (std::int64_t begin = 0; begin < extent;) {
     // The largest subtree from here on, or all that is left where that is the end of the data.
     const std::int64_t at = (offset + begin) / unit, whole = (extent - begin) / unit;
@@ -144,17 +247,19 @@ Partial FoldBlocks::partial(std::int64_t offset, std::span<const AnyView> inputs
                       "another order than beside others",
                       name_, offset + begin, axis_),
           {}, "let blocks begin at even positions, and the last one have an even number of them");
-    Partial::Piece piece = run_block(inputs, extent, begin, end, offset + begin);
-    if (piece.extent == 1 && offset + begin > 0) join_idle_ways(piece, cut.has_ways);
+    Partial::Piece piece = run_block(made.before, inputs, extent, begin, end, offset + begin);
+    const std::size_t round = made.before.size();
+    if (piece.extent == 1 && offset + begin > 0) join_idle_ways(round, piece, cut.has_ways[round]);
     made.pieces.push_back(std::move(piece));
     begin = end;
   }
   return made;
 }
 
-Partial::Piece FoldBlocks::run_block(std::span<const AnyView> inputs, std::int64_t extent,
-                                     std::int64_t begin, std::int64_t end,
+Partial::Piece FoldBlocks::run_block(const Pieces &before, std::span<const AnyView> inputs,
+                                     std::int64_t extent, std::int64_t begin, std::int64_t end,
                                      std::int64_t offset) const {
+  const KernelImpl &block = *rounds_[before.size()].block;
   std::vector<AnyView> views(inputs.begin(), inputs.end());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!is_cut(inputs, i, extent)) continue;
@@ -165,27 +270,30 @@ Partial::Piece FoldBlocks::run_block(std::span<const AnyView> inputs, std::int64
                       begin * views[i].layout.strides[dim] * std::int64_t(size_of(views[i].dtype));
   }
   if (split_.takes_offset) views.push_back({DType::I64, &offset, false, {}});
-  const kernel::Layouts layouts = block_->allocated_layouts(views);
+  for (const Partial::Piece &known : before)
+    for (const Array &state : known.states) views.push_back(state);
+  const kernel::Layouts layouts = block.allocated_layouts(views);
   Partial::Piece piece{end - begin, {}};
   for (std::size_t s = 0; s < layouts.outputs.size(); ++s)
-    piece.states.push_back(Array::to_be_written(split_.block.outputs[s].dtype,
+    piece.states.push_back(Array::to_be_written(block.typed().outputs[s].dtype,
                                                 contiguous_layout(layouts.outputs[s].shape())));
   for (const Array &state : piece.states) views.push_back(state);
-  block_->run(pointers_to(views));
+  block.run(pointers_to(views));
   return piece;
 }
 
-Partial::Piece FoldBlocks::joined(const Partial::Piece &a, const Partial::Piece &b) const {
+Partial::Piece FoldBlocks::joined(std::size_t number, const Partial::Piece &a,
+                                  const Partial::Piece &b) const {
+  const spec::FoldRound &round = split_.rounds[number];
   std::vector<AnyView> views;
   // Inputs go fold by fold: the states of the one block, then those of the other.
   const std::size_t count = a.states.size();
   for (std::size_t first = 0; first < count;) {
     std::size_t states = 1;
-    const auto fold = std::ranges::find(split_.first_states, first);
-    if (fold != split_.first_states.end())
-      states =
-          split_.block.graph.recipe(split_.folds[std::size_t(fold - split_.first_states.begin())])
-              .states.size();
+    const auto fold = std::ranges::find(round.first_states, first);
+    if (fold != round.first_states.end())
+      states = round.block.graph.recipe(round.folds[std::size_t(fold - round.first_states.begin())])
+                   .states.size();
     for (const Partial::Piece *piece : {&a, &b})
       for (std::size_t k = 0; k < states; ++k) views.push_back(piece->states[first + k]);
     first += states;
@@ -194,40 +302,48 @@ Partial::Piece FoldBlocks::joined(const Partial::Piece &a, const Partial::Piece 
   for (const Array &state : a.states)
     made.states.push_back(Array::to_be_written(state.dtype(), contiguous_layout(state.shape())));
   for (const Array &state : made.states) views.push_back(state);
-  join_->run(pointers_to(views));
+  rounds_[number].join->run(pointers_to(views));
   return made;
 }
 
 // One position alone is one step. In a longer fold it is a leaf in 32 ways, 31 of which are joined to it without having stepped.
-void FoldBlocks::join_idle_ways(Partial::Piece &piece, const std::vector<bool> &has_ways) const {
+void FoldBlocks::join_idle_ways(std::size_t number, Partial::Piece &piece,
+                                const std::vector<bool> &has_ways) const {
+  const spec::FoldRound &round = split_.rounds[number];
   Partial::Piece first = piece, idle = piece;
-  for (std::size_t f = 0; f < split_.folds.size(); ++f) {
-    const ops::Recipe &recipe = split_.block.graph.recipe(split_.folds[f]);
+  for (std::size_t f = 0; f < round.folds.size(); ++f) {
+    const ops::Recipe &recipe = round.block.graph.recipe(round.folds[f]);
     for (std::size_t k = 0; k < recipe.states.size(); ++k) {
-      Array &state = idle.states[split_.first_states[f] + k];
+      Array &state = idle.states[round.first_states[f] + k];
       state = with_value(state.dtype(), state.shape(), recipe.start[k]);
     }
   }
   for (int half = loop::fold_ways / 2; half > 0; half /= 2) {
-    first = joined(first, idle);
-    idle = joined(idle, idle);
+    first = joined(number, first, idle);
+    idle = joined(number, idle, idle);
   }
-  for (std::size_t f = 0; f < split_.folds.size(); ++f) {
+  for (std::size_t f = 0; f < round.folds.size(); ++f) {
     if (!has_ways[f]) continue;
-    for (std::size_t k = 0; k < split_.block.graph.recipe(split_.folds[f]).states.size(); ++k)
-      piece.states[split_.first_states[f] + k] = first.states[split_.first_states[f] + k];
+    for (std::size_t k = 0; k < round.block.graph.recipe(round.folds[f]).states.size(); ++k)
+      piece.states[round.first_states[f] + k] = first.states[round.first_states[f] + k];
   }
 }
 
 void FoldBlocks::check(const Partial &block) const {
+  bool fits = block.axis == axis_ && block.unit > 0 && block.offset >= 0 &&
+              block.before.size() < rounds_.size();
+  const auto check_piece = [&](const Partial::Piece &piece, const spec::TypedSpec &made) {
+    fits = fits && piece.extent > 0 && piece.states.size() == made.outputs.size();
+    for (std::size_t s = 0; fits && s < piece.states.size(); ++s)
+      fits = piece.states[s].dtype() == made.outputs[s].dtype &&
+             piece.states[s].rank() == int(made.outputs[s].axes.size());
+  };
   std::int64_t extent = 0;
-  bool fits = block.axis == axis_ && block.unit > 0 && block.offset >= 0;
+  for (std::size_t r = 0; fits && r < block.before.size(); ++r)
+    check_piece(block.before[r], split_.rounds[r].block);
   for (const Partial::Piece &piece : block.pieces) {
     extent += piece.extent;
-    fits = fits && piece.extent > 0 && piece.states.size() == split_.block.outputs.size();
-    for (std::size_t s = 0; fits && s < piece.states.size(); ++s)
-      fits = piece.states[s].dtype() == split_.block.outputs[s].dtype &&
-             piece.states[s].rank() == int(split_.block.outputs[s].axes.size());
+    if (fits) check_piece(piece, split_.rounds[block.before.size()].block);
   }
   if (!fits || extent != block.extent)
     fail("E0151",
@@ -247,7 +363,7 @@ Partial FoldBlocks::join(std::span<const Partial> blocks) const {
     fail("E0151", fmt::format("there are no blocks of kernel '{}' to combine", name_), {},
          "give at least one that has positions");
   std::ranges::sort(order, {}, [](const Partial *block) { return block->offset; });
-  Partial made{axis_, order[0]->offset, 0, order[0]->unit, {}};
+  Partial made{axis_, order[0]->offset, 0, order[0]->unit, {}, order[0]->before};
   std::int64_t end = made.offset;
   for (const Partial *block : order) {
     const auto wrong = [&](const std::string &what, const std::string &help) {
@@ -259,6 +375,10 @@ Partial FoldBlocks::join(std::span<const Partial> blocks) const {
     if (block->offset != end)
       wrong(fmt::format("does not follow the one before it, which ends at {}", end),
             "give each block once, and its offset in all of the data");
+    if (!std::ranges::equal(block->before, made.before, same_states))
+      wrong("is of another round than the one before it, or was given other results of the rounds "
+            "before",
+            "give all blocks of a round what `join` made of all blocks of the one before");
     if (block->unit != made.unit)
       wrong(fmt::format("is cut at multiples of {}, the one before it at multiples of {}",
                         block->unit, made.unit),
@@ -280,7 +400,7 @@ Partial FoldBlocks::join(std::span<const Partial> blocks) const {
                             a.extent % made.unit != 0))
           break;
         at -= a.extent;
-        Partial::Piece both = joined(a, b);
+        Partial::Piece both = joined(made.before.size(), a, b);
         made.pieces.pop_back();
         made.pieces.back() = std::move(both);
       }
@@ -294,32 +414,27 @@ Partial FoldBlocks::join(std::span<const Partial> blocks) const {
 Results FoldBlocks::combine(std::span<const Partial> blocks,
                             std::span<const NamedView> inputs) const {
   const Partial all = join(blocks);
-  if (all.offset != 0)
+  if (all.before.size() + 1 < rounds_.size())
     fail("E0151",
-         fmt::format("the first block of kernel '{}' begins at position {} of '{}'", name_,
-                     all.offset, axis_),
-         {}, "give all blocks, from position 0 on");
-  for (std::size_t i = 0; i < inputs_.size(); ++i)
-    for (const int d : split_.dims[i])
-      if (inputs_[i].extents[std::size_t(d)] >= 0 &&
-          inputs_[i].extents[std::size_t(d)] != all.extent)
-        spec::fail_declared_extent(inputs_[i], d, all.extent);
-  // What is left is joined as the leaves of a fold are at its end: the last and smallest one first.
-  Partial::Piece states = all.pieces.back();
-  for (std::size_t p = all.pieces.size() - 1; p-- > 0;) states = joined(all.pieces[p], states);
+         fmt::format("the blocks are of round {} of {} of kernel '{}' along '{}'",
+                     all.before.size() + 1, rounds_.size(), name_, axis_),
+         {}, "give what `join` makes of them to `partial`, for the blocks of the next round");
+  Pieces states = all.before;
+  states.push_back(finished(all));
 
   const spec::TypedSpec &rest = rest_->typed();
-  std::vector<AnyView> views(rest.inputs.size());
+  std::vector<AnyView> views(rest.given_inputs());
   std::vector<bool> given(inputs_.size(), false);
   for (const NamedView &view : inputs) {
     const auto it = std::ranges::find(inputs_, view.name, &spec::TypedInput::name);
     const auto i = std::size_t(it - inputs_.begin());
-    if (it == inputs_.end() || !split_.dims[i].empty() || given[i])
+    const bool is_cut = it != inputs_.end() && !split_.maps && !split_.dims[i].empty();
+    if (it == inputs_.end() || is_cut || given[i])
       fail("E0308",
            fmt::format("'{}' is {} of kernel '{}'", view.name,
-                       it == inputs_.end()       ? "no input"
-                       : !split_.dims[i].empty() ? "an input that was cut into the blocks"
-                                                 : "given twice as an input",
+                       it == inputs_.end() ? "no input"
+                       : is_cut            ? "an input that was cut into the blocks"
+                                           : "given twice as an input",
                        name_),
            {}, fmt::format("`combine` takes inputs without the axis '{}', by their names", axis_));
     given[i] = true;
@@ -328,9 +443,22 @@ Results FoldBlocks::combine(std::span<const Partial> blocks,
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (split_.place_in_rest[i] >= 0 && !given[i])
       fail("E0308", fmt::format("input '{}' of kernel '{}' is missing", inputs_[i].name, name_), {},
-           "what comes after the folds reads it: give it to `combine`, too");
-  for (std::size_t s = 0; s < states.states.size(); ++s)
-    views[rest.inputs.size() - states.states.size() + s] = states.states[s];
+           split_.maps ? "outputs have the axis: give `combine` the block of the inputs that they "
+                         "are to be computed of, and all other inputs"
+                       : "what comes after the folds reads it: give it to `combine`, too");
+  if (split_.maps) {
+    const std::span<const AnyView> block = std::span(views).first(inputs_.size());
+    if (cut_of(block).one_differs_in_rest && extent_of(block) == 1 && all.extent > 1)
+      fail("E0150",
+           fmt::format("a block of kernel '{}' leaves one position of '{}' alone, which is folded "
+                       "in another order than beside others",
+                       name_, axis_),
+           {}, "let blocks have two positions or more");
+  }
+  auto place =
+      std::size_t(std::ranges::count_if(split_.place_in_rest, [](int i) { return i >= 0; }));
+  for (const Partial::Piece &known : states)
+    for (const Array &state : known.states) views[place++] = state;
   return rest_->call(std::move(views));
 }
 

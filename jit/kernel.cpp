@@ -426,6 +426,22 @@ Partial Kernel::partial(std::string_view axis, std::int64_t offset,
   support::out_of_memory();
 }
 
+Partial Kernel::partial(const Partial &before, std::int64_t offset,
+                        std::span<const NamedView> inputs) const try {
+  const jit::runtime::ThreadCap cap(most_threads_);
+  return impl()
+      ->fold_blocks(before.axis)
+      ->partial(before, offset, in_order(*impl(), frozen_.get(), inputs));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+int Kernel::rounds(std::string_view axis) const try {
+  return impl()->fold_blocks(std::string(axis))->rounds();
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
 Partial Kernel::join(std::span<const Partial> blocks) const try {
   if (blocks.empty())
     support::fail("E0151", "there are no blocks of kernel '" + impl()->typed().name + "' to join",

@@ -207,8 +207,10 @@ public:
   // in the order of dims in which each of them lies. Cost: a block costs a call for each piece, one where it is a power of two of
   // units long and begins at a multiple of its length; states have the size of the results, in the types in which is accumulated.
   //
-  // What comes apart: outputs that lack the axis, made of folds along it, by accumulators with a combine, of what no fold along it is needed
-  // for: not `mean((x - mean(x, j))^2, j)`, which is `var(x, j)`. Outputs may go on from there by maps and exact folds.
+  // What comes apart: outputs made of folds along the axis, by accumulators with a combine, from where they go on by maps and exact folds. Of
+  // outputs that have it (`x - mean(x, j)`) `combine` gives a block: it then takes all inputs, the block of those that have the axis. Where what is folded is
+  // made of other folds along the axis, `mean((x - mean(x, j))^2, j)`, the data is gone through `rounds` times: a later round has the `partial` that
+  // takes what `join` made of all blocks of the round before; `combine` takes those of the last one. Reads at positions are of whole arrays, or along other axes.
   // Throws ShapeError E0104 (no such axis), SpecError E0060 (the kernel does not come apart, and why), ShapeError E0150 (a block begins elsewhere, or
   // leaves a position alone that would be folded in another order), E0151 (blocks that do not follow each other, or of another kernel), and what `run` throws for the arrays.
   std::int64_t unit(std::string_view axis, std::span<const NamedView> inputs) const;
@@ -221,6 +223,13 @@ public:
                   std::initializer_list<NamedView> inputs) const {
     return partial(axis, offset, std::span(inputs.begin(), inputs.size()));
   }
+  Partial partial(const Partial &before, std::int64_t offset,
+                  std::span<const NamedView> inputs) const;
+  Partial partial(const Partial &before, std::int64_t offset,
+                  std::initializer_list<NamedView> inputs) const {
+    return partial(before, offset, std::span(inputs.begin(), inputs.size()));
+  }
+  int rounds(std::string_view axis) const;
   Results combine(std::span<const Partial> blocks, std::span<const NamedView> inputs) const;
   Results combine(std::initializer_list<Partial> blocks,
                   std::initializer_list<NamedView> inputs = {}) const {

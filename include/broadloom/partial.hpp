@@ -6,6 +6,12 @@
 //   bl::Partial first = k.partial("j", 0, {{"x", a}}), second = k.partial("j", a.shape()[1], {{"x", b}});
 //   bl::Results r = k.combine({first, second}, {});                   // the bits of k on a and b side by side
 //
+// Folds of what others along the axis came to (`mean((x - mean(x, j))^2, j)`) take several rounds, Kernel::rounds: blocks of a later one are
+// given what `join` made of all blocks of the one before.
+//
+//   const Partial means = k.join(std::vector{first, second});
+//   first = k.partial(means, 0, {{"x", a}}), second = k.partial(means, a.shape()[1], {{"x", b}});
+//
 // A fold joins leaves pairwise (docs/design.md, "One tree per fold"). A block that begins and ends where leaves do is a few whole
 // subtrees, a *piece* each; `combine` joins them as the whole fold would.
 #pragma once
@@ -28,6 +34,7 @@ struct Partial {
   std::int64_t offset = 0, extent = 0; // of the block, along the axis
   std::int64_t unit = 1;
   std::vector<Piece> pieces; // one behind the other, at most 2 log2(extent / unit) + 1
+  std::vector<Piece> before; // of the rounds before: each of all of the data
 };
 
 } // namespace broadloom

@@ -118,53 +118,53 @@ def fma(x: _Value, y: _Value, z: _Value, /) -> Expr: ...
 
 def sum(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...
 def prod(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...
 def min(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...
 def max(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...
 def any(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...
 def all(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...
 def mean(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...
 def var(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...
 def std(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...
 def norm(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...
 def logsumexp(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...
 def argmin(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...
 def argmax(
     value: _Value, *axes: _Axis, init: Optional[_Value] = None, acc: Any = None, correction: Optional[int] = None,
-    like: Optional[Expr] = None,
+    like: Union[Expr, Sequence[Expr], None] = None,
 ) -> Expr: ...

@@ -73,8 +73,8 @@ def _call(state, *args):
     return tuple(made) if isinstance(made, Results) else (made,)
 
 
-def _partial(state, axis, offset, *args):
-    return _kernel(state).partial(axis, offset, *_dense(args))
+def _partial(state, before, offset, *args):
+    return _kernel(state).partial(before, offset, *_dense(args))
 
 
 def _join(state, blocks):
@@ -173,7 +173,7 @@ class _Call:
                 folds[name] = why
         for name, why in folds.items():
             kept = [out.name for out in self.outputs if name in out.axes]
-            if kept:  # else `unit` says what else does not come apart
+            if kept and not self.comes_apart(name):  # else `unit` says what else does not come apart
                 raise SpecError("E0060", f"kernel '{self.kernel.name}' cannot go block by block along '{name}': {why}, and output '{kept[0]}' has it", None,
                                 "rechunk the axis to one chunk: array.rechunk({axis: -1}), or write what folds as a kernel of its own")
         names = list(folds)
@@ -184,6 +184,12 @@ class _Call:
             self.widen()
         if self.folded:
             self.align()
+
+    def comes_apart(self, name):
+        try:
+            return self.kernel.rounds(name) > 0
+        except SpecError:
+            return False
 
     def widen(self):
         """One position alone may have another tree than several: it goes with its neighbour."""
@@ -254,25 +260,38 @@ def apply(kernel: Kernel, *args, **kwargs):
     call.plan()
     state, arguments = call.state, call.blocks()
     kept = [name for name in call.chunks if name != call.folded]
+    # Where outputs have the folded axis, too, each block gives its own part of them once all is folded.
+    maps = call.folded is not None and any(call.folded in said.axes for said in call.outputs)
     grid = {}
     for at in itertools.product(*[range(len(call.chunks[name])) for name in kept]):
         index = dict(zip(kept, at))
         if call.folded is None:
             grid[at] = dask.delayed(_call, pure=True)(state, *arguments(index))
             continue
-        blocks, offset = [], 0
-        for k, size in enumerate(call.chunks[call.folded]):
-            here = arguments({**index, call.folded: k})
-            blocks.append(dask.delayed(_partial, pure=True)(state, call.folded, offset, *here))
-            offset += size
-        last = arguments({**index, call.folded: 0})
-        others = [k for k, said in enumerate(call.inputs) if call.folded not in said.axes]
-        grid[at] = dask.delayed(_combine, pure=True)(state, _tree(state, blocks), [call.inputs[k].name for k in others], *[last[k] for k in others])
+        places = [{**index, call.folded: k} for k in range(len(call.chunks[call.folded]))]
+        before = call.folded  # of each later round: what the blocks of the one before came to
+        for _ in range(kernel.rounds(call.folded)):
+            blocks, offset = [], 0
+            for place, size in zip(places, call.chunks[call.folded]):
+                blocks.append(dask.delayed(_partial, pure=True)(state, before, offset, *arguments(place)))
+                offset += size
+            blocks = _tree(state, blocks)
+            before = dask.delayed(_join, pure=True)(state, blocks)
+        others = [k for k, said in enumerate(call.inputs) if maps or call.folded not in said.axes]
+        for k, place in enumerate(places if maps else places[:1]):
+            here = arguments(place)
+            grid[(*at, k) if maps else at] = dask.delayed(_combine, pure=True)(
+                state, [before] if maps else blocks, [call.inputs[i].name for i in others], *[here[i] for i in others])
+    if maps:
+        kept.append(call.folded)
+
+    extents = kernel._infer([np.shape(arg) for arg in call.args])
 
     def array(o):
         said = call.outputs[o]
         dtype = _dtype(said.dtype)
-        axes = [name for name in said.axes if name in kept]
+        # One element along an axis, as of inputs that are repeated along it, is the same in all blocks.
+        axes = [name for name, extent in zip(said.axes, extents[o]) if name in kept and extent != 1]
 
         def nested(index):
             done = len(index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 from typing import Optional, Tuple
 
@@ -12,6 +13,7 @@ from .records import Place
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "c64", "c128")
+_DIM = re.compile(r" *(:|\d+|[^\W\d]\w*( *\?| *= *\d+)?) *")
 _NUMPY_DTYPES = {
     "bool": "bool", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
     "uint32": "u32", "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
@@ -61,7 +63,8 @@ def dtype_name(dtype) -> str:
 class Annotation:
     """The declaration of an input: ``bl.f32["i", "j"]``."""
 
-    def __init__(self, dtype: "DType", dims: Tuple[str, ...], role: str = "in", known: str = ""):
+    def __init__(self, dtype: "DType", dims: Tuple[str, ...], role: str = "in", known: str = "", place: Optional[Place] = None):
+        self.place = place  # where it is written
         self.dtype = dtype
         self.dims = dims
         self.role = role  # "param": it can be frozen
@@ -78,7 +81,7 @@ def param(said, known: str = "") -> Annotation:
         said = Annotation(said, ())
     if not isinstance(said, Annotation):
         raise SpecError("E0002", f"{said!r} is no declaration of an input", caller(), 'as in bl.param(bl.f32["i", "j"])')
-    return Annotation(said.dtype, said.dims, "param", known)
+    return Annotation(said.dtype, said.dims, "param", known, caller())
 
 
 class DType:
@@ -96,11 +99,12 @@ class DType:
         for dim in dims if isinstance(dims, tuple) else (dims,):
             if isinstance(dim, slice) and dim == slice(None):
                 words.append(":")
-            elif isinstance(dim, (str, int)) and not isinstance(dim, bool):
+            elif isinstance(dim, (str, int)) and not isinstance(dim, bool) and _DIM.fullmatch(str(dim)):
                 words.append(str(dim))
             else:
-                raise SpecError("E0012", f"{dim!r} is no dim", caller(), "a dim is a label ('i'), an extent (3, 'i=3') or ':'")
-        return Annotation(self, tuple(words))
+                raise SpecError("E0012", f"{dim!r} is no dim", caller(),
+                                "a dim is a label ('i'), one that may be 1 and is then repeated ('i?'), an extent (3, 'i=3') or ':'")
+        return Annotation(self, tuple(words), place=caller())
 
     def __call__(self, value) -> "Expr":
         return function(self.name, value)

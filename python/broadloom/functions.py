@@ -44,7 +44,7 @@ def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, l
     tail = _axes(axes)
     parts = [f"{accumulator}(", operand(value)]
     if like is not None:
-        tail += f", like={_input(like)}"
+        tail += f", like={_inputs('like', like)}"
     if acc is not None:
         tail += f", acc={dtype_name(acc)}"
     if correction is not None:
@@ -66,12 +66,12 @@ def scan(accumulator, value, axis, *, reverse=False, exclusive=False, init=None)
 
 def extent(axis, of=None) -> Expr:
     """The number of elements along an axis."""
-    return Expr((f"extent({_axes((axis,))[2:]}" + ("" if of is None else f", of={_input(of)}") + ")",), caller())
+    return Expr((f"extent({_axes((axis,))[2:]}" + ("" if of is None else f", of={_inputs('of', of)}") + ")",), caller())
 
 
 def iota(axis, of=None) -> Expr:
     """The index along an axis, from 0."""
-    return Expr((f"iota({_axes((axis,))[2:]}" + ("" if of is None else f", of={_input(of)}") + ")",), caller())
+    return Expr((f"iota({_axes((axis,))[2:]}" + ("" if of is None else f", of={_inputs('of', of)}") + ")",), caller())
 
 
 def logical_and(a, b) -> Expr:
@@ -90,23 +90,33 @@ def _word(name) -> str:
     return getattr(name, "__name__", name)
 
 
-def _input(value) -> str:
-    if isinstance(value, Expr) and value.name:
-        return value.name
-    raise SpecError("E0003", "this is no input", caller(), "name a parameter of the function")
+def _inputs(option: str, value) -> str:
+    """Of an option that takes an input, or several as a tuple."""
+    several = isinstance(value, (tuple, list))
+    names = [one.name for one in (value if several else (value,)) if isinstance(one, Expr) and one.name]
+    if not names or len(names) < (len(value) if several else 1):
+        raise SpecError("E0003", f"{option}= takes inputs, and " + ("some of these are none" if several else "this is none"), caller(),
+                        f"name parameters of the function: {option}=x, or {option}=(x, y)")
+    return f"({', '.join(names)})" if several else names[0]
 
 
 class Out:
     """An output with a mode, axes or a dtype of its own."""
 
-    def __init__(self, value, mode: str, axes, dtype, add: bool):
-        self.value, self.mode, self.axes, self.dtype, self.add = operand(value), mode, axes, dtype, add
+    def __init__(self, value, mode: str, axes, dtype, add: bool, place=None):
+        self.value, self.mode, self.axes, self.dtype, self.add, self.place = operand(value), mode, axes, dtype, add, place
 
 
-def out(value, mode="", *, axes=None, dtype=None, add=False) -> Out:
+def out(value, mode="", *, axes=None, dtype=None, add=False, like=None) -> Out:
     """An output of a traced kernel: its mode ("broadcast", "reduce(sum)", "accumulate(max)"), the axes that it keeps or in
-    which order it has them, its dtype, and whether a call adds to what the array holds."""
-    return Out(value, mode, axes, None if dtype is None else dtype_name(dtype), add)
+    which order it has them, its dtype, whether a call adds to what the array holds, and the input, or the inputs as a tuple, whose shape a
+    "reduce" or a "broadcast" has."""
+    if like is not None:
+        if not mode:
+            raise SpecError("E0002", "like= says the shape of a mode, and this output has none", caller(), 'as in bl.out(e, "reduce(sum)", like=x)')
+        words = f"like={_inputs('like', like)}"
+        mode = f"{mode[:-1]}, {words})" if mode.endswith(")") else f"{mode}({words})"
+    return Out(value, mode, axes, None if dtype is None else dtype_name(dtype), add, caller())
 
 
 def _is_lazy(value) -> bool:

@@ -10,6 +10,7 @@ none, and where it is an input's, a view without that dim is passed.
 
 from __future__ import annotations
 
+import threading
 from typing import Dict, List, Tuple
 
 from . import _core, lazy_ops
@@ -21,6 +22,7 @@ from .trace import write_text
 _KEPT = 512  # kernels
 _NUMBERS = 256  # beyond which equal numbers are shared: a kernel has 4096 inputs at most
 _kernels: Dict[tuple, "Plan"] = {}
+_changes = threading.Lock()  # of _kernels
 
 
 class Plan:
@@ -339,7 +341,8 @@ def plan_of(roots, settings=(), threads=0):
     plan = _kernels.get(key)
     if plan is None:
         plan = _compiled(roots, nodes, number, list(settings), threads)
-        while len(_kernels) >= _KEPT:
-            _kernels.pop(next(iter(_kernels)), None)
-        _kernels[key] = plan
+        with _changes:
+            while len(_kernels) >= _KEPT:
+                del _kernels[next(iter(_kernels))]
+            plan = _kernels.setdefault(key, plan)  # another thread may have come first
     return plan, [nodes[at].value if drop is None else nodes[at].value[drop] for at, drop in plan.arguments]

@@ -82,13 +82,15 @@ class Piece(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """What the folds of a kernel along an axis have come to over one block of the data, by `Kernel.partial`."""
+    """What the folds of a kernel along an axis have come to over one block of the data, by `Kernel.partial`; `before` is what those of
+    the rounds before have come to over all of it."""
 
     axis: str
     offset: int
     extent: int
     unit: int
     pieces: Tuple[Piece, ...]
+    before: Tuple[Piece, ...] = ()
 
 
 class Slope(NamedTuple):

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from ._core import Kernel
-from .errors import ArgumentError, DTypeError, SpecError
+from ._derivatives import DIFFERENTIABLE, Saving, check_policy, differentiable, moving, refuse_adding
+from .errors import ArgumentError, DTypeError
 
-_DIFFERENTIABLE = ("f16", "bf16", "f32", "f64", "c64", "c128")
 _DTYPES = {"bool": torch.bool, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
            "c64": torch.complex64, "c128": torch.complex128,
            **{f"i{n}": getattr(torch, f"int{n}") for n in (8, 16, 32, 64)},
@@ -32,10 +32,6 @@ def _taken(array: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(array)
 
 
-def _differentiable(decls):
-    return [decl.name for decl in decls if decl.dtype in _DIFFERENTIABLE]
-
-
 class _Call(torch.autograd.Function):
     @staticmethod
     def forward(operation, *tensors):
@@ -46,31 +42,39 @@ class _Call(torch.autograd.Function):
     def setup_context(ctx, inputs, output):
         operation, *tensors = inputs
         ctx.operation = operation
-        ctx.save_for_backward(*tensors)
-        ctx.save_for_forward(*tensors)
-        ctx.mark_non_differentiable(*[made for made, said in zip(output, operation.outputs) if said.dtype not in _DIFFERENTIABLE])
+        # What is saved is an output, too: so torch derives it where derivatives are derived.
+        kept = *tensors, *output[operation.count:]
+        ctx.save_for_backward(*kept)
+        ctx.save_for_forward(*kept)
+        ctx.mark_non_differentiable(*[made for made, said in zip(output, operation.outputs) if said.dtype not in DIFFERENTIABLE])
         ctx.set_materialize_grads(False)
 
     @staticmethod
     def backward(ctx, *cotangents):
         operation = ctx.operation
-        of = tuple(said.name for said, c in zip(operation.outputs, cotangents) if c is not None and said.dtype in _DIFFERENTIABLE)
+        of = tuple(said.name for said, c in zip(operation.outputs, cotangents) if c is not None and said.dtype in DIFFERENTIABLE)
         wrt = tuple(said.name for said, needed in zip(operation.inputs, ctx.needs_input_grad[1:]) if needed and said.name in operation.moving)
         made = {}
+        tensors, saved = ctx.saved_tensors[:len(operation.inputs)], ctx.saved_tensors[len(operation.inputs):]
         if of and wrt:
+            saving = operation.saving
             weights = [c for said, c in zip(operation.outputs, cotangents) if said.name in of]
-            made = dict(zip(wrt, operation.gradient(wrt, of).apply(*ctx.saved_tensors, *weights)))
+            if saving and saving.of == of:
+                made = dict(zip(saving.wrt, operation.back.apply(*tensors, *weights, *saved)))
+                made = {name: made[name] for name in wrt}
+            else:  # of some outputs, without zeros for the others, which might meet infinities; or of what was saved
+                made = dict(zip(wrt, operation.gradient(wrt, of).apply(*tensors, *weights)))
         return (None, *[made.get(said.name) for said in operation.inputs])
 
     @staticmethod
     def jvp(ctx, _, *tangents):
         operation = ctx.operation
-        moving = tuple(said.name for said, t in zip(operation.inputs, tangents) if t is not None and said.name in operation.moving)
-        of = tuple(_differentiable(operation.outputs))
+        moved = tuple(said.name for said, t in zip(operation.inputs, tangents) if t is not None and said.name in operation.moving)
+        of = differentiable(operation.outputs)
         made = {}
-        if moving and of:
-            along = [t for said, t in zip(operation.inputs, tangents) if said.name in moving]
-            made = dict(zip(of, operation.tangent(moving, of).apply(*ctx.saved_tensors, *along)))
+        if moved and of:
+            along = [t for said, t in zip(operation.inputs, tangents) if said.name in moved]
+            made = dict(zip(of, operation.tangent(moved, of).apply(*ctx.saved_tensors[:len(operation.inputs)], *along)))
         return tuple(made.get(said.name) for said in operation.outputs)
 
     @staticmethod
@@ -83,22 +87,28 @@ class _Call(torch.autograd.Function):
 class _Operation:
     """A kernel, the names of the inputs that it is derived by, and the kernels of its derivatives that were asked for so far."""
 
-    def __init__(self, kernel: Kernel, moving):
-        self.kernel, self.inputs, self.outputs, self.moving = kernel, kernel.inputs, kernel.outputs, frozenset(moving)
+    def __init__(self, kernel: Kernel, moving, policy="auto", saving=None, count=None):
+        self.kernel, self.inputs, self.outputs, self.moving, self.policy = kernel, kernel.inputs, kernel.outputs, frozenset(moving), policy
+        self.saving = saving  # this kernel is its `forward`
+        self.back = _Operation(saving.back, differentiable(saving.back.inputs)) if saving else None
+        self.count = len(self.outputs) if count is None else count  # of those that the caller asked for
         self._derived = {}
 
     # What is derived is differentiated in turn by all of its inputs, which is how second derivatives come about.
     def gradient(self, wrt, of) -> "_Operation":
-        return self._made(("gradient", wrt, of), self.kernel.grad)
+        return self._made(("gradient", wrt, of), self.kernel.grad, policy=self.policy)
 
     def tangent(self, wrt, of) -> "_Operation":
         return self._made(("tangent", wrt, of), self.kernel.jvp)
 
-    def _made(self, key, derive) -> "_Operation":
+    def _made(self, key, derive, **how) -> "_Operation":
         if key not in self._derived:
-            kernel = derive(list(key[1]), of=list(key[2]))
-            self._derived[key] = _Operation(kernel, _differentiable(kernel.inputs))
+            kernel = derive(list(key[1]), of=list(key[2]), **how)
+            self._derived[key] = _Operation(kernel, differentiable(kernel.inputs))
         return self._derived[key]
+
+    def is_derived_by(self, tensors) -> bool:
+        return torch.is_grad_enabled() and any(t.requires_grad for said, t in zip(self.inputs, tensors) if said.name in self.moving)
 
     def apply(self, *tensors):
         return _Call.apply(self, *tensors)
@@ -133,27 +143,30 @@ class _Operation:
         raise DTypeError("E0203", f"input '{said.name}' is {said.dtype}, which does not hold {arg!r}", None, "change the dtype in the kernel")
 
 
-def function(kernel: Kernel, *, wrt=None):
+def function(kernel: Kernel, *, wrt=None, policy="auto"):
     """A function of torch that calls `kernel`: by position, in declared order. Its derivatives, in reverse and in forward mode, are the
-    kernel's, by the inputs `wrt` (a name or several; by default all of real and complex numbers)."""
-    if any(out.add for out in kernel.outputs):
-        raise SpecError("E0002", "a function of torch has nothing to add to: an output of the kernel is `+=`", None, "write `=`")
-    inputs = kernel.inputs
-    moving = _differentiable(inputs)
-    if wrt is not None:
-        names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
-        for name in names:
-            if name not in moving:
-                raise ArgumentError("E0308", f"wrt= names '{name}', which is no input of kernel '{kernel.name}' that has a derivative", None,
-                                    "those that have one are " + (", ".join(moving) or "none"))
-        moving = names
-    operation = _Operation(kernel, moving)
+    kernel's, by the inputs `wrt` (a name or several; by default all of real and complex numbers).
+
+    `policy` says how the gradient comes by what the function has computed: "auto", "recompute", or "save", where the function gives that
+    beside its outputs when torch notes the call, and torch keeps it.
+    """
+    refuse_adding(kernel, "torch")
+    check_policy(policy)
+    by, of = moving(kernel, wrt), differentiable(kernel.outputs)
+    saver = None
+    operation = _Operation(kernel, by, "auto" if policy == "save" else policy)
+    if policy == "save" and by and of:
+        saving = Saving(kernel, by, of)
+        saver = _Operation(saving.forward, by, saving=saving, count=operation.count)
+    inputs = operation.inputs
 
     def called(*args):
         if len(args) != len(inputs):
             raise ArgumentError("E0308", f"kernel '{kernel.name}' takes {len(inputs)} inputs, {len(args)} were given", None,
                                 "pass them by position, in declared order")
-        made = operation.apply(*[operation.tensor(said, arg) for said, arg in zip(inputs, args)])
+        tensors = [operation.tensor(said, arg) for said, arg in zip(inputs, args)]
+        noted = saver if saver and operation.is_derived_by(tensors) else operation
+        made = noted.apply(*tensors)[:operation.count]
         return made if len(made) > 1 else made[0]
 
     called.__name__ = called.__qualname__ = kernel.name

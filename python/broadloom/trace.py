@@ -1,8 +1,8 @@
 """``@bl.kernel``: a Python function, called once with traced values, becomes a kernel.
 
 Problem: errors of the text that a function becomes must point into the function.
-Method: the text is made of pieces, each of which knows the expression that it is of, and an expression knows where in the
-user's source it was made. The innermost piece around the place of an error is what the error is about.
+Method: the text is made of pieces, each of which knows where in the user's source the expression, the declaration or the output that it
+is of was written. The innermost piece around the place of an error is what the error is about.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .records import Place
 class _Writer:
     def __init__(self):
         self.text = ""
-        self.pieces: List[Tuple[int, int, Expr]] = []
+        self.pieces: List[Tuple[int, int, Place]] = []
         self.names: Dict[int, str] = {}  # of expressions that have a `let`, by id
 
     def write(self, word: str):
@@ -38,20 +38,26 @@ class _Writer:
             else:
                 self.write_expr(part)
         if expr.place is not None:
-            self.pieces.append((begin, len(self.text), expr))
+            self.pieces.append((begin, len(self.text), expr.place))
 
     def place_of(self, line: int, column: int):
         lines = self.text.split("\n")
         offset = sum(len(other) + 1 for other in lines[: line - 1]) + column - 1
         around = [piece for piece in self.pieces if piece[0] <= offset < piece[1]]
-        return min(around, key=lambda piece: piece[1] - piece[0])[2].place if around else None
+        return min(around, key=lambda piece: piece[1] - piece[0])[2] if around else None
 
 
 def _declared(function, parameter: inspect.Parameter, where: Place) -> Annotation:
     said = parameter.annotation
     if isinstance(said, str):  # from __future__ import annotations
         closure = inspect.getclosurevars(function)
-        said = eval(said, {**closure.builtins, **function.__globals__, **closure.nonlocals})
+        try:
+            said = eval(said, {**closure.builtins, **function.__globals__, **closure.nonlocals})
+        except Error as error:
+            error.where = where
+            raise
+        if isinstance(said, Annotation) and said.place is not None and said.place.file == "<string>":
+            said = Annotation(said.dtype, said.dims, said.role, said.known, where)
     if isinstance(said, DType):
         said = Annotation(said, ())
     if not isinstance(said, Annotation):
@@ -113,7 +119,10 @@ def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out]
         writer.write(f"  {setting}\n")
     for word, said in inputs.items():
         dims = f"[{', '.join(said.dims)}]" if said.dims else ""
+        begin = len(writer.text)
         writer.write(f"  {said.role} {word} : {said.dtype}{dims}{' ' if said.known else ''}{said.known}\n")
+        if said.place is not None:
+            writer.pieces.append((begin, len(writer.text), said.place))
     taken = {*inputs, *outputs}
     count = 0
     for expr in _shared(outputs, arrays):
@@ -126,11 +135,14 @@ def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out]
         writer.names[id(expr)] = f"t{count}"
         count += 1
     for word, out in outputs.items():
+        begin = len(writer.text)
         axes = "" if out.axes is None else f"[{', '.join(str(axis) for axis in _tuple(out.axes))}]"
         dtype = "" if out.dtype is None else f" : {out.dtype}"
         writer.write(f"  out {word}{axes}{dtype} {'+=' if out.add else '='} {out.mode + ' ' if out.mode else ''}")
         writer.write_expr(out.value)
         writer.write("\n")
+        if out.place is not None:
+            writer.pieces.append((begin, len(writer.text), out.place))
     writer.write("}\n")
     return writer
 

@@ -23,6 +23,17 @@ Array shared(const nb::handle &object, DType dtype) {
                view.data, view.layout);
 }
 
+Partial::Piece read_piece(const nb::handle &piece) {
+  Partial::Piece made{nb::cast<std::int64_t>(piece.attr("extent")), {}};
+  for (const nb::handle state : piece.attr("states")) {
+    // What another process sent may lie at any address: then it is copied.
+    const nb::object aligned =
+        nb::module_::import_("numpy").attr("require")(state, nb::none(), "CA");
+    made.states.push_back(shared(aligned, numpy_dtype(aligned)));
+  }
+  return made;
+}
+
 Partial read_partial(const nb::handle &block) {
   Partial made;
   try {
@@ -30,16 +41,8 @@ Partial read_partial(const nb::handle &block) {
     made.offset = nb::cast<std::int64_t>(block.attr("offset"));
     made.extent = nb::cast<std::int64_t>(block.attr("extent"));
     made.unit = nb::cast<std::int64_t>(block.attr("unit"));
-    for (const nb::handle piece : block.attr("pieces")) {
-      Partial::Piece &next = made.pieces.emplace_back(
-          Partial::Piece{nb::cast<std::int64_t>(piece.attr("extent")), {}});
-      for (const nb::handle state : piece.attr("states")) {
-        // What another process sent may lie at any address: then it is copied.
-        const nb::object aligned =
-            nb::module_::import_("numpy").attr("require")(state, nb::none(), "CA");
-        next.states.push_back(shared(aligned, numpy_dtype(aligned)));
-      }
-    }
+    for (const nb::handle piece : block.attr("pieces")) made.pieces.push_back(read_piece(piece));
+    for (const nb::handle piece : block.attr("before")) made.before.push_back(read_piece(piece));
   } catch (const nb::cast_error &) {
     throw ArgumentError("E0308", "a block is not what Kernel.partial gives", {},
                         "blocks are broadloom.Partial");
@@ -91,14 +94,22 @@ std::int64_t unit_of_shapes(State &state, const std::string &axis, const nb::seq
   return state.kernel().unit(axis, views);
 }
 
-nb::object partial(State &state, const std::string &axis, std::int64_t offset, nb::args args,
+nb::object partial(State &state, const nb::object &before, std::int64_t offset, nb::args args,
                    nb::kwargs kwargs) {
   const Named given(state, args, kwargs);
   const Kernel kernel = state.kernel_here();
   Partial made;
-  run(state, unknown_points, [&] { made = kernel.partial(axis, offset, given.views); });
+  if (nb::isinstance<nb::str>(before)) { // an axis
+    const std::string axis = utf8_of(before.ptr());
+    run(state, unknown_points, [&] { made = kernel.partial(axis, offset, given.views); });
+  } else {
+    const Partial known = read_partial(before);
+    run(state, unknown_points, [&] { made = kernel.partial(known, offset, given.views); });
+  }
   return record_of(made);
 }
+
+int rounds(const State &state, const std::string &axis) { return state.kernel().rounds(axis); }
 
 nb::object join(State &state, const nb::handle &blocks) {
   const std::vector<Partial> all = read_partials(blocks);

@@ -8,7 +8,8 @@ namespace broadloom::python {
 std::int64_t unit(State &state, const std::string &axis, nb::args args, nb::kwargs kwargs);
 // The same for C-contiguous arrays of these shapes.
 std::int64_t unit_of_shapes(State &state, const std::string &axis, const nb::sequence &shapes);
-nb::object partial(State &state, const std::string &axis, std::int64_t offset, nb::args args,
+int rounds(const State &state, const std::string &axis);
+nb::object partial(State &state, const nb::object &before, std::int64_t offset, nb::args args,
                    nb::kwargs kwargs);
 nb::object join(State &state, const nb::handle &blocks);
 nb::object combine(State &state, const nb::handle &blocks, nb::kwargs kwargs);

@@ -119,9 +119,9 @@ nb::object call_first(State &state, std::span<const AnyView> inputs) {
   run(state, unknown_points, [&] {
     for (const auto &[name, array] : kernel.call(named)) arrays.push_back(array);
   });
-  Memo &entry = state.memo(inputs.data()); // others may have called meanwhile
-  entry.outputs.clear();
-  for (const Array &array : arrays) entry.outputs.push_back(array.layout());
+  std::vector<Layout> layouts;
+  for (const Array &array : arrays) layouts.push_back(array.layout());
+  state.know_outputs(inputs.data(), std::move(layouts));
   return joined(state, all_to_numpy(arrays));
 }
 
@@ -166,13 +166,14 @@ std::vector<AnyView> read_outputs(State &state, std::span<const AnyView> inputs,
   return views;
 }
 
-nb::object call_into(State &state, Inputs &inputs, double points,
+nb::object call_into(State &state, Inputs &inputs, const Memo &memo,
                      const std::vector<PyObject *> &given, std::vector<nb::object> &keep) {
   std::vector<nb::object> objects;
   const std::vector<AnyView> outputs = read_outputs(state, inputs.span(), given, objects, keep);
   const Kernel &kernel = state.kernel_here();
-  run(state, points, [&] { kernel.run(inputs.span(), outputs); });
-  state.memo(inputs.views.data()).compiled = true;
+  run(state, memo.compiled ? memo.points : unknown_points,
+      [&] { kernel.run(inputs.span(), outputs); });
+  if (!memo.compiled) state.know_compiled(inputs.views.data());
   return joined(state, std::move(objects));
 }
 
@@ -195,11 +196,12 @@ PyObject *call_kernel(PyObject *self, PyObject *const *args, std::size_t nargsf,
     std::vector<nb::object> keep;
     Small<Number> numbers(state.inputs.size());
     Inputs inputs(state, arguments, numbers.data(), keep);
-    Memo &memo = state.memo(inputs.views.data());
+    const MemoPtr kept = state.memo(inputs.views.data());
+    const Memo &memo = *kept;
     const std::vector<PyObject *> given = given_outputs(state, arguments.out);
     nb::object result;
     if (!given.empty())
-      result = call_into(state, inputs, memo.compiled ? memo.points : unknown_points, given, keep);
+      result = call_into(state, inputs, memo, given, keep);
     else if (memo.outputs.empty()) [[unlikely]]
       result = call_first(state, inputs.span());
     else
@@ -218,7 +220,7 @@ BoundObject bind(const std::shared_ptr<State> &state, nb::args args, nb::kwargs 
   Inputs inputs(*state, arguments, made.numbers.get(), made.keep);
   for (PyObject *object : arguments.objects)
     if (object != nullptr) made.keep.push_back(nb::borrow(object));
-  made.quick = state->memo(inputs.views.data()).points < quick_points;
+  made.quick = state->memo(inputs.views.data())->points < quick_points;
   made.inputs.assign(inputs.views.begin(), inputs.views.end());
   std::vector<nb::object> objects;
   made.outputs =
@@ -237,9 +239,7 @@ PyObject *call_bound(PyObject *self, PyObject *const *, std::size_t nargsf, PyOb
           "E0308", "a bound call takes no arguments", {},
           "its arrays are those that it was bound to: write into them, or bind others");
     BoundObject &made = payload<BoundObject>(self, bound_offset);
-    if (!is_main_thread() && !made.other)
-      made.other = made.state->kernel_here().bind(made.inputs, made.outputs);
-    const BoundCall call = is_main_thread() ? *made.bound : *made.other;
+    const BoundCall call = made.state->bound_here(made);
     run(*made.state, made.quick ? 0 : patient_points, [&] { call(); });
     return nb::object(made.result).release().ptr();
   });

@@ -1,4 +1,4 @@
-// Kernels that are derived from a kernel: `k.grad`, `k.jvp`; and `k.check`.
+// Kernels that are derived from a kernel: `k.grad`, `k.saving_forward`, `k.jvp`; and `k.check`.
 #include "derive.hpp"
 
 #include "errors.hpp"
@@ -54,6 +54,15 @@ nb::object taken(const State &state, nb::kwargs &kwargs, const char *name) {
   return value;
 }
 
+Policy policy_from(const std::string &word) {
+  if (word == "auto") return Policy::automatic;
+  if (word == "save") return Policy::save;
+  if (word == "recompute") return Policy::recompute;
+  const std::vector<std::string> policies = {"auto", "save", "recompute"};
+  throw ArgumentError("E0401", "there is no policy '" + word + "'", {},
+                      suggestion(word, policies) + "the policies are " + quoted_list(policies));
+}
+
 } // namespace
 
 KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
@@ -62,16 +71,18 @@ KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::o
   std::vector<std::string> inputs = names_from(wrt, "wrt");
   if (inputs.empty()) inputs = inputs_with_gradient(state);
   GradientOptions options;
+  options.policy = policy_from(policy);
+  if (value && options.policy == Policy::save)
+    throw ArgumentError("E0401",
+                        "a kernel that gives values and derivatives is one call, and the policy "
+                        "'save' is for two",
+                        {},
+                        "take the values from k.saving_forward(..) and the derivatives from "
+                        "k.grad(.., policy='save')");
   options.of = names_from(of, "of");
   options.value = value;
   options.add = add;
   options.carry = carry;
-  if (policy == "recompute")
-    options.policy = Policy::recompute;
-  else if (policy != "auto")
-    throw ArgumentError("E0401", "there is no policy '" + policy + "'", {},
-                        suggestion(policy, {"auto", "recompute"}) +
-                            "the policies are 'auto' and 'recompute'");
   KernelObject made = derived(state, gradient(state.spec(), inputs, options));
   for (const Slot &output : state.outputs)
     for (std::size_t i = state.inputs.size(); i < made.state->inputs.size(); ++i)
@@ -79,6 +90,15 @@ KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::o
           made.state->inputs[i].name == "d_" + output.name)
         made.state->defaults_to_one[i] = true;
   return made;
+}
+
+KernelObject saving(const KernelObject &kernel, const nb::object &wrt, const nb::object &of) {
+  const State &state = *kernel.state;
+  std::vector<std::string> inputs = names_from(wrt, "wrt");
+  if (inputs.empty()) inputs = inputs_with_gradient(state);
+  GradientOptions options;
+  options.of = names_from(of, "of");
+  return derived(state, saving_forward(state.spec(), inputs, options));
 }
 
 KernelObject forward(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,

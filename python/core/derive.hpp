@@ -11,6 +11,8 @@ std::vector<std::string> names_from(const nb::object &names, const char *what,
 
 KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
                   bool value, bool add, const std::string &policy, bool carry);
+// The kernel with what `grad` by the policy "save" takes as further outputs.
+KernelObject saving(const KernelObject &kernel, const nb::object &wrt, const nb::object &of);
 KernelObject forward(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
                      bool value);
 nb::object check_gradients(const KernelObject &kernel, nb::args args, nb::kwargs kwargs);

@@ -14,13 +14,14 @@
 
 namespace broadloom::python {
 
-// What calls with one set of layouts have in common.
+// What calls with one set of layouts have in common. It does not change: what is learnt makes another one.
 struct Memo {
   std::vector<std::int64_t> key; // extents and strides of all inputs
   std::vector<Layout> outputs;   // as a call allocates them; empty before the first that did
   double points = 0;             // of the iteration space, at most
   bool compiled = false;         // a call has run with arrays that were given
 };
+using MemoPtr = std::shared_ptr<const Memo>;
 
 // How a kernel is compiled, as Python says it.
 struct Choices {
@@ -31,12 +32,16 @@ struct Choices {
   int most_threads = 0;           // of a call, by `with_threads`; 0: as compiled
 };
 
+struct BoundObject;
+
 // A parameter that calls are not given, and its value: a copy, as it is compiled in again for other threads and processes.
 struct Frozen {
   Slot slot;
   Array value;
 };
 
+// Threads share it. Where Python has a lock of its own, that one guards what changes; free-threaded Python has `mutex_` for it, which is
+// nothing elsewhere and never held while Python is called.
 class State {
 public:
   State(const LoopSpec &spec, const Choices &choices);
@@ -53,8 +58,14 @@ public:
   using Change = std::function<Kernel(const Kernel &)>;
   std::shared_ptr<State> changed(const Choices &how, const Change &change);
 
-  // The entry for these inputs, made where there is none. It stays until the next call of `memo`.
-  Memo &memo(const AnyView *views);
+  // The entry for these inputs, made where there is none. Throws ShapeError E0101 for another rank than the declared one.
+  MemoPtr memo(const AnyView *views);
+  // For calls with the same layouts from now on.
+  void know_outputs(const AnyView *views, std::vector<Layout> outputs);
+  void know_compiled(const AnyView *views);
+
+  // The bound kernel for other threads than the main one, made where there is none.
+  BoundCall bound_here(BoundObject &bound);
 
   // The input or output of this name, as its position; -1 where there is none.
   int find_input(PyObject *word) const;
@@ -75,15 +86,18 @@ private:
   State(const LoopSpec &spec, const Choices &choices, std::shared_ptr<std::atomic<bool>> cancel,
         Kernel kernel);
   bool same_layouts(const Memo &memo, const AnyView *views) const;
+  void change(const AnyView *views, const std::function<void(Memo &)> &how);
+  std::optional<Kernel> other() const;
   double points(const AnyView *views) const;
 
   LoopSpec spec_;
   std::shared_ptr<std::atomic<bool>> cancel_;
   Kernel kernel_;
-  std::optional<Kernel> other_;
   std::vector<std::vector<int>> axes_; // of the dims of each input
   int axis_count_ = 0;
-  std::vector<std::unique_ptr<Memo>> memos_; // the latest first
+  mutable nb::ft_mutex mutex_;  // guards all below, and `other` of bound calls
+  std::optional<Kernel> other_; // stays once it is set
+  std::vector<MemoPtr> memos_;  // the latest first
 };
 
 // The function that Python calls comes first in these.

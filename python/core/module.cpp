@@ -278,7 +278,13 @@ void define_kernel(nb::module_ &module) {
            "The kernel of the derivatives by these inputs (by all of real and complex numbers). It "
            "takes the inputs and, "
            "for each output, a cotangent d_OUTPUT, which is 1 where it is left out and the output "
-           "has no dims.")
+           "has no dims. With policy='save' it also takes what `saving_forward` gives beside the "
+           "outputs.")
+      .def("saving_forward", saving, nb::arg("wrt") = nb::none(), nb::kw_only(),
+           nb::arg("of") = nb::none(),
+           "The kernel with further outputs saved_0, saved_1, ..: the values that its gradient "
+           "needs, and that the kernel which `grad` makes of the same arguments and "
+           "policy='save' takes as inputs.")
       .def(
           "value_and_grad",
           [](const KernelObject &k, const nb::object &wrt, const nb::object &of, bool add,
@@ -337,11 +343,15 @@ void define_kernel(nb::module_ &module) {
            })
       .def(
           "partial",
-          [](const KernelObject &k, const std::string &axis, std::int64_t offset, nb::args args,
-             nb::kwargs kwargs) { return partial(*k.state, axis, offset, args, kwargs); },
+          [](const KernelObject &k, const nb::object &before, std::int64_t offset, nb::args args,
+             nb::kwargs kwargs) { return partial(*k.state, before, offset, args, kwargs); },
           "What the folds along an axis come to over a block of the data that begins at this "
-          "offset: "
-          "takes the inputs of a call.")
+          "offset: takes the inputs of a call. In a later round, what `join` made of all blocks of "
+          "the round before comes in place of the axis.")
+      .def(
+          "rounds",
+          [](const KernelObject &k, const std::string &axis) { return rounds(*k.state, axis); },
+          "How often the data has to be gone through along an axis, by `partial`.")
       .def(
           "join",
           [](const KernelObject &k, const nb::object &blocks) { return join(*k.state, blocks); },

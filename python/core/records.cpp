@@ -81,13 +81,17 @@ nb::object record_of(const GradientCheck &check) {
 }
 
 nb::object record_of(const Partial &block) {
-  nb::list pieces;
-  for (const Partial::Piece &piece : block.pieces) {
-    nb::list states;
-    for (const Array &state : piece.states) states.append(to_numpy(state));
-    pieces.append(record("Piece", piece.extent, nb::tuple(states)));
-  }
-  return record("Partial", block.axis, block.offset, block.extent, block.unit, nb::tuple(pieces));
+  const auto records = [](const std::vector<Partial::Piece> &pieces) {
+    nb::list made;
+    for (const Partial::Piece &piece : pieces) {
+      nb::list states;
+      for (const Array &state : piece.states) states.append(to_numpy(state));
+      made.append(record("Piece", piece.extent, nb::tuple(states)));
+    }
+    return nb::tuple(made);
+  };
+  return record("Partial", block.axis, block.offset, block.extent, block.unit,
+                records(block.pieces), records(block.before));
 }
 
 nb::list records_of(const std::vector<InputInfo> &inputs) {

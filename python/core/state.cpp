@@ -111,24 +111,42 @@ State::State(const LoopSpec &spec, const Choices &how, std::shared_ptr<std::atom
   output_names = interned(outputs);
 }
 
+std::optional<Kernel> State::other() const {
+  const nb::ft_lock_guard lock(mutex_);
+  return other_;
+}
+
 const Kernel &State::kernel_here() {
   if (is_main_thread()) return kernel_;
-  if (!other_) {
+  if (!other()) {
     const Options options = options_from(choices, nullptr);
     Kernel made = [&] {
       const nb::gil_scoped_release others_run;
       const Kernel whole = compile(spec_, options).with_threads(choices.most_threads);
       return frozen.empty() ? whole : whole.freeze(views_of(frozen));
     }();
+    const nb::ft_lock_guard lock(mutex_);
     if (!other_) other_.emplace(std::move(made)); // another thread may have come first
   }
   return *other_;
 }
 
+BoundCall State::bound_here(BoundObject &bound) {
+  if (is_main_thread()) return *bound.bound;
+  {
+    const nb::ft_lock_guard lock(mutex_);
+    if (bound.other) return *bound.other;
+  }
+  BoundCall made = kernel_here().bind(bound.inputs, bound.outputs);
+  const nb::ft_lock_guard lock(mutex_);
+  if (!bound.other) bound.other.emplace(std::move(made));
+  return *bound.other;
+}
+
 std::shared_ptr<State> State::changed(const Choices &how, const Change &change) {
   // Else each change that other threads make would compile.
   if (!is_main_thread()) kernel_here();
-  const std::optional<Kernel> other = other_; // may be set meanwhile
+  const std::optional<Kernel> other = this->other(); // may be set meanwhile
   std::optional<Kernel> mine, theirs;
   run(*this, unknown_points, [&] {
     mine = change(kernel_);
@@ -174,7 +192,7 @@ double State::points(const AnyView *views) const {
   return product;
 }
 
-Memo &State::memo(const AnyView *views) {
+MemoPtr State::memo(const AnyView *views) {
   // Keys have the length that the declared ranks give, which the views must have.
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (views[i].layout.rank != inputs[i].rank) [[unlikely]]
@@ -184,12 +202,13 @@ Memo &State::memo(const AnyView *views) {
                            std::to_string(views[i].layout.rank),
                        kernel_.inputs()[i].where,
                        "pass an array of that rank, or change the kernel");
+  const nb::ft_lock_guard lock(mutex_);
   for (std::size_t m = 0; m < memos_.size(); ++m)
     if (same_layouts(*memos_[m], views)) {
       if (m > 0) std::swap(memos_[m], memos_[0]);
-      return *memos_[0];
+      return memos_[0];
     }
-  auto made = std::make_unique<Memo>();
+  auto made = std::make_shared<Memo>();
   for (std::size_t i = 0; i < inputs.size(); ++i)
     for (int d = 0; d < views[i].layout.rank; ++d) {
       made->key.push_back(views[i].layout.extents[std::size_t(d)]);
@@ -198,7 +217,23 @@ Memo &State::memo(const AnyView *views) {
   made->points = points(views);
   if (memos_.size() == memos_kept) memos_.pop_back();
   memos_.insert(memos_.begin(), std::move(made));
-  return *memos_[0];
+  return memos_[0];
+}
+
+void State::change(const AnyView *views, const std::function<void(Memo &)> &how) {
+  auto made = std::make_shared<Memo>(*memo(views)); // others may have called meanwhile
+  how(*made);
+  const nb::ft_lock_guard lock(mutex_);
+  const auto known = std::ranges::find(memos_, made->key, [](const MemoPtr &m) { return m->key; });
+  if (known != memos_.end()) *known = std::move(made);
+}
+
+void State::know_outputs(const AnyView *views, std::vector<Layout> outputs) {
+  change(views, [&](Memo &memo) { memo.outputs = std::move(outputs); });
+}
+
+void State::know_compiled(const AnyView *views) {
+  change(views, [](Memo &memo) { memo.compiled = true; });
 }
 
 int State::find_input(PyObject *word) const { return find(input_names, word); }

@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
-#include <utility>
 
 namespace broadloom::plan {
 
@@ -44,6 +42,28 @@ bool one_position_differs(const spec::TypedSpec &spec, const BlockLayouts &sever
     return a.ways != b.ways ||
            shape_of(a, several.resolved, axis) != shape_of(b, one.resolved, axis);
   });
+}
+
+std::optional<expr::NodeId>
+other_tree(const spec::TypedSpec &spec, const BlockLayouts &layouts, const spec::TypedSpec &other,
+           const BlockLayouts &other_layouts,
+           std::span<const std::pair<expr::NodeId, expr::NodeId>> same) {
+  const Request asked = request_of(spec, layouts),
+                asked_of_other = request_of(other, other_layouts);
+  const Trees trees(asked), other_trees(asked_of_other);
+  const int none = -1; // all axes count
+  for (const auto &[fold, there] : same) {
+    const bool one_step = !trees.is_fold(fold);
+    if (one_step != !other_trees.is_fold(there)) return there;
+    if (one_step ||
+        (spec.graph[fold].kind == expr::NodeKind::Fold && spec.graph.recipe(fold).exact))
+      continue;
+    const Trees::Tree &a = trees.tree_of(fold), &b = other_trees.tree_of(there);
+    if (a.ways != b.ways ||
+        shape_of(a, layouts.resolved, none) != shape_of(b, other_layouts.resolved, none))
+      return there;
+  }
+  return std::nullopt;
 }
 
 FoldBorders borders_of(const spec::TypedSpec &spec, const BlockLayouts &block, expr::NodeId fold,

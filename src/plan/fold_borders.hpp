@@ -3,6 +3,10 @@
 
 #include "plan/plan.hpp"
 
+#include <optional>
+#include <span>
+#include <utility>
+
 namespace broadloom::plan {
 
 struct FoldBorders {
@@ -27,5 +31,11 @@ FoldBorders borders_of(const spec::TypedSpec &spec, const BlockLayouts &block, e
 // axes are nested, or the lanes lie along another axis.
 bool one_position_differs(const spec::TypedSpec &spec, const BlockLayouts &several,
                           const BlockLayouts &one, int axis);
+
+// The first of these folds and scans, as it is in the one spec and in the other, that has another tree in the other one. Its node there.
+std::optional<expr::NodeId> other_tree(const spec::TypedSpec &spec, const BlockLayouts &layouts,
+                                       const spec::TypedSpec &other,
+                                       const BlockLayouts &other_layouts,
+                                       std::span<const std::pair<expr::NodeId, expr::NodeId>> same);
 
 } // namespace broadloom::plan

@@ -103,17 +103,21 @@ std::vector<NodeId> run_code(expr::Graph &graph, const ops::Code &code,
 class Splitter {
 public:
   Splitter(const TypedSpec &spec, int axis)
-      : spec_(spec), graph_(spec.graph), axis_(axis),
+      : spec_(spec), graph_(spec.graph), axis_(axis), given_(spec.given_inputs()),
         name_("'" + spec.axes[std::size_t(axis)].name + "'") {}
 
   FoldSplit run() {
     made_.axis = axis_;
     check_kernel();
     find_folds();
-    for (const NodeId fold : folds_)
-      if (graph_[fold].kind == NodeKind::Fold) check_fold(fold);
-    made_.block = make_block();
-    made_.join = make_join();
+    find_inner_folds();
+    const int rounds = find_rounds();
+    for (int round = 0; round < rounds; ++round) {
+      made_.rounds.emplace_back();
+      joins_.clear();
+      make_block(round);
+      make_join();
+    }
     made_.rest = make_rest();
     return std::move(made_);
   }
@@ -138,26 +142,30 @@ private:
   bool goes_along(NodeId id) const { return graph_[id].folded.has(axis_) && any_arg_has(id); }
 
   void check_kernel() {
-    if (spec_.callers_inputs() != spec_.inputs.size())
-      refuse("it reads at positions, has lets that are arrays or says extents", {},
-             "compute what needs neighbours by a kernel of its own, on all of the data");
+    if (spec_.callers_inputs() != given_)
+      refuse("it has lets that are arrays or says extents", {},
+             "compute these by a kernel of its own, on all of the data, and give them as inputs");
+    for (std::size_t i = given_; i < spec_.inputs.size(); ++i) {
+      const TypedInput &input = spec_.inputs[i];
+      if (!input.window || input.window->derived || input.window->sum ||
+          !reads_in_place(spec_, input, axis_))
+        refuse("it reads at positions along it", input.where,
+               "compute what needs neighbours by a kernel of its own, on all of the data");
+    }
     for (const TypedOutput &output : spec_.outputs) {
       if (output.add || output.update)
         refuse(fmt::format("output '{}' {}", output.name,
                            output.update ? "updates a state" : "adds to what its array holds"),
                output.where, "give it by `=`, and add once all blocks are combined");
-      if (has(graph_[output.value].axes) || std::ranges::count(output.axes, axis_) > 0)
-        refuse(fmt::format("output '{}' has this axis, so nothing is joined", output.name),
-               output.where,
-               "call the kernel of such outputs for each block: each gives its own part");
+      made_.maps = made_.maps || std::ranges::count(output.axes, axis_) > 0;
       for (const std::uint32_t like : output.like)
         if (input_has(like))
           refuse(fmt::format("output '{}' has the shape of '{}', of which a block is not all",
                              output.name, spec_.inputs[like].name),
                  output.where, "leave like= out");
     }
-    made_.dims.resize(spec_.inputs.size());
-    for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
+    made_.dims.resize(given_);
+    for (std::size_t i = 0; i < given_; ++i) {
       const std::vector<int> &axes = spec_.inputs[i].axis_of_dim;
       for (std::size_t d = 0; d < axes.size(); ++d)
         if (axes[d] == axis_ && !is_repeated(spec_.inputs[i], d)) made_.dims[i].push_back(int(d));
@@ -169,7 +177,10 @@ private:
 
   void check_like(NodeId id) {
     for (const std::uint32_t like : graph_.like(graph_[id]))
-      if (input_has(like))
+      if (like >= given_)
+        refuse("it adds up through positions", spec_.where(id),
+               "add up by a kernel of its own, on all of the data");
+      else if (input_has(like))
         refuse("like=" + spec_.inputs[like].name + " has it", spec_.where(id),
                "give the array the shape of another input");
   }
@@ -190,7 +201,17 @@ private:
         folds_.push_back(id);
         continue;
       }
-      if ((node.kind == NodeKind::Expand || node.kind == NodeKind::Index) && any_arg_has(id))
+      if (node.kind == NodeKind::Scan && goes_along(id))
+        refuse("it scans by '" + graph_.recipe(id).name + "' along it", spec_.where(id),
+               "scan by a kernel of its own, on all of the data");
+      if (node.kind == NodeKind::Index && has(node.axes))
+        refuse("it numbers its positions after the folds", spec_.where(id),
+               "give the numbers as an input that has the axis");
+      if (node.kind == NodeKind::Input && node.payload >= given_ && !made_.maps)
+        refuse("what comes after the folds reads at positions", spec_.where(id),
+               "read there by a second kernel, which takes what was folded");
+      if ((node.kind == NodeKind::Expand || node.kind == NodeKind::Index) && any_arg_has(id) &&
+          !made_.maps)
         refuse("a value is repeated or counted by the extents of an input that has it",
                spec_.where(id), "let another input have the other axes of that input");
       for (const NodeId arg : graph_.args(id)) rest_[arg.index] = true;
@@ -214,104 +235,170 @@ private:
     }
   }
 
-  void check_fold(NodeId fold) {
-    const ops::Recipe &recipe = graph_.recipe(fold);
-    if (!recipe.has_combine())
-      refuse("'" + recipe.name + "' has no combine", spec_.where(fold),
-             "say how the states of two blocks are joined: combine STATE = ..");
-    std::optional<NodeId> counts;
-    std::vector<bool> needed(graph_.size(), false);
-    for (const NodeId arg : graph_.folded_args(fold)) needed[arg.index] = true;
-    for (std::size_t n = fold.index; n-- > 0;) {
-      if (!needed[n]) continue;
+  // What is folded may be made of other folds along the axis.
+  void find_inner_folds() {
+    std::vector<bool> inside(graph_.size(), false), known(graph_.size(), false);
+    const auto enter = [&](NodeId fold) {
+      known[fold.index] = true;
+      if (graph_[fold].kind != NodeKind::Fold) return;
+      const ops::Recipe &recipe = graph_.recipe(fold);
+      if (!recipe.has_combine())
+        refuse("'" + recipe.name + "' has no combine", spec_.where(fold),
+               "say how the states of two blocks are joined: combine STATE = ..");
+      for (const NodeId arg : graph_.args(fold)) inside[arg.index] = true;
+    };
+    for (const NodeId fold : folds_) enter(fold);
+    for (std::size_t n = graph_.size(); n-- > 0;) {
+      if (!inside[n]) continue;
       const NodeId id{std::uint32_t(n)};
       const Node &node = graph_[id];
       check_like(id);
       const bool goes = goes_along(id);
-      if (goes && (node.kind == NodeKind::Fold || node.kind == NodeKind::Scan))
-        refuse("what is folded needs '" + graph_.recipe(id).name + "' along all of it",
-               spec_.where(id), "fold first, and give the result to a second kernel");
-      if (goes && node.kind == NodeKind::Extent) counts = id;
+      if (goes && node.kind == NodeKind::Scan)
+        refuse("what is folded needs the scan by '" + graph_.recipe(id).name + "' along all of it",
+               spec_.where(id), "scan by a kernel of its own, and fold what it gives");
+      if (goes && (node.kind == NodeKind::Fold || node.kind == NodeKind::Extent) && !known[n]) {
+        folds_.push_back(id);
+        enter(id);
+      }
       made_.takes_offset = made_.takes_offset || (node.kind == NodeKind::Index && has(node.axes));
-      for (const NodeId arg : graph_.args(id)) needed[arg.index] = true;
+      for (const NodeId arg : graph_.args(id)) inside[arg.index] = true;
     }
-    if (counts)
-      refuse("what is folded counts its positions", spec_.where(*counts),
-             "count them after the fold: sum(x, j) / extent(j)");
+    std::ranges::sort(folds_);
   }
 
-  TypedSpec make_block() {
-    TypedSpec block = empty_like(spec_, "_block");
-    block.inputs = spec_.inputs;
-    for (std::size_t i = 0; i < block.inputs.size(); ++i)
+  // How many there are: a fold goes in the round after those of all folds along the axis that it is made of.
+  int find_rounds() {
+    std::vector<int> ready(graph_.size(), 0); // [node]: so many rounds must have been
+    int rounds = 0;
+    auto fold = folds_.begin();
+    for (std::size_t n = 0; n < graph_.size(); ++n) {
+      for (const NodeId arg : graph_.args({std::uint32_t(n)}))
+        ready[n] = std::max(ready[n], ready[arg.index]);
+      if (fold == folds_.end() || fold->index != n) continue;
+      round_of_.push_back(ready[n]);
+      rounds = std::max(rounds, ++ready[n]);
+      ++fold;
+    }
+    return rounds;
+  }
+
+  void add_states(TypedSpec &spec) const {
+    for (const FoldRound &round : made_.rounds)
+      for (const TypedOutput &state : round.block.outputs)
+        spec.inputs.push_back(array_input(fmt::format("known{}", spec.inputs.size()), state.dtype,
+                                          round.block.graph[state.value].axes));
+  }
+
+  // Where they begin.
+  std::size_t add_windows(TypedSpec &spec) const {
+    const std::size_t first = spec.inputs.size();
+    for (std::size_t i = given_; i < spec_.inputs.size(); ++i) {
+      TypedInput &window = spec.inputs.emplace_back(spec_.inputs[i]);
+      for (std::size_t d = 0; d < window.axis_of_dim.size(); ++d)
+        if (window.axis_of_dim[d] == axis_) window.extents[d] = -1;
+      for (TypedWindow::Form &form : window.window->forms)
+        for (TypedWindow::Index &index :
+             form.indices) // which may be a window, as k[n] of table[k[n]]
+          if (index.input >= given_) index.input += std::uint32_t(first - given_);
+    }
+    return first;
+  }
+
+  void make_block(int number) {
+    FoldRound &made = made_.rounds.back();
+    TypedSpec block = empty_like(spec_, fmt::format("_block{}", number));
+    block.inputs.assign(spec_.given().begin(), spec_.given().end());
+    for (std::size_t i = 0; i < given_; ++i)
       for (const int d : made_.dims[i]) block.inputs[i].extents[std::size_t(d)] = -1;
     block.graph = expr::Graph::with_recipes_of(graph_);
+    const std::size_t offset = block.inputs.size();
     if (made_.takes_offset) block.inputs.push_back(array_input("offset", DType::I64, {}));
+    const std::size_t first_known = block.inputs.size();
+    add_states(block);
+    const std::size_t first_window = add_windows(block);
+    std::vector<NodeId> folds;
+    for (std::size_t f = 0; f < folds_.size(); ++f)
+      if (round_of_[f] == number) folds.push_back(folds_[f]);
     std::vector<NodeId> now(graph_.size());
     std::vector<bool> wanted(graph_.size(), false);
-    for (const NodeId fold : folds_)
+    for (const NodeId fold : folds)
       for (const NodeId arg : graph_.args(fold)) want(wanted, arg);
     for (std::size_t n = 0; n < graph_.size(); ++n) {
       if (!wanted[n]) continue;
       const NodeId id{std::uint32_t(n)};
-      now[n] = copy(block.graph, id, now);
+      if (const auto state = states_.find(id); state != states_.end()) {
+        now[n] = read_input(block, first_known + state->second, graph_.where(id));
+        continue;
+      }
+      now[n] = copy(block.graph, id, now, first_window);
+      if (graph_[id].kind == NodeKind::Fold || graph_[id].kind == NodeKind::Scan)
+        made.same.emplace_back(id, now[n]);
       if (graph_[id].kind == NodeKind::Index && has(graph_[id].axes)) {
-        const NodeId offset = read_input(block, block.inputs.size() - 1, {});
-        now[n] = operation(block.graph, ops::Op::Add, DType::I64, {now[n], offset}, {});
+        const NodeId begin = read_input(block, offset, {});
+        now[n] = operation(block.graph, ops::Op::Add, DType::I64, {now[n], begin}, {});
       }
     }
-    for (const NodeId fold : folds_) {
+    std::map<NodeId, std::size_t> states;
+    for (const NodeId fold : folds) {
       Node node = graph_[fold];
       std::vector<NodeId> args;
       for (const NodeId arg : graph_.args(fold)) args.push_back(now[arg.index]);
       if (node.kind == NodeKind::Extent) {
-        if (!states_.contains(fold)) {
-          states_[fold] = block.outputs.size();
-          const NodeId extent = block.graph.add(node, args, graph_.where(fold));
-          if (node.folded.has(axis_)) made_.extents.push_back(extent);
-          add_output(block, extent, node.axes);
-          joins_.push_back({std::nullopt, node.axes, node.folded.has(axis_)});
-        }
+        states[fold] = block.outputs.size();
+        const NodeId extent = block.graph.add(node, args, graph_.where(fold));
+        if (node.folded.has(axis_)) made.extents.push_back(extent);
+        add_output(block, extent, node.axes);
+        joins_.push_back({std::nullopt, node.axes, node.folded.has(axis_)});
         continue;
       }
       // All states are wanted, and `rest` may read any of them.
       const ops::Recipe &recipe = graph_.recipe(fold);
-      std::vector<NodeId> states;
+      std::vector<NodeId> all;
       for (std::size_t k = 0; k < recipe.states.size(); ++k) {
         node.payload = std::uint32_t(k);
         node.dtype = recipe.states[k];
-        states.push_back(block.graph.add(node, args, graph_.where(fold)));
+        all.push_back(block.graph.add(node, args, graph_.where(fold)));
       }
-      const auto known = std::ranges::find(made_.folds, states[0]);
+      made.same.emplace_back(fold, all[0]);
+      const auto known = std::ranges::find(made.folds, all[0]);
       std::size_t first = block.outputs.size();
-      if (known == made_.folds.end()) {
-        made_.folds.push_back(states[0]);
-        made_.first_states.push_back(first);
-        for (const NodeId state : states) add_output(block, state, node.axes);
+      if (known == made.folds.end()) {
+        made.folds.push_back(all[0]);
+        made.first_states.push_back(first);
+        for (const NodeId state : all) add_output(block, state, node.axes);
         joins_.push_back({graph_[fold].recipe, node.axes, true});
       } else {
-        first = made_.first_states[std::size_t(known - made_.folds.begin())];
+        first = made.first_states[std::size_t(known - made.folds.begin())];
       }
-      states_[fold] = first + graph_[fold].payload;
+      states[fold] = first + graph_[fold].payload;
     }
-    return block;
+    for (const auto &[fold, output] : states) states_[fold] = count_ + output;
+    count_ += block.outputs.size();
+    made.block = std::move(block);
   }
 
+  // All that it is made of, down to states that are known.
   void want(std::vector<bool> &wanted, NodeId root) const {
     wanted[root.index] = true;
     for (std::size_t n = root.index + 1; n-- > 0;)
-      if (wanted[n])
+      if (wanted[n] && !states_.contains({std::uint32_t(n)}))
         for (const NodeId arg : graph_.args({std::uint32_t(n)})) wanted[arg.index] = true;
   }
 
-  NodeId copy(expr::Graph &graph, NodeId id, const std::vector<NodeId> &now) const {
+  NodeId copy(expr::Graph &graph, NodeId id, const std::vector<NodeId> &now,
+              std::size_t first_window) const {
     std::vector<NodeId> args;
     for (const NodeId arg : graph_.args(id)) args.push_back(now[arg.index]);
-    return graph.add(graph_[id], args, graph_.where(id));
+    Node node = graph_[id];
+    if (node.kind == NodeKind::Input && node.payload >= given_)
+      node.payload += std::uint32_t(first_window - given_);
+    return graph.add(node, args, graph_.where(id));
   }
 
-  TypedSpec make_join() {
-    TypedSpec join = empty_like(spec_, "_join");
+  void make_join() {
+    TypedSpec &join = made_.rounds.back().join;
+    join = empty_like(spec_, fmt::format("_join{}", made_.rounds.size() - 1));
     const auto states_of = [&](const Join &what) {
       return what.recipe ? graph_.recipe(*what.recipe).states : std::vector{DType::I64};
     };
@@ -330,22 +417,21 @@ private:
                                       DType::I64, both, {})};
       for (const NodeId state : joined) add_output(join, state, what.axes);
     }
-    return join;
   }
 
   TypedSpec make_rest() {
     TypedSpec rest = empty_like(spec_, "_rest");
     rest.graph = expr::Graph::with_recipes_of(graph_);
-    made_.place_in_rest.assign(spec_.inputs.size(), -1);
-    for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
-      if (!made_.dims[i].empty() || !reads_in_rest(std::uint32_t(i))) continue;
+    made_.place_in_rest.assign(given_, -1);
+    for (std::size_t i = 0; i < given_; ++i) {
+      if (!made_.maps && (!made_.dims[i].empty() || !reads_in_rest(std::uint32_t(i)))) continue;
       made_.place_in_rest[i] = int(rest.inputs.size());
       rest.inputs.push_back(spec_.inputs[i]);
+      for (const int d : made_.dims[i]) rest.inputs.back().extents[std::size_t(d)] = -1;
     }
     const std::size_t first_state = rest.inputs.size();
-    for (const TypedOutput &state : made_.block.outputs)
-      rest.inputs.push_back(
-          array_input(state.name, state.dtype, made_.block.graph[state.value].axes));
+    add_states(rest);
+    const std::size_t first_window = made_.maps ? add_windows(rest) : 0;
     std::vector<NodeId> now(graph_.size());
     for (std::size_t n = 0; n < graph_.size(); ++n) {
       if (!rest_[n]) continue;
@@ -356,7 +442,8 @@ private:
       }
       Node node = graph_[id];
       const auto moved = [&](std::uint32_t input) {
-        return std::uint32_t(made_.place_in_rest[input]);
+        return input < given_ ? std::uint32_t(made_.place_in_rest[input])
+                              : std::uint32_t(first_window + input - given_);
       };
       if (node.kind == NodeKind::Input) node.payload = moved(node.payload);
       std::vector<std::uint32_t> like;
@@ -365,6 +452,8 @@ private:
       std::vector<NodeId> args;
       for (const NodeId arg : graph_.args(id)) args.push_back(now[arg.index]);
       now[n] = rest.graph.add(node, args, graph_.where(id));
+      if (made_.maps && (node.kind == NodeKind::Fold || node.kind == NodeKind::Scan))
+        made_.same_in_rest.emplace_back(id, now[n]);
     }
     rest.outputs = spec_.outputs;
     for (TypedOutput &output : rest.outputs) {
@@ -397,11 +486,15 @@ private:
   const TypedSpec &spec_;
   const expr::Graph &graph_;
   const int axis_;
+  const std::size_t given_; // inputs that a call is given; windows are behind them
   const std::string name_;
   std::vector<bool> rest_; // [node]: needed by outputs outside of the folds, and these themselves
-  std::vector<NodeId> folds_;            // along the axis, and extents
-  std::map<NodeId, std::size_t> states_; // of folds_: the output of `block`
-  std::vector<Join> joins_;              // in the order of the outputs
+  std::vector<NodeId> folds_; // along the axis, and extents
+  std::vector<int> round_of_; // [fold]
+  std::map<NodeId, std::size_t>
+      states_;              // of folds_ in the rounds so far: which of all of their states
+  std::size_t count_ = 0;   // of these
+  std::vector<Join> joins_; // of a round, in the order of the outputs of its block
   FoldSplit made_;
 };
 

@@ -6,32 +6,52 @@
 //   join    in a0, b0, a1, b1      out state0, state1: of two blocks, one behind the other
 //   rest    in y, state0, state1   out m
 //
+// Folds of what others along the axis came to are folded in later rounds, whose blocks are given the states of the rounds before:
+//
+//   mean((x - mean(x, j)) ^ 2, j)      round 0: the states of sum(x, j), extent(j)      round 1: of sum((x - state0 / state1) ^ 2, j)
+//
 // Typed graphs are taken apart and not texts: no type, cast or fold is worked out twice, so each has the bits that it has in the whole.
 #pragma once
 
 #include "spec/spec.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace broadloom::spec {
 
-struct FoldSplit {
-  int axis = 0;
-  TypedSpec block, join, rest;
+struct FoldRound {
+  TypedSpec block, join;
   // Of `block`: the first state of each fold along the axis, what the places to cut follow from.
   std::vector<expr::NodeId> folds;
   std::vector<std::size_t> first_states; // [fold]: the output that this is
   std::vector<expr::NodeId> extents;     // of `block`: what counts positions of the axis
-  // [input of the kernel]: its dims that are cut; of the others, which input of `rest` it is (-1: none).
+  // Folds and scans of the kernel, and what they are in `block`: their trees must be the same for the bits to be.
+  std::vector<std::pair<expr::NodeId, expr::NodeId>> same;
+};
+
+struct FoldSplit {
+  int axis = 0;
+  std::vector<FoldRound> rounds;
+  // What is made of all states. Where outputs have the axis it gives them block by block: of all inputs, which are then its first ones.
+  TypedSpec rest;
+  bool maps = false;
+  std::vector<std::pair<expr::NodeId, expr::NodeId>> same_in_rest; // as of a round, if it maps
+  // [input that a call is given]: its dims that are cut; of the others, which input of `rest` it is (-1: none).
   std::vector<std::vector<int>> dims;
   std::vector<int> place_in_rest;
-  // The last input of `block` is where the block begins, an i64: for `iota(j)`, argmin and argmax.
+  // The inputs of a block are those of the kernel, where it begins as an i64 if this is set (for `iota(j)`, argmin and argmax), and the
+  // states of all rounds before, then windows; those of `rest` end with the states of all rounds and windows.
   bool takes_offset = false;
 };
 
 // The axis of this name. Throws ShapeError E0104 where no input has it.
 int find_axis(const TypedSpec &spec, const std::string &axis);
+
+// Of a window that reads, at a position of the axis, what its array has at this position, or in an array that has no such axis: `x[i, j + 1]`
+// along i, `table[k[i]]`. So it reads what a block has.
+bool reads_in_place(const TypedSpec &spec, const TypedInput &window, int axis);
 
 // Throws ShapeError E0104 for an axis that no input has, SpecError E0060 where the kernel does not come apart along it, with the reason.
 FoldSplit split_folds(const TypedSpec &spec, const std::string &axis);

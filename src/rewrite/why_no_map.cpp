@@ -25,10 +25,30 @@ int find_axis(const TypedSpec &spec, const std::string &axis) {
                 {}, names.empty() ? "its inputs have no axes" : "the axes are " + names);
 }
 
+bool reads_in_place(const TypedSpec &spec, const TypedInput &window, int a) {
+  const TypedInput &array = spec.inputs[window.window->of];
+  for (std::size_t d = 0; d < window.window->forms.size(); ++d) {
+    const TypedWindow::Form &form = window.window->forms[d];
+    const bool walks = std::ranges::any_of(form.terms, [&](const auto &t) { return t.axis == a; });
+    const bool has = d < array.axis_of_dim.size() && array.axis_of_dim[d] == a;
+    if ((walks || has) && (!form.is_axis() || !walks || !has || window.window->pad_of(int(d))))
+      return false;
+    for (const TypedWindow::Count &count : form.counts)
+      if (spec.inputs[count.input].axis_of_dim[std::size_t(count.dim)] == a) return false;
+  }
+  return true;
+}
+
 std::string why_no_map(const TypedSpec &spec, const std::string &axis) {
   const int a = find_axis(spec, axis);
-  if (spec.callers_inputs() != spec.inputs.size())
-    return "it reads at positions, has lets that are arrays or says extents";
+  if (spec.callers_inputs() != spec.given_inputs())
+    return "it has lets that are arrays or says extents";
+  for (std::size_t i = spec.given_inputs(); i < spec.inputs.size(); ++i) {
+    const TypedInput &input = spec.inputs[i];
+    if (!input.window || input.window->derived || input.window->sum ||
+        !reads_in_place(spec, input, a))
+      return "it reads at positions along it";
+  }
   bool counts = false; // as means do, but then the fold is the better reason
   std::vector<bool> needed(spec.graph.size(), false);
   for (const TypedOutput &output : spec.outputs) needed[output.addend.index] = true;

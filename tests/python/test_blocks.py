@@ -35,6 +35,24 @@ class Blocks(unittest.TestCase):
         np.testing.assert_array_equal(got.d_w, d_w)
         np.testing.assert_array_equal(got.l, l)
 
+    def test_folds_of_folds_go_in_rounds(self):
+        k = bl.compile("kernel k { in x : f64[j]; in before : f64; let d = x - mean(x, j) * before; out s = mean(d ^ 3, j) / mean(d ^ 2, j) ^ 1.5; out m = max(x - mean(d, j), j) }")
+        whole = k(self.x, 1.5)
+        self.assertEqual(k.rounds("j"), 3)
+        before = "j"
+        for number in range(3):
+            blocks = [k.partial(before, a, self.x[a:b].copy(), before=1.5) for a, b in ((0, 4096), (4096, 3 * 4096), (3 * 4096, 20000))]
+            self.assertEqual([len(block.before) for block in blocks], [number] * 3)
+            blocks = pickle.loads(pickle.dumps(blocks))
+            before = k.join(blocks)
+        self.assertEqual(k.combine(blocks, before=1.5)._asdict(), whole._asdict())
+        with self.assertRaises(bl.ShapeError) as caught:
+            k.combine([k.partial("j", 0, self.x, 1.5)], before=1.5)
+        self.assertIn("round 1 of 3", caught.exception.message)
+        self.assertRaises(bl.ShapeError, k.partial, before, 0, self.x, 1.5)  # there is no fourth
+        self.assertRaises(bl.ArgumentError, k.partial, 3, 0, self.x, 1.5)
+        self.assertRaises(bl.ShapeError, k.rounds, "q")
+
     def test_states_live_as_long_as_they_are_needed(self):
         k = bl.compile("kernel k { in x : f64[i, j]; out s = sum(x, j) }")
         before = bl._core._live_arrays()
@@ -73,5 +91,16 @@ class Blocks(unittest.TestCase):
         self.assertRaises(bl.ArgumentError, k.combine, [k.partial("j", 0, self.x)], y=3)
         self.assertRaises(TypeError, k.combine, 3)
         with self.assertRaises(bl.SpecError) as caught:
-            bl.compile("kernel k { in x : f64[j]; out y = x - mean(x, j) }").unit("j", self.x)
-        self.assertIn("output 'y' has this axis", caught.exception.message)
+            bl.compile("kernel k { in x : f64[j]; out y = scan(sum, x, j) - mean(x, j) }").unit("j", self.x)
+        self.assertIn("it scans by 'sum' along it", caught.exception.message)
+
+    def test_outputs_that_have_the_axis_are_given_block_by_block(self):
+        k = bl.compile("kernel k { in x : f64[j]; in by : f64; let e = exp(x / 1e9 - max(x / 1e9, j)); out p = e / sum(e, j) * by; out m = max(x, j) }")
+        whole, borders = k(self.x, 2.0), [0, 4096, 8192, 20000]
+        parts, before = [self.x[a:b].copy() for a, b in zip(borders, borders[1:])], "j"
+        for _ in range(k.rounds("j")):
+            before = k.join([k.partial(before, a, part, 2.0) for a, part in zip(borders, parts)])
+        made = [k.combine([before], x=part, by=2.0) for part in parts]
+        self.assertEqual(np.concatenate([p for p, _ in made]).tobytes(), whole.p.tobytes())
+        self.assertEqual({float(m) for _, m in made}, {float(whole.m)})
+        self.assertRaises(bl.DataError, k.combine, [before], by=2.0)

@@ -248,6 +248,57 @@ class Gradients(unittest.TestCase):
         again = g.grad("y", of="d_y", policy="recompute")
         np.testing.assert_allclose(again(x, y, d_z, np.ones(2)), (x * np.exp(y)[:, None]).sum(1))
 
+    def test_what_the_forward_kernel_saves_the_gradient_does_not_compute_again(self):
+        k = bl.compile("kernel k { in x : f64[i, j]; in y : f64[i]; let e = exp(x - max(x, j)); out p = e / sum(e, j) * y; out s = sum(sqrt(1 + x * x), j) }")
+        forward, back = k.saving_forward(["x", "y"]), k.grad(["x", "y"], policy="save")
+        saved = [o.name for o in forward.outputs[2:]]
+        self.assertGreater(len(saved), 0)
+        self.assertEqual([i.name for i in back.inputs], ["x", "y", "d_p", "d_s", *saved])
+        self.assertIn("exp(", k.grad(["x", "y"]).text)
+        for computed in ("exp(", "sqrt(", "max("):
+            self.assertNotIn(computed, back.text)
+        rng = np.random.default_rng(6)
+        x, y, d_p, d_s = rng.normal(size=(5, 70)), rng.normal(size=5), rng.normal(size=(5, 70)), rng.normal(size=5)
+        r = forward(x, y)._asdict()
+        p, s = k(x, y)
+        self.assertEqual((r.pop("p").tobytes(), r.pop("s").tobytes()), (p.tobytes(), s.tobytes()))
+        made = back(x, y, d_p, d_s, **r)
+        for policy in ("auto", "recompute"):
+            want = k.grad(["x", "y"], policy=policy)(x, y, d_p, d_s)
+            self.assertEqual((made.d_x.tobytes(), made.d_y.tobytes()), (want.d_x.tobytes(), want.d_y.tobytes()))
+        # The arrays that are passed are what is read.
+        r[saved[0]] = np.full_like(r[saved[0]], np.nan)
+        self.assertTrue(np.isnan(back(x, y, d_p, d_s, **r).d_x).any())
+        # Of one output by one input, of a frozen kernel, and of a loss.
+        self.assertLess(len(k.saving_forward("x", of="s").outputs), len(forward.outputs))
+        loss = bl.compile("kernel loss { in x : f64[i]; param w : f64[i]; out l = sum(sin(x * w)) }")
+        w = rng.normal(size=5)
+        for of, args in ((loss, (w,)), (loss.freeze(w=w), ())):
+            forward, back = of.saving_forward("x"), of.grad("x", policy="save")
+            kept = forward(y, *args)._asdict()
+            self.assertEqual(kept.pop("l"), of(y, *args))
+            self.assertEqual(back(y, *args, **kept).tobytes(), of.grad("x")(y, *args).tobytes())
+
+    def test_policies_are_checked(self):
+        k = bl.compile("kernel k { in x : f64[i]; out z = exp(x) }")
+        with self.assertRaises(bl.ArgumentError) as caught:
+            k.grad("x", policy="sav")
+        self.assertEqual(caught.exception.code, "E0401")
+        self.assertIn("did you mean 'save'?", caught.exception.help)
+        for both in (lambda: k.value_and_grad("x", policy="save"), lambda: k.grad("x", value=True, policy="save")):
+            with self.assertRaises(bl.ArgumentError) as caught:
+                both()
+            self.assertIn("saving_forward", caught.exception.help)
+        loop = bl.compile("kernel k { in x : f64[t]; let s[t] = x + exp(s[t - 1]); out y = s[-1] }")
+        for refused in (lambda: loop.grad("x", policy="save"), lambda: loop.saving_forward("x")):
+            with self.assertRaises(bl.SpecError) as caught:
+                refused()
+            self.assertEqual(caught.exception.code, "E0607")
+        for wrong, code in ((lambda: k.saving_forward("q"), "E0003"), (lambda: k.saving_forward(3), "E0401"), (lambda: k.saving_forward("x", of="q"), "E0003")):
+            with self.assertRaises(bl.Error) as caught:
+                wrong()
+            self.assertEqual(caught.exception.code, code)
+
     def test_sums_are_carried_along_loops_over_time_where_that_is_asked_for(self):
         k = bl.compile("kernel k { in x : f64[t]; in a : f64; let s[t] = x + a * s[t - 1]; out y = s[-1] }")
         x, a = np.arange(5.0), 0.5

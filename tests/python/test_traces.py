@@ -84,6 +84,42 @@ class Traces(unittest.TestCase):
         with self.assertRaises(bl.ShapeError):
             bl.kernel(f)(np.ones((2, 4), "f4"), np.ones(4, "f4"))
 
+    def test_labels_with_a_question_mark_may_be_1_and_are_then_repeated(self):
+        @bl.kernel
+        def f(x: bl.f64["i?", "j"], y: bl.f64["i", "j"]):
+            return x * y
+
+        self.assertIn("in  x : f64[i?, j]", f.text)
+        y = np.arange(6.0).reshape(2, 3)
+        np.testing.assert_array_equal(f(y[:1], y), y[:1] * y)
+        np.testing.assert_array_equal(f(y, y), y * y)
+        with self.assertRaises(bl.ShapeError):
+            f(y, y[:1])
+
+    def test_a_shape_may_be_that_of_several_inputs(self):
+        @bl.kernel
+        def f(x: bl.f64["i?", "j?"], y: bl.f64["i?", "j?"], w: bl.f64["i", "j"]):
+            e = x + y * w
+            return {"both": bl.sum(e, like=(x, y)), "one": e.sum(like=x), "list": bl.max(e, like=[x, y]),
+                    "mode": bl.out(e, "reduce(sum)", like=(x, y)), "all": bl.out(1.0, "broadcast", like=(x, w)),
+                    "n": bl.extent("i", of=(x, y)) + bl.sum(x * 0)}
+
+        self.assertIn("sum(t0, like=(x, y))", f.text)
+        self.assertIn("out mode = reduce(sum, like=(x, y)) t0", f.text)
+        rng = np.random.default_rng(4)
+        w = rng.normal(size=(3, 4))
+        for of_x, of_y in (((3, 1), (1, 1)), ((1, 4), (3, 1)), ((1, 1), (1, 1)), ((3, 4), (1, 4))):
+            x, y = rng.normal(size=of_x), rng.normal(size=of_y)
+            made, e = f(x, y, w), x + y * w
+            shape = np.broadcast_shapes(of_x, of_y)
+            folded = tuple(d for d in range(2) if shape[d] == 1)
+            np.testing.assert_allclose(made.both, e.sum(folded, keepdims=True), rtol=1e-12, atol=1e-14)
+            np.testing.assert_array_equal(made.mode, made.both)
+            np.testing.assert_array_equal(made.list, e.max(folded, keepdims=True))
+            np.testing.assert_allclose(made.one, e.sum(tuple(d for d in range(2) if of_x[d] == 1), keepdims=True), rtol=1e-12, atol=1e-14)
+            np.testing.assert_array_equal(made.all, np.ones((3, 4)))
+            self.assertEqual(made.n, shape[0])
+
     def test_annotations_may_be_strings(self):
         axes = bl.f64["i"]
 
@@ -137,7 +173,7 @@ class Mistakes(unittest.TestCase):
         with self.assertRaises(bl.Error) as caught:
             bl.kernel(function)
         error = caught.exception
-        self.assertEqual(error.code, code, str(error))
+        self.assertRegex(error.code, code, str(error))
         self.assertRegex(str(error), words)
         self.assertEqual(error.where.file, __file__)
         self.assertEqual(error.where.line, self.line_of(function, offset), str(error))
@@ -155,6 +191,51 @@ class Mistakes(unittest.TestCase):
             return z * 3 + z
 
         self.refused(dtype, 2, "E0201", "complex")
+
+    def test_errors_of_shapes_and_declarations_point_into_the_users_source(self):
+        def expression(x: bl.f32["i", "j"], y: bl.f32["i"]):
+            t = x + y
+            return bl.sum(t, like=(x, t))
+
+        self.refused(expression, 2, "E0003", r"(?s)like= takes inputs, and some of these are none.*like=\(x, t\).*like=\(x, y\)")
+
+        def both(x: bl.f32["i", "j"], y: bl.f32["i"]):
+            return x * bl.sum(x, "j", like=(x, y))
+
+        self.refused(both, 1, "E0002", r'(?s)axes or like=, not both.*bl.sum\(x, "j"')
+
+        def plain(x: bl.f32["i", "j"]):
+            return bl.out(x, like=x)
+
+        self.refused(plain, 1, "E0002", r'(?s)no.*bl.out\(e, "reduce\(sum\)"')
+
+        def mode(x: bl.f32["i", "j"]):
+            t = x + 1
+            return {"a": t,
+                    "b": bl.out(t, "redcue(sum)")}
+
+        self.refused(mode, 3, "E0008|E0003|E0002", "redcue")
+
+        def twice(x: bl.f32["i"],
+                  y: bl.f32["i", "i"]):
+            return x
+
+        self.refused(twice, 1, "E0133", r'(?s)label \'i\' twice.*bl.f32\["i", "i"\]')
+
+        def mixed(x: bl.f32["i?", ":"]):
+            return x
+
+        self.refused(mixed, 0, "E0012", "labelled and unlabelled")
+        for wrong in ("?", "3?", "i??", "i?=1", "i=", "i, j", ":?"):
+            with self.assertRaises(bl.SpecError) as caught:
+                bl.f32[wrong]
+            self.assertEqual((caught.exception.code, caught.exception.where.file), ("E0012", __file__), wrong)
+            self.assertIn("'i?'", caught.exception.help)
+
+        def text(x: "bl.f32['?']"):
+            return x
+
+        self.refused(text, 0, "E0012", "is no dim")
 
     def test_a_branch_on_a_traced_value_is_refused(self):
         def branch(x: bl.f32["i"]):

@@ -56,6 +56,45 @@ class OnBlocks(unittest.TestCase):
         self.same(self.quietly(k, da.from_array(x, chunks=(30, 20)), y, 2.0), k(x, y, 2.0))
         self.same(self.quietly(k, x, y=da.from_array(y, chunks=(17,)), s=2), k(x, y, 2.0))
 
+    def test_gathers_and_windows_go_block_by_block_along_axes_that_they_do_not_move_along(self):
+        table, word = numbers(50, 7), np.random.default_rng(3).integers(0, 50, (100, 5))
+        lookup = bl.compile("kernel k { in table : f64[v, c]; in word : i64[n, t]; in w : f64[n, t]; out y[n, c] = sum(table[word[n, t], c] * w, t) }")
+        w = numbers(100, 5)
+        self.same(self.quietly(lookup, table, da.from_array(word, chunks=(30, 5)), w), lookup(table, word, w))
+        self.same(self.quietly(lookup, da.from_array(table, chunks=(50, 7)), da.from_array(word, chunks=(17, 5)), w), lookup(table, word, w))
+        blur = bl.compile("kernel k { in x : f64[i, j]; out y = x[i, p] + 2 * x[i, p + 1] + x[i, p + 2]; out w = pad(x, j: (1, 1), wrap)[i, q + 2] }")
+        x = numbers(60, 40)
+        self.same(self.quietly(blur, da.from_array(x, chunks=(16, 40))), blur(x))
+        with self.assertRaises(bl.SpecError) as caught:  # the table is needed as a whole
+            bl.dask.apply(lookup, da.from_array(table, chunks=(10, 7)), word, w)
+        self.assertIn("reads at positions", str(caught.exception))
+        self.assertTrue(caught.exception.help)
+
+    def test_folds_of_folds_are_rounds_of_trees(self):
+        k = bl.compile("kernel k { in x : f64[i, j]; in y : f64[i]; let d = x - mean(x, j); let s = sqrt(mean(d * d, j)); out skew = mean((d / s) ^ 3, j) * y; "
+                       "out l = log(sum(exp((x - max(x, j)) / 1e8), j)); out n = sum(x / extent(j), j) }")
+        x, y = numbers(6, 9 * 4096 + 77), numbers(6)
+        for chunks in ((6, 4096), (3, 4 * 4096), (2, 8192)):
+            with self.subTest(chunks):
+                self.same(self.quietly(k, da.from_array(x, chunks=chunks), y), k(x, y))
+        rows = bl.compile("kernel k { in x : f64[i, j]; out v = mean((x - mean(x, i)) ^ 2, i) }")
+        x = numbers(1000, 6)
+        self.same(self.quietly(rows, da.from_array(x, chunks=(256, 3))), rows(x))
+
+    def test_outputs_that_have_the_folded_axis_are_made_block_by_block(self):
+        softmax = bl.compile("kernel k { in x : f64[i, j]; in y : f64[i]; let e = exp((x - max(x, j)) / 1e8); out p = e / sum(e, j) * y; out m = max(x, j) }")
+        standard = bl.compile("kernel k { in x : f64[i, j]; in w : f64[j]; let d = x - mean(x, j); out z[j, i] = d / sqrt(mean(d * d, j)) * w; out c = sum(x, i) * w }")
+        x, y, w = numbers(6, 3 * 4096 + 77), numbers(6), numbers(3 * 4096 + 77)
+        for chunks in ((6, 4096), (3, 8192)):
+            with self.subTest(chunks):
+                self.same(self.quietly(softmax, da.from_array(x, chunks=chunks), y), softmax(x, y))
+        self.same(self.quietly(standard, da.from_array(x, chunks=(6, 4096)), w), standard(x, w))
+
+    def test_what_is_repeated_along_an_axis_is_not_put_together_of_blocks(self):
+        k = bl.compile("kernel k { in x : f64[i=1, j]; in w : f64[i, j]; out z = x * 2; out y = x * w; out s = mean(w, i) + x }")
+        x, w = numbers(1, 7), numbers(1000, 7)
+        self.same(self.quietly(k, x, da.from_array(w, chunks=(256, 7))), k(x, w))
+
     def test_frozen_kernels_are_sent_with_their_values(self):
         k = bl.compile("kernel k { in x : f64[i, j]; param w : f64[j]; out s = sum(x * exp(w), j) }")
         x, w = numbers(100, 70), np.linspace(0, 1, 70)
@@ -123,7 +162,7 @@ class OnBlocks(unittest.TestCase):
     def test_what_needs_neighbours_is_refused_and_says_why(self):
         x = da.zeros((8, 100), chunks=(8, 10))
         for body, why in (("out z = x[i, j + 1] - x[i, j]", "it reads at positions"), ("out z = scan(sum, x, j)", "what is before a block"),
-                          ("out z = x - mean(x, j)", "output 'z' has it"), ("out z = x * iota(j)", "numbers its positions")):
+                          ("out z = x * iota(j)", "numbers its positions")):
             with self.assertRaises(bl.SpecError) as caught:
                 bl.dask.apply(bl.compile(f"kernel k {{ in x : f64[i, j]; {body} }}"), x)
             self.assertIn(why, caught.exception.message)

@@ -67,6 +67,93 @@ class InJax(unittest.TestCase):
             self.assertFalse(np.any(d_x))
             np.testing.assert_allclose(d_y, (x * np.exp(y)[:, None]).sum(1), rtol=1e-13)
 
+    def x64(self):
+        return jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64()
+
+    def test_what_the_function_saves_its_gradient_in_jax_is_given(self):
+        k = bl.compile("kernel k { in x : f32[i, j]; in n : i32[i]; in y : f32[i]; let e = exp(x - max(x, j)); out p = e / sum(e, j) * y; out c = n + 1 }")
+        rng = np.random.default_rng(5)
+        x, y, n = rng.normal(size=(4, 33)).astype("f4"), rng.normal(size=4).astype("f4"), np.arange(4, dtype="i4")
+        asked = jax.grad(lambda f, x, y: (f(x, n, y)[0] ** 2).sum(), (1, 2))
+        plain = asked(bl.jax.function(k), x, y)
+        for policy in ("save", "recompute"):
+            f = bl.jax.function(k, policy=policy)
+            for wrap in (lambda f: f, jax.jit):
+                for a, b in zip(wrap(lambda x, y: asked(f, x, y))(x, y), plain):
+                    np.testing.assert_array_equal(a, b)
+        calls = []
+        saving = bl.jax._call
+        try:
+            bl.jax._call = lambda kernel, args: (calls.append((kernel, len(args))), saving(kernel, args))[1]
+            f = bl.jax.function(k, policy="save")
+            f(x, n, y)
+            self.assertEqual([(kernel.name, count) for kernel, count in calls], [("k", 3)])  # nothing is saved where nothing is derived
+            calls.clear()
+            asked(f, x, y)
+        finally:
+            bl.jax._call = saving
+        (forward, _), (back, given) = calls
+        saved = [o.name for o in forward.outputs if o.name.startswith("saved_")]
+        self.assertTrue(saved)
+        self.assertEqual([i.name for i in back.inputs], ["x", "n", "y", "d_p", *saved])
+        self.assertEqual(given, len(back.inputs))
+        self.assertNotIn("exp(", back.text)
+        with self.x64():  # derived in turn
+            k = bl.compile("kernel k { in x : f64[i]; out s = sum(exp(sin(x))) }")
+            x = np.array([0.5, -1.0, 2.0])
+            want = jax.hessian(lambda x: jnp.exp(jnp.sin(x)).sum())(x)
+            for policy in ("auto", "save"):
+                np.testing.assert_allclose(jax.hessian(bl.jax.function(k, policy=policy))(x), want, rtol=1e-12, atol=1e-14)
+
+    def test_forward_derivatives_are_those_of_jax(self):
+        def theirs(x, n, y, s):
+            return x * jnp.exp(y)[:, None] * s, (x ** 3).sum(1) + n, n + 1
+
+        for word, ulps in (("f32", 1e-5), ("f64", 1e-13)):
+            with self.subTest(word), self.x64():
+                k = bl.compile(f"kernel k {{ in x : {word}[i, j]; in n : i64[i]; in y : {word}[i]; in s : {word}; out z = x * exp(y) * s; "
+                               f"out t : {word} = sum(x ^ 3, j) + {word}(n); out c = n + 1 }}")
+                f = bl.jax.function(k, forward=True)
+                rng = np.random.default_rng(2)
+                x, y, t_x, t_y = (jnp.asarray(rng.normal(size=shape), word.replace("f", "float")) for shape in ((2, 3), (2,), (2, 3), (2,)))
+                n, s = jnp.array([1, 2]), jnp.asarray(2.0, x.dtype)
+                typed = lambda *args: tuple(out.astype(x.dtype) for out in theirs(*args)[:2])  # the i64 would make f32 f64
+                for wrap in (lambda f: f, jax.jit):
+                    ours = lambda x, y, s: f(x, n, y, s)[:2]
+                    both = [wrap(lambda *t: jax.jvp(g, (x, y, s), t))(t_x, t_y, s) for g in (ours, lambda x, y, s: typed(x, n, y, s))]
+                    for a, b in zip(jax.tree.leaves(both[0]), jax.tree.leaves(both[1])):
+                        self.assertEqual(a.dtype, x.dtype)
+                        np.testing.assert_allclose(a, b, rtol=ulps)
+                    for by in (0, 1, 2):
+                        both = [wrap(jax.jacfwd(g, by))(x, y, s) for g in (ours, lambda x, y, s: typed(x, n, y, s))]
+                        for a, b in zip(*both):
+                            np.testing.assert_allclose(a, b, rtol=ulps, atol=ulps)
+                # The very bits of the kernel's own directional derivative, of what moves alone.
+                along = k.jvp("y", of=["z", "t"])
+                made = jax.jvp(lambda y: f(x, n, y, s), (y,), (t_y,))[1]
+                np.testing.assert_array_equal(made[0], along(x, n, y, s, t_y=t_y).t_z)
+                self.assertFalse(np.any(made[1]))
+                self.assertEqual(made[2].dtype, jax.dtypes.float0)
+                # Derivatives of derivatives.
+                twice = lambda g: jax.jacfwd(jax.jacfwd(lambda x: g(x, n, y, s)[1]))(x)
+                np.testing.assert_allclose(twice(f), twice(typed), rtol=ulps, atol=ulps)
+                only = bl.jax.function(k, wrt="y", forward=True)
+                self.assertFalse(np.any(jax.jvp(lambda x: only(x, n, y, s)[0], (x,), (t_x,))[1]))
+                np.testing.assert_allclose(jax.vmap(lambda y: jax.jvp(lambda y: f(x, n, y, s)[0], (y,), (t_y,))[1])(jnp.stack([y, y])),
+                                           jnp.stack([made[0], made[0]]))
+
+    def test_forward_derivatives_of_complex_numbers_follow_jaxs_convention(self):
+        k = bl.jax.function(bl.compile("kernel k { in z : c64[i]; out w = z * z * conj(z) }"), forward=True)
+        z, t = np.array([1 + 2j, -0.5j], "c8"), np.array([0.5 - 1j, 2], "c8")
+        np.testing.assert_allclose(jax.jvp(k, (z,), (t,))[1], jax.jvp(lambda z: z * z * jnp.conj(z), (z,), (t,))[1], rtol=1e-5)
+
+    def test_a_function_for_gradients_has_no_forward_mode_and_the_other_way(self):
+        k = bl.compile("kernel k { in x : f32[i]; out s = sum(x ^ 2) }")
+        x = np.ones(3, "f4")
+        self.assertRaises(TypeError, jax.jvp, bl.jax.function(k), (x,), (x,))
+        with self.assertRaises(Exception):
+            jax.grad(bl.jax.function(k, forward=True))(x)
+
     def test_frozen_kernels_are_called_in_jax_with_their_values(self):
         frozen = bl.compile("kernel k { in x : f32[i]; param w : f32[i]; out s = sum(w * x ^ 2) }").freeze(w=np.array([1, 2], "f4"))
         f = bl.jax.function(frozen)
@@ -89,5 +176,11 @@ class InJax(unittest.TestCase):
         self.assertRaises(bl.ArgumentError, k, np.ones(3))
         f = bl.jax.function(bl.compile("kernel k { in x : f32[i]; in y : f32[i]; out z = x * y }"))
         self.assertRaises(bl.ShapeError, f, np.ones(3, "f4"), np.ones(4, "f4"))
-        self.assertRaises(bl.ArgumentError, bl.jax.function, bl.compile("kernel k { in x : f32; out z = x }"), wrt="q")
+        real = bl.compile("kernel k { in x : f32; out z = x }")
+        self.assertRaises(bl.ArgumentError, bl.jax.function, real, wrt="q")
+        with self.assertRaises(bl.ArgumentError) as caught:
+            bl.jax.function(real, policy="svae")
+        self.assertIn("did you mean 'save'?", caught.exception.help)
+        self.assertRaises(bl.ArgumentError, bl.jax.function, real, policy="save", forward=True)
+        self.assertRaises(bl.ArgumentError, bl.jax.function, real, policy=3)
         self.assertRaises(bl.SpecError, bl.jax.function, bl.compile("kernel k { in x : f32[i]; out z += x }"))

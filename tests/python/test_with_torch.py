@@ -71,6 +71,63 @@ class InTorch(unittest.TestCase):
         torch.testing.assert_close(y.grad, (x.detach() * torch.exp(y.detach())[:, None]).sum(1), rtol=1e-12, atol=0)
         self.assertTrue(torch.autograd.gradcheck(lambda x, y: ours(x, n, y, 2.0)[:2], (x, y)))
 
+    def test_what_the_function_saves_its_gradient_in_torch_is_given(self):
+        k = bl.compile("kernel k { in x : f64[i, j]; in n : i64[i]; in y : f64[i]; let e = exp(x - max(x, j)); out p = e / sum(e, j) * y; out s = sum(sqrt(1 + x * x), j); "
+                       "out c = n + 1 }")
+        rng = np.random.default_rng(5)
+        n = torch.arange(4)
+        values = [rng.normal(size=(4, 33)), rng.normal(size=4)]
+
+        def asked(f):
+            x, y = (torch.tensor(value, requires_grad=True) for value in values)
+            p, s, c = f(x, n, y)
+            return torch.autograd.grad((p ** 2).sum() + (s ** 3).sum(), (x, y))
+
+        plain, called = asked(bl.torch.function(k)), []
+        forward = bl.torch._Call.forward
+        try:
+            bl.torch._Call.forward = staticmethod(lambda operation, *tensors: (called.append((operation.kernel, len(tensors))), forward(operation, *tensors))[1])
+            f = bl.torch.function(k, policy="save")
+            f(torch.tensor(values[0]), n, torch.tensor(values[1]))
+            self.assertEqual([(kernel.name, count) for kernel, count in called], [("k", 3)])  # nothing is saved where nothing is derived
+            called.clear()
+            saved = asked(f)
+        finally:
+            bl.torch._Call.forward = forward
+        (saver, _), (back, given) = called
+        names = [o.name for o in saver.outputs if o.name.startswith("saved_")]
+        self.assertTrue(names)
+        self.assertEqual([i.name for i in back.inputs], ["x", "n", "y", "d_p", "d_s", *names])
+        self.assertEqual(given, len(back.inputs))
+        self.assertNotIn("exp(", back.text)
+        for made in (saved, asked(bl.torch.function(k, policy="recompute"))):
+            for a, b in zip(made, plain):
+                self.assertEqual(a.numpy().tobytes(), b.numpy().tobytes())
+        # Of one output alone, by one input alone, and where only some inputs move.
+        for f in (bl.torch.function(k, policy="save"), bl.torch.function(k, wrt="x", policy="save")):
+            x, y = torch.tensor(values[0], requires_grad=True), torch.tensor(values[1])
+            p, s, c = f(x, n, y)
+            d_x, = torch.autograd.grad(s.sum(), x, retain_graph=True)
+            torch.testing.assert_close(d_x, x.detach() / torch.sqrt(1 + x.detach() ** 2))
+            want, = torch.autograd.grad(p.sum() + s.sum(), x)
+            x = torch.tensor(values[0], requires_grad=True)
+            p, s, c = bl.torch.function(k)(x, n, y)
+            self.assertEqual(want.numpy().tobytes(), torch.autograd.grad(p.sum() + s.sum(), x)[0].numpy().tobytes())
+
+    def test_what_is_saved_is_derived_in_turn(self):
+        k = bl.torch.function(bl.compile("kernel k { in x : f64[i]; in a : f64; out s = sum(exp(sin(x)) * a, i) }"), policy="save")
+        x = torch.tensor([1.0, 2.0, -0.5], dtype=torch.float64, requires_grad=True)
+        a = torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
+        self.assertTrue(torch.autograd.gradcheck(k, (x, a)))
+        self.assertTrue(torch.autograd.gradgradcheck(k, (x, a)))
+        hessian = torch.func.hessian(lambda x: (torch.exp(torch.sin(x)) * a.detach()).sum())(x.detach())
+        torch.testing.assert_close(torch.func.hessian(lambda x: k(x, a.detach()))(x.detach()), hessian)
+        torch.testing.assert_close(torch.func.jacrev(torch.func.grad(lambda x: k(x, a.detach())))(x.detach()), hessian)
+        torch.testing.assert_close(torch.func.jvp(k, (x.detach(), a.detach()), (x.detach(), a.detach() * 0))[1],
+                                   (torch.exp(torch.sin(x)) * torch.cos(x) * x * a).sum().detach())
+        rows = torch.stack([x.detach(), 2 * x.detach()])
+        torch.testing.assert_close(torch.vmap(torch.func.grad(lambda x: k(x, a.detach())))(rows), 3 * torch.exp(torch.sin(rows)) * torch.cos(rows))
+
     def test_derivatives_of_derivatives_go_through_the_kernel_of_the_gradient(self):
         k = bl.torch.function(bl.compile("kernel k { in x : f64[i]; in a : f64; out s = sum(a * x ^ 4 + sin(x), i) }"))
         x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
@@ -183,6 +240,9 @@ class InTorch(unittest.TestCase):
         real, whole = bl.compile("kernel k { in x : f32; out z = x }"), bl.compile("kernel k { in n : i32; out z = n }")
         self.assertRaises(bl.ArgumentError, bl.torch.function, real, wrt="q")
         self.assertRaises(bl.ArgumentError, bl.torch.function, whole, wrt="n")
+        with self.assertRaises(bl.ArgumentError) as caught:
+            bl.torch.function(real, policy="recompte")
+        self.assertIn("did you mean 'recompute'?", caught.exception.help)
         self.assertRaises(bl.SpecError, bl.torch.function, bl.compile("kernel k { in x : f32[i]; out z += x }"))
         changed = torch.ones(3, dtype=torch.float64, requires_grad=True)
         z = k(changed, x)

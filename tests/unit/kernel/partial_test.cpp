@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <complex>
+#include <optional>
 #include <random>
 
 using namespace broadloom;
@@ -61,18 +62,24 @@ void check_blocks(const Kernel &kernel, const std::string &axis, const std::vect
   borders.push_back(total);
   std::vector<Partial> blocks;
   std::vector<Array> copies;
-  for (std::size_t b = 0; b + 1 < borders.size(); ++b) {
-    std::vector<NamedView> inputs;
-    for (const Given &input : given) {
-      if (input.dim < 0)
-        inputs.push_back({input.name, input.array});
-      else if (b % 2 == 0)
-        inputs.push_back({input.name, part(input.array, input.dim, borders[b], borders[b + 1])});
-      else
-        inputs.push_back({input.name, copies.emplace_back(copy_of(part(
-                                          input.array, input.dim, borders[b], borders[b + 1])))});
+  for (int round = 0; round < kernel.rounds(axis); ++round) {
+    const std::optional<Partial> before =
+        round > 0 ? std::optional(kernel.join(blocks)) : std::nullopt;
+    blocks.clear();
+    for (std::size_t b = 0; b + 1 < borders.size(); ++b) {
+      std::vector<NamedView> inputs;
+      for (const Given &input : given) {
+        if (input.dim < 0)
+          inputs.push_back({input.name, input.array});
+        else if (b % 2 == 0)
+          inputs.push_back({input.name, part(input.array, input.dim, borders[b], borders[b + 1])});
+        else
+          inputs.push_back({input.name, copies.emplace_back(copy_of(part(
+                                            input.array, input.dim, borders[b], borders[b + 1])))});
+      }
+      blocks.push_back(before ? kernel.partial(*before, borders[b], inputs)
+                              : kernel.partial(axis, borders[b], inputs));
     }
-    blocks.push_back(kernel.partial(axis, borders[b], inputs));
   }
   const auto compare = [&](const Results &got) {
     for (const auto &[name, array] : whole) {
@@ -190,11 +197,149 @@ TEST_CASE("What is repeated along the axis is not folded once for each block") {
   check_blocks(product, "0", {{"x", numbers({9000}), 0}, {"y", one, -2}}, {4096});
 }
 
+TEST_CASE("Blocks of what is read at positions along other axes, or in a whole array, have the "
+          "bits of one call") {
+  const Kernel lookup = compile(
+      tests::kernel_of("in t : f64[v, c]; in k : i64[n]; in w : f64[n]; "
+                       "out s = sum(t[k[n], c] * w, n); out m = mean(t[k[n], 0] - mean(w, n), n)"));
+  Array index(DType::I64, {9000});
+  for (std::int64_t n = 0; n < 9000; ++n) index.data<std::int64_t>()[n] = n * 7 % 50;
+  const std::vector<Given> given{
+      {"t", numbers({50, 3}), -1}, {"k", index, 0}, {"w", numbers({9000}, f64, 2), 0}};
+  for (const std::vector<std::int64_t> &borders :
+       {std::vector<std::int64_t>{}, {4096}, {4096, 8192}})
+    check_blocks(lookup, "n", given, borders);
+  const Kernel stencil = compile(tests::kernel_of("in x : f64[i, j]; out s = sum(x[i, p] * x[i, p "
+                                                  "+ 1] - pad(x, j: (1, 1), wrap)[i, p + 1], i)"));
+  check_blocks(stencil, "i", {{"x", numbers({1000, 6}), 0}}, {128, 512});
+  const auto why = [](const std::string &axis, const std::string &body) {
+    const Kernel kernel = compile(tests::kernel_of("in t : f64[v, c]; in k : i64[n]; " + body));
+    try {
+      kernel.rounds(axis);
+    } catch (const Error &error) {
+      CHECK_FALSE(error.help().empty());
+      return error.message();
+    }
+    return std::string();
+  };
+  const std::string apart = "kernel 'k' does not come apart along ";
+  CHECK(why("v", "out s = sum(t[k[n], c], n)") == apart + "'v': it reads at positions along it");
+}
+
 TEST_CASE("A position is not left alone where it would be folded in another order") {
   const Kernel kernel = compile(tests::kernel_of("in x : f64[i, j]; out m = max(sum(x, i), j)"));
   const Array x = numbers({9000, 7});
   CHECK(code_thrown_by([&] { kernel.partial("j", 6, {{"x", part(x, 1, 6, 7)}}); }) == "E0150");
   check_blocks(kernel, "j", {{"x", x, 1}}, {2, 5});
+}
+
+TEST_CASE("Folds of what others along the axis came to go in rounds, with the bits of the whole") {
+  const std::int64_t n = 3 * 4096 + 1234;
+  const Array x = numbers({3, n}), y = numbers({3}, f64, 2);
+  const std::vector<Given> given{{"x", x, 1}, {"y", y, -1}};
+  struct Case {
+    std::string body;
+    int rounds;
+  };
+  for (const auto &[body, rounds] :
+       {Case{"out z = mean((x - mean(x, j)) ^ 2, j)", 2},
+        {"out z = sum(exp((x - max(x, j)) / 1e8), j)", 2},
+        {"let d = x - mean(x, j); let s = sqrt(mean(d * d, j)); out z = mean((d / s) ^ 3, j) * y; "
+         "out m = max(x, j)",
+         3},
+        {"out z = sum(x / extent(j), j)", 2},
+        {"out z = sum(x * iota(j) * (x > mean(x, j)), j); out a = argmax(x - mean(x, j), j)", 2},
+        {"let m = mean(x, j) + y; out z = norm(x - m, j); out w = m; out v = var(x * m, j)", 2},
+        {"out z = logsumexp((x - min(x, j)) / 1e6, j) + std(x, j)", 2}})
+    for (const int threads : {1, 3}) {
+      const Kernel kernel =
+          compile(tests::kernel_of("in x : f64[i, j]; in y : f64[i]; out u = y; " + body),
+                  with(Engine::jit, threads));
+      CHECK(kernel.rounds("j") == rounds);
+      CHECK(kernel.unit("j", {{"x", x}, {"y", y}}) == 4096);
+      check_blocks(kernel, "j", given, {});
+      check_blocks(kernel, "j", given, {4096, 3 * 4096});
+      check_blocks(kernel, "j", given, {4096, 2 * 4096, 3 * 4096});
+    }
+  // Along the outermost axis, of f16 whose means are f32 between operations, and in the interpreter.
+  const Kernel columns =
+      compile(tests::kernel_of("in x : f64[i, j]; out v = mean((x - mean(x, i)) ^ 2, i)"));
+  check_blocks(columns, "i", {{"x", numbers({1000, 5}), 0}}, {128, 384, 512});
+  const Kernel half = compile(tests::kernel_of("in x : f32[j]; let h = f16(x / 1e6); "
+                                               "out v = mean((h - mean(h, j)) * (h - 1), j)"),
+                              with(Engine::interpreter));
+  CHECK(half.rounds("j") == 2);
+  check_blocks(half, "j", {{"x", numbers({9000}, f32), 0}}, {4096, 8192});
+  const Kernel exact =
+      compile(tests::kernel_of("in n : i32[j]; out s = sum((n - min(n, j)) * (n > 5))"));
+  check_blocks(exact, "j", {{"n", numbers({1001}, i32), 0}}, {1, 7, 500});
+  CHECK(compile(tests::kernel_of("in x : f64[j]; out s = var(x)")).rounds("j") == 1);
+}
+
+TEST_CASE("Outputs that have the axis are given block by block, with the bits of one call") {
+  const std::int64_t n = 2 * 4096 + 100;
+  const Array x = numbers({3, n}), y = numbers({3}, f64, 2), w = numbers({n}, f64, 3);
+  for (const std::string body :
+       {"let e = exp((x - max(x, j)) / 1e8); out p = e / sum(e, j); out s = sum(e, j) * y",
+        "let d = x - mean(x, j); out z = d / sqrt(mean(d * d, j)) * w; out c = sum(x * w, i); out "
+        "u = w",
+        "out z = x[i, j] - mean(x, j) + y * extent(j); out b = max(y, i) * sum(w, j)"})
+    for (const int threads : {1, 2}) {
+      const Kernel kernel =
+          compile(tests::kernel_of("in x : f64[i, j]; in y : f64[i]; in w : f64[j]; " + body),
+                  with(Engine::jit, threads));
+      const std::vector<NamedView> all{{"x", x}, {"y", y}, {"w", w}};
+      const Results whole = kernel.call(all);
+      const std::vector<std::int64_t> borders{0, 4096, 2 * 4096, n};
+      const auto inputs = [&](std::size_t b) {
+        return std::vector<NamedView>{{"x", part(x, 1, borders[b], borders[b + 1])},
+                                      {"y", y},
+                                      {"w", part(w, 0, borders[b], borders[b + 1])}};
+      };
+      std::vector<Partial> blocks;
+      for (int round = 0; round < kernel.rounds("j"); ++round) {
+        const std::optional<Partial> before =
+            round > 0 ? std::optional(kernel.join(blocks)) : std::nullopt;
+        blocks.clear();
+        for (std::size_t b = 0; b < 3; ++b)
+          blocks.push_back(before ? kernel.partial(*before, borders[b], inputs(b))
+                                  : kernel.partial("j", borders[b], inputs(b)));
+      }
+      for (std::size_t b = 0; b < 3; ++b) {
+        const Results got = kernel.combine(blocks, inputs(b));
+        for (std::size_t o = 0; o < whole.size(); ++o) {
+          INFO(body << " output " << o << " block " << b);
+          const Array &made = whole[o];
+          const bool has = !made.shape().empty() && made.shape().back() == n;
+          const AnyView want =
+              has ? part(made, made.rank() - 1, borders[b], borders[b + 1]) : AnyView(made);
+          CHECK(bytes(copy_of(got[o])) == bytes(copy_of(want)));
+        }
+      }
+      CHECK(code_thrown_by([&] { kernel.combine(blocks, std::vector<NamedView>{{"y", y}}); }) ==
+            "E0308");
+    }
+}
+
+TEST_CASE("A round that would fold in another order than one call is refused") {
+  const std::vector<Given> given{{"x", numbers({300, 256}), 0}, {"y", numbers({256}, f64, 2), -1}};
+  for (const std::string body :
+       {"out z = sum(x * sum(y * (y > mean(x)), j)); out w = sum(x - max(x))",
+        "out z = sum((x - max(x, i)) ^ 2)", "out z = sum((x - mean(x, i)) ^ 2)"})
+    check_blocks(compile(tests::kernel_of("in x : f64[i, j]; in y : f64[j]; out u = y; " + body)),
+                 "i", given, {128, 256});
+  // j and k are one loop beside what z came to, and are none beside z itself.
+  const Kernel kernel = compile(
+      tests::kernel_of("in x : f64[i, j, k]; in z : f64[i, k]; out s = sum(x - mean(z, k), j, k)"));
+  const Array x = numbers({30, 20, 4}), z = numbers({30, 4});
+  try {
+    kernel.unit("k", {{"x", x}, {"z", z}});
+    CHECK(false);
+  } catch (const SpecError &error) {
+    CHECK(error.code() == "E0060");
+    CHECK(error.message().find("in another order than in one call") != std::string::npos);
+    CHECK_FALSE(error.help().empty());
+  }
 }
 
 TEST_CASE("Exact folds are cut anywhere") {
@@ -256,18 +401,23 @@ TEST_CASE("What does not come apart says why") {
   };
   const std::string x = "in x : f64[i, j]; ",
                     apart = "E0060 kernel 'k' does not come apart along 'j': ";
-  CHECK(why(x + "out z = x * 2; out s = sum(x, j)") ==
-        apart + "output 'z' has this axis, so nothing is joined");
-  CHECK(why(x + "out z = mean((x - mean(x, j)) ^ 2, j)") ==
-        apart + "what is folded needs 'sum' along all of it");
-  CHECK(why(x + "out z = sum(x / extent(j), j)") == apart + "what is folded counts its positions");
+  CHECK(why(x + "out z = x * 2; out s = sum(x, j)") == "none");
+  CHECK(why(x + "out z = broadcast(like=x) mean(x, j)") ==
+        apart + "output 'z' has the shape of 'x', of which a block is not all");
+  CHECK(why(x + "out z = x * iota(j); out s = sum(x, j)") ==
+        apart + "it numbers its positions after the folds");
+  CHECK(why(x + "out z = scan(sum, x, j) - mean(x, j)") == apart + "it scans by 'sum' along it");
+  CHECK(why(x + "out z = mean((x - mean(x, j)) ^ 2, j)") == "none");
+  CHECK(why(x + "out z = sum(x / extent(j), j)") == "none");
   CHECK(why(x + "out z = sum(scan(sum, x, j), j)") ==
-        apart + "what is folded needs 'sum' along all of it");
+        apart + "what is folded needs the scan by 'sum' along all of it");
   CHECK(why(x + "out z += sum(x, j)") == apart + "output 'z' adds to what its array holds");
   CHECK(why(x + "out z = sum(sum(x, j), i)") ==
         apart + "'sum' goes on with what was folded along it");
   CHECK(why(x + "out z = sum(x[i, j + 1] - x[i, j], j)") ==
-        apart + "it reads at positions, has lets that are arrays or says extents");
+        apart + "it reads at positions along it");
+  CHECK(why(x + "let h[i, j] = x * 2; out z = sum(h[i, j] * x, j)") ==
+        apart + "it has lets that are arrays or says extents");
   CHECK(why(x + "out z = sum(x, i)", "k") == "E0104 no input of kernel 'k' has an axis 'k'");
   const Kernel ordered = compile(parse("accumulator f(a; x) { init a = 0. step a = 0.5 * a + x }\n"
                                        "kernel k { in x : f64[i, j]; out z = f(x, j) }"));
@@ -285,8 +435,20 @@ TEST_CASE("A kernel says along which axes it is a map") {
         "it scans by 'max' along it, and what is before a block is not in it");
   CHECK(why("out z = x * extent(j)") == "it counts its positions");
   CHECK(why("out z = x * iota(j)") == "it numbers its positions");
-  CHECK(why("out z = x[i, j + 1]") ==
-        "it reads at positions, has lets that are arrays or says extents");
+  CHECK(why("out z = x[i, j + 1]") == "it reads at positions along it");
+  CHECK(why("out z = x[i, 2 * j] + x[i, extent(x, 1) - 1]") == "it reads at positions along it");
+  CHECK(why("out z = x[i + 1, j] * y[i]") == "");
+  CHECK(why("out z = pad(x, i: (1, 1), edge)[i + 1, j]") == "");
+  CHECK(why("out z = pad(x, j: (1, 1), edge)[i, j + 1]") == "it reads at positions along it");
+  const auto gathers = [](const std::string &axis, const std::string &body) {
+    return compile(tests::kernel_of("in t : f64[v, c]; in k : i64[n]; in q : f64[n]; " + body))
+        .why_no_map(axis);
+  };
+  CHECK(gathers("n", "out z = t[k[n], c] * q[n]") == "");
+  CHECK(gathers("c", "out z = t[k[n], c]") == "");
+  CHECK(gathers("n", "out z = t[k[n], c] - q[n + 1]") == "it reads at positions along it");
+  CHECK(gathers("v", "out z = t[k[n], c]") == "it reads at positions along it");
+  CHECK(gathers("n", "out d = sum(q, like=t[k[n], 0])") != "");
   CHECK(code_thrown_by(
             [] { compile(tests::kernel_of("in x : f64; out z = x")).why_no_map("j"); }) == "E0104");
 }
@@ -317,6 +479,36 @@ TEST_CASE("Wrong blocks are mistakes with their places") {
   const Kernel fixed = compile(tests::kernel_of("in x : f64[j=8192]; out z = sum(x)"));
   const Partial half = fixed.partial("j", 0, {{"x", part(x, 0, 0, 4096)}});
   CHECK(code_thrown_by([&] { fixed.combine({half}, {}); }) == "E0102");
+}
+
+TEST_CASE("Blocks of a wrong round are mistakes with their places") {
+  const Kernel kernel =
+      compile(tests::kernel_of("in x : f64[j]; out z = mean((x - mean(x, j)) ^ 2, j)"));
+  const Array x = numbers({10000});
+  const auto first = [&](std::int64_t begin, std::int64_t end) {
+    return kernel.partial("j", begin, {{"x", part(x, 0, begin, end)}});
+  };
+  const auto second = [&](const Partial &before, std::int64_t begin, std::int64_t end) {
+    return kernel.partial(before, begin, {{"x", part(x, 0, begin, end)}});
+  };
+  const Partial a = first(0, 4096), b = first(4096, 10000), all = kernel.join(std::vector{a, b});
+  const Partial c = second(all, 0, 4096), d = second(all, 4096, 10000);
+  CHECK(kernel.combine({c, d}).size() == 1);
+  CHECK(code_thrown_by([&] { kernel.combine({a, b}); }) == "E0151"); // of the first round
+  CHECK(code_thrown_by([&] { kernel.combine({c, b}); }) == "E0151");
+  CHECK(code_thrown_by([&] { second(a, 0, 10000); }) == "E0151"); // not all of the first round
+  CHECK(code_thrown_by([&] { second(b, 0, 4096); }) == "E0151");
+  CHECK(code_thrown_by([&] { second(c, 0, 4096); }) == "E0151"); // there is no third
+  const Partial other =
+      second(kernel.join(std::vector{first(0, 4096), first(4096, 9999)}), 0, 4096);
+  CHECK(code_thrown_by([&] { kernel.combine({other, d}); }) == "E0151");
+  CHECK(code_thrown_by([&] { kernel.rounds("i"); }) == "E0104");
+  CHECK(code_thrown_by([&] { kernel.partial("j", 0, {{"x", numbers({3, 4})}}); }) == "E0101");
+  // States that were copied elsewhere, as by another process, are the same states.
+  Partial moved = c;
+  for (Partial::Piece &piece : moved.before)
+    for (Array &state : piece.states) state = state.copy();
+  CHECK(kernel.combine({moved, d}).size() == 1);
 }
 
 TEST_CASE("A frozen kernel comes apart with its parameters in it") {
