@@ -6,25 +6,30 @@
 
 #include <dlfcn.h>
 
-#include <array>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
+#include <string>
 
 namespace broadloom::jit {
 namespace {
 
-// Where this code is.
+// Where this code is, by what the kernel has mapped: the loader has only what the program was called by, which is relative to whatever folder
+// it was started in.
 std::filesystem::path own_folder() {
-  Dl_info about{};
-  if (dladdr(reinterpret_cast<const void *>(&own_folder), &about) == 0 ||
-      about.dli_fname == nullptr)
-    fail_native("the loader does not know where Broadloom lies");
-  std::error_code error;
-  std::filesystem::path file = std::filesystem::canonical(about.dli_fname, error);
-  // Of a program the loader knows what it was called by, which may be no path.
-  if (error) file = std::filesystem::canonical("/proc/self/exe", error);
-  if (error) fail_native("'" + std::string(about.dli_fname) + "': " + error.message());
-  return file.parent_path();
+  const auto here = reinterpret_cast<std::uintptr_t>(&own_folder);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t from = 0, to = 0;
+    const std::size_t path = line.find('/');
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR, &from, &to) == 2 && from <= here &&
+        here < to && path != line.npos)
+      return std::filesystem::path(line.substr(path)).parent_path();
+  }
+  fail_native("/proc/self/maps does not tell where Broadloom lies");
 }
 
 const Backend &load() {
@@ -41,7 +46,8 @@ const Backend &load() {
       support::wait_at_exit();
       return *static_cast<const Backend *>(table);
     }
-    why = dlerror();
+    const char *said = dlerror();
+    why = said != nullptr ? said : "it has no broadloom_backend";
   }
   if (why.empty())
     why = "there is no " BROADLOOM_BACKEND " in " + folder.string() + " nor in " +

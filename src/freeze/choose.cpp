@@ -100,6 +100,15 @@ void Chooser::look(const std::vector<Expr> &roots) {
   }
 }
 
+bool Chooser::may_name(const std::vector<std::string> &like) const {
+  return std::ranges::all_of(like, [&](const std::string &name) {
+    const auto decl =
+        std::ranges::find_if(data_.inputs, [&](const auto &input) { return input->name == name; });
+    return names_.contains(name) && (decl == data_.inputs.end() || !(*decl)->labelled() ||
+                                     std::ranges::none_of((*decl)->dims, is_one_of_more));
+  });
+}
+
 bool Chooser::is_whole_output(const OutputDecl &output) const {
   const auto frozen = [&](const Expr &root) {
     const Facts &facts = known_.at(root.node());

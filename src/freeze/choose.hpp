@@ -52,9 +52,8 @@ private:
   std::optional<Chosen> choose(const ExprNode &node, const Context &context);
   bool keeps_order(const std::vector<const InputDecl *> &params, const InputDecl &like,
                    const Context &context) const;
-  bool may_name(const std::vector<std::string> &like) const {
-    return std::ranges::all_of(like, [&](const auto &name) { return names_.count(name) != 0; });
-  }
+  // Whether these are all parameters, of extents that are those of their axes: a value has no declaration that says that a 1 is repeated.
+  bool may_name(const std::vector<std::string> &like) const;
 
   const SpecData &data_;
   const spec::TypedSpec &typed_;

@@ -137,7 +137,7 @@ meson_installed() { # the same program, with the installed library
 
 # But for what its own part with LLVM asks for, under a version of its own.
 exported() {
-  nm -DC --defined-only "$root/$libdir/libbroadloom.so" | grep ' [A-TV-Zuvw] ' | grep -v '@BROADLOOM_PRIVATE_' | cut -c 20-
+  nm -DC --defined-only "$root/$libdir/libbroadloom.so" | grep ' [A-TV-Zuvw] ' | grep -v 'BROADLOOM_PRIVATE_' | cut -c 20-
 }
 
 exports_only_public() {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <thread>
 
 using namespace broadloom;
@@ -206,6 +207,23 @@ TEST_CASE("A parameter stays where it alone says how often a 1 is repeated") {
   const Results a = repeated({{"x", x}, {"w", one}}), b = repeated.freeze({{"w", one}})({{"x", x}});
   REQUIRE(a["o"].shape()[0] == b["o"].shape()[0]);
   for (int k = 0; k < 2; ++k) CHECK(a["z"].data<float>()[k] == b["z"].data<float>()[k]);
+}
+
+TEST_CASE("A fold like a parameter of which a dim may be 1 stays where it is") {
+  const Array x = numbers({5, 3}), a = numbers({1, 3}, 2), b = numbers({3}, 1);
+  for (const char *output : {"out y = reduce(argmax, like=a) b", "out y = reduce(sum, like=a) b"}) {
+    const Kernel kernel =
+        compile(parse("kernel k { in x : f32[i, j]; param a : f32[i?, j]; param b : f32[j]\n" +
+                      std::string(output) + "; out z = x * exp(b) + sum(b, like=a) + x * a }"));
+    const Results whole = kernel({{"x", x}, {"a", a}, {"b", b}});
+    const Results rest = kernel.freeze({{"a", a}, {"b", b}})({{"x", x}});
+    for (const char *name : {"y", "z"}) {
+      const Array left = whole[name], right = rest[name];
+      REQUIRE(std::ranges::equal(left.shape(), right.shape()));
+      CHECK(std::memcmp(left.copy().raw(), right.copy().raw(),
+                        std::size_t(left.size()) * size_of(left.dtype())) == 0);
+    }
+  }
 }
 
 TEST_CASE("Scales move before parameters are taken out, so that a batch norm costs nothing") {
