@@ -169,6 +169,14 @@ program_loads_llvm_once() {
   loads_llvm_once "$root/bin/broadloom" run -e 'kernel k { in x : f32[i]; out y = exp(x) }' --in 'x=rand(9)'
 }
 
+# Whatever a program was called by, and whatever lies in the folder that it was started in.
+takes_its_own_part() {
+  mkdir -p "$work/trap" && cp "$root/bin/broadloom" "$work/trap/broadloom" &&
+    echo 'no library' >"$work/trap/libbroadloom-program-llvm-0.1.so" || return 1
+  (cd "$work/trap" && BROADLOOM_CACHE=0 BROADLOOM_STRICT=1 bash -c 'exec -a broadloom "$1" run -e "$2" --in "x=rand(9)" --json' \
+    bash "$root/bin/broadloom" 'kernel k { in x : f32[i]; out y = exp(x) }') | grep '"engine": "jit"'
+}
+
 runs_without_llvm() { # the answer is right, and the log says why it is slow
   mkdir -p "$work/alone" && cp "$root/$libdir"/libbroadloom.so* "$work/alone" || return 1
   seen=$(LD_LIBRARY_PATH=$work/alone "$work/by_pkg_config" any 2>"$work/alone/log")
@@ -252,6 +260,7 @@ all_checks() {
   check 'a consumer is built with pkg-config --static and the static library' pkg_config_static
   check 'a program with the shared library loads LLVM where code is made, and not where it is on disk' consumer_loads_llvm_once
   check 'so does the installed program' program_loads_llvm_once
+  check 'the installed program takes its own part with LLVM, wherever it was started' takes_its_own_part
   check 'without the part that needs LLVM a program says so and has the right answer' runs_without_llvm
   check "the README's line builds a program that runs, without installing" readme_line
   check 'pkg-config names no library and no macro of others for the shared library' pkg_config_is_clean
