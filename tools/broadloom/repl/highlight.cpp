@@ -6,6 +6,7 @@
 #include "text/words.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
+#include "tools/broadloom/repl/words.hpp"
 
 #include <broadloom/dtype.hpp>
 
@@ -30,10 +31,6 @@ constexpr std::array known_words{"c",        "f",         "none", "on",   "off",
                                  "dims",     "axes",      "like", "of",   "acc",       "relaxed",
                                  "accuracy", "scales",    "fold", "keep", "recompute", "exclusive",
                                  "reverse",  "correction"};
-
-template <class Words> bool holds(const Words &words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 // The tokens before the first thing that is none.
 spec::Source tokens_of(std::string text) {

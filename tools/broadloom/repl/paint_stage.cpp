@@ -2,6 +2,7 @@
 #include "tools/broadloom/repl/paint_stage.hpp"
 
 #include "tools/broadloom/repl/highlight.hpp"
+#include "tools/broadloom/repl/words.hpp"
 
 #include <broadloom/dtype.hpp>
 
@@ -21,10 +22,6 @@ constexpr std::array keywords{"axes",     "block", "blocks",  "define",  "declar
                               "set",      "step",  "store",   "vector",  "why"};
 constexpr std::array llvm_types{"double", "float", "half", "bfloat", "ptr", "void",
                                 "i1",     "i8",    "i16",  "i32",    "i64"};
-
-template <class Words> bool holds(const Words &words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
