@@ -6,7 +6,6 @@
 
 #include <broadloom/error.hpp>
 
-#include <fmt/format.h>
 #include <oneapi/tbb/version.h>
 
 #include <algorithm>

@@ -1,10 +1,9 @@
 // Sees an object file being linked and keeps an Image of what comes out: see image.hpp.
 #pragma once
 
+#include "jit/engine/link_passes.hpp"
 #include "jit/native/image.hpp"
 #include "support/undivided.hpp"
-
-#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 
 #include <map>
 #include <optional>
@@ -13,7 +12,7 @@
 
 namespace broadloom::jit {
 
-class Capture final : public llvm::orc::ObjectLinkingLayer::Plugin { // thread-safe
+class Capture final : public LinkPasses { // thread-safe
 public:
   // From now on the files that are linked into the library are kept, as one image.
   void begin(const llvm::orc::JITDylib &library);
@@ -24,14 +23,6 @@ public:
   void modifyPassConfig(llvm::orc::MaterializationResponsibility &linked,
                         llvm::jitlink::LinkGraph &graph,
                         llvm::jitlink::PassConfiguration &config) override;
-  llvm::Error notifyFailed(llvm::orc::MaterializationResponsibility &) override {
-    return llvm::Error::success();
-  }
-  llvm::Error notifyRemovingResources(llvm::orc::JITDylib &, llvm::orc::ResourceKey) override {
-    return llvm::Error::success();
-  }
-  void notifyTransferringResources(llvm::orc::JITDylib &, llvm::orc::ResourceKey,
-                                   llvm::orc::ResourceKey) override {}
 
 private:
   struct Kept {

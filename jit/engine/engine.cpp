@@ -100,12 +100,7 @@ std::shared_ptr<const Code> link(Object object, std::optional<Image> *image) {
 
 std::shared_ptr<const Code> compile_native(const loop::Program &program, const Target &target,
                                            Profile profile) {
-  Laps laps;
-  block::Program blocks = blocks_of(program, target);
-  const double choose = laps.lap();
-  Object object = generate(program, std::move(blocks), target, profile);
-  object.times.choose = choose;
-  return link(std::move(object));
+  return compile_native(program, blocks_of(program, target), target, profile);
 }
 
 std::shared_ptr<const Code> compile_native(const loop::Program &program, block::Program blocks,

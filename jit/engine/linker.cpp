@@ -16,19 +16,12 @@ namespace {
 
 // Constants are as executable as code. Then a kernel is one range of pages, alike with those of its neighbours, and Linux counts any
 // number of them as one mapping; there may be 65,530, and a process whose kernels had two each came to its end at 32,700.
-class OneProtection final : public orc::ObjectLinkingLayer::Plugin {
+class OneProtection final : public LinkPasses {
 public:
   void modifyPassConfig(orc::MaterializationResponsibility &, llvm::jitlink::LinkGraph &,
                         llvm::jitlink::PassConfiguration &config) override {
     config.PostPrunePasses.emplace_back(&OneProtection::protect);
   }
-  llvm::Error notifyFailed(orc::MaterializationResponsibility &) override {
-    return llvm::Error::success();
-  }
-  llvm::Error notifyRemovingResources(orc::JITDylib &, orc::ResourceKey) override {
-    return llvm::Error::success();
-  }
-  void notifyTransferringResources(orc::JITDylib &, orc::ResourceKey, orc::ResourceKey) override {}
 
 private:
   static llvm::Error protect(llvm::jitlink::LinkGraph &graph) {

@@ -18,11 +18,10 @@ namespace broadloom::jit {
 
 // Milliseconds spent in each step of compile_native.
 struct CompileTimes {
-  double choose = 0; // of blocks
-  double start = 0;  // of LLVM, where nobody has started it before
+  double start = 0; // of LLVM, where nobody has started it before
   double emit = 0, link_math = 0, optimise = 0, codegen = 0, link = 0;
 
-  double total() const { return choose + start + emit + link_math + optimise + codegen + link; }
+  double total() const { return start + emit + link_math + optimise + codegen + link; }
   void add(const CompileTimes &other) {
     for (auto step : steps) this->*step += other.*step;
   }
@@ -32,9 +31,8 @@ struct CompileTimes {
 
 private:
   static constexpr double CompileTimes::*steps[] = {
-      &CompileTimes::choose,    &CompileTimes::start,    &CompileTimes::emit,
-      &CompileTimes::link_math, &CompileTimes::optimise, &CompileTimes::codegen,
-      &CompileTimes::link};
+      &CompileTimes::start,    &CompileTimes::emit,    &CompileTimes::link_math,
+      &CompileTimes::optimise, &CompileTimes::codegen, &CompileTimes::link};
 };
 
 // The functions of a program. The memory that they lie in goes with the Code.

@@ -1,7 +1,7 @@
 // See code_memory.hpp.
 #include "jit/native/code_memory.hpp"
 
-#include "support/fail.hpp"
+#include "jit/native/code.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -25,9 +25,7 @@ std::size_t page_bytes() {
 }
 
 [[noreturn]] void fail_memory(const char *what) {
-  support::fail("E0501",
-                std::string("native code cannot be had: ") + what + ": " + std::strerror(errno), {},
-                "run with the interpreter (Engine::interpreter), which gives the same bits");
+  fail_native(std::string(what) + ": " + std::strerror(errno));
 }
 
 } // namespace

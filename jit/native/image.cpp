@@ -2,9 +2,9 @@
 // length of its symbol, and then the symbol; the bytes.
 #include "jit/native/image.hpp"
 
+#include "jit/native/code.hpp"
 #include "math/libm.hpp"
 #include "math/scalar.hpp"
-#include "support/fail.hpp"
 
 #include <cstring>
 
@@ -94,9 +94,7 @@ CodePiece place(const Image &image) {
     for (const Image::Slot &slot : image.slots) {
       const void *base = slot.symbol.empty() ? to : address_outside(slot.symbol);
       if (base == nullptr)
-        support::fail(
-            "E0501", "code from the disk cache calls '" + slot.symbol + "', which is not there", {},
-            "run with the interpreter (Engine::interpreter), which gives the same bits");
+        fail_native("code from the disk cache calls '" + slot.symbol + "', which is not there");
       const std::uint64_t address =
           reinterpret_cast<std::uintptr_t>(base) + std::uint64_t(slot.addend);
       std::memcpy(to + slot.at, &address, sizeof address);
