@@ -2,16 +2,21 @@
 #include "grad/bounds.hpp"
 
 #include "expr/walk.hpp"
+#include "grad/substitute.hpp"
+#include "grad/terms.hpp"
 #include "support/free_name.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
 namespace broadloom::grad {
 
-std::string bound_of(const Window &window, std::size_t dim) {
-  std::string text = window.of->name + " " + std::to_string(dim) + " " + print(window.forms[dim]);
+std::string bound_of(const Window &window, std::size_t dim, const SameExtents &same) {
+  const auto of = same.find(window.of->name);
+  std::string text = of == same.end() ? window.of->name : of->second;
+  text += " " + std::to_string(dim) + " " + print(window.forms[dim]);
   for (const DimPad &pad : window.pads)
     if (pad.dim == dim) text += " " + std::to_string(pad.before + pad.after);
   return text;
@@ -27,7 +32,7 @@ template <class Visit> void for_each_bound(const Window &window, Visit visit) {
 
 } // namespace
 
-void keep_bounds(SpecData &data, const std::vector<std::shared_ptr<const InputDecl>> &inputs) {
+void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same) {
   std::set<std::string> labels, read, bounds, axes, names;
   for (const auto &input : data.inputs) {
     names.insert(input->name);
@@ -38,7 +43,7 @@ void keep_bounds(SpecData &data, const std::vector<std::shared_ptr<const InputDe
     if (!read.insert(decl.name).second || !decl.window) return;
     for_each_bound(*decl.window, [&](const std::string &axis, std::size_t dim) {
       axes.insert(axis);
-      bounds.insert(bound_of(*decl.window, dim));
+      bounds.insert(bound_of(*decl.window, dim, same));
     });
   };
   const auto note_name = [&](const std::string &name) {
@@ -81,6 +86,142 @@ void keep_bounds(SpecData &data, const std::vector<std::shared_ptr<const InputDe
     const Expr window = make_input(input, input->where);
     data.lets.push_back(make_let(name, window, input->where));
   }
+}
+
+namespace {
+
+// What one value says of the axes that windows walk.
+class BoundsOfValue {
+public:
+  BoundsOfValue(const Expr &value, const Decls &inputs, const Decls &named, const SameExtents &same)
+      : value_(value), inputs_(inputs), named_(named), same_(same) {
+    for (const auto &input : inputs)
+      if (!input->window) note_labels(*input);
+    expr::Walker().walk(value.node(), [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Input) note(*node.input);
+      for (const std::string &name : node.of) note_name(name);
+      if (node.use)
+        for (const std::string &name : node.use->like) note_name(name);
+    });
+  }
+
+  // By axis: the windows that bound it in a way in which none of the value does. One that also walks axes that the value has not
+  // says nothing of it alone.
+  std::map<std::string, Decls> missing() const {
+    std::map<std::string, Decls> missing;
+    for (const auto &input : inputs_) {
+      if (!input->window || input->window->is_whole || read_.contains(input->name)) continue;
+      bool has_all = true;
+      for_each_bound(*input->window, [&](const std::string &axis, std::size_t) {
+        has_all = has_all && (axes_.contains(axis) || labels_.contains(axis));
+      });
+      if (!has_all) continue;
+      for_each_bound(*input->window, [&](const std::string &axis, std::size_t dim) {
+        if (!axes_.contains(axis) || labels_.contains(axis)) return;
+        if (bounds_.contains(bound_of(*input->window, dim))) return;
+        Decls &windows = missing[axis];
+        if (std::ranges::find(windows, input) == windows.end()) windows.push_back(input);
+      });
+    }
+    return missing;
+  }
+
+  // The node that is to say more of an axis: what reads along it, or, where nothing does, what is summed like such a window.
+  const ExprNode *place(const std::string &axis) const {
+    const ExprNode *read = nullptr, *index = nullptr, *sum = nullptr;
+    expr::Walker().walk(value_.node(), [&](const ExprNode &node) {
+      if (!read && node.kind == ExprKind::Input && walks(*node.input, axis)) read = &node;
+      if (!index && node.kind == ExprKind::Iota && is_called(node.axes[0], axis)) index = &node;
+      if (!sum && node.kind == ExprKind::Fold && is_like(node, axis)) sum = &node;
+    });
+    return read ? read : index ? index : sum;
+  }
+
+private:
+  void note_labels(const InputDecl &input) {
+    for (const Dim &dim : input.dims)
+      if (!dim.label.empty()) labels_.insert(dim.label);
+  }
+  void note(const InputDecl &decl) {
+    if (!read_.insert(decl.name).second) return;
+    if (!decl.window) return note_labels(decl);
+    for_each_bound(*decl.window, [&](const std::string &axis, std::size_t dim) {
+      axes_.insert(axis);
+      bounds_.insert(bound_of(*decl.window, dim, same_));
+    });
+  }
+  void note_name(const std::string &name) {
+    if (const InputDecl *decl = declaration(name)) note(*decl);
+  }
+  const InputDecl *declaration(const std::string &name) const {
+    for (const Decls *decls : {&named_, &inputs_})
+      for (const auto &decl : *decls)
+        if (decl->name == name) return decl.get();
+    return nullptr;
+  }
+
+  static bool is_called(const AxisRef &axis, const std::string &name) {
+    const auto *label = std::get_if<std::string>(&axis.value());
+    return label != nullptr && *label == name;
+  }
+  static bool walks(const InputDecl &decl, const std::string &axis) {
+    bool found = false;
+    if (decl.window)
+      for_each_bound(*decl.window,
+                     [&](const std::string &walked, std::size_t) { found |= walked == axis; });
+    return found;
+  }
+  bool is_like(const ExprNode &fold, const std::string &axis) const {
+    return std::ranges::any_of(fold.use->like, [&](const std::string &name) {
+      const InputDecl *decl = declaration(name);
+      return decl != nullptr && walks(*decl, axis);
+    });
+  }
+
+  const Expr value_;
+  const Decls &inputs_, &named_;
+  const SameExtents &same_;
+  std::set<std::string> labels_, read_, bounds_, axes_;
+};
+
+// The node, where the axis has an index in all of the windows.
+Expr within(const ExprNode &node, const std::string &axis, std::vector<std::string> windows) {
+  const Terms t(node.where);
+  if (node.kind == ExprKind::Iota) {
+    windows.insert(windows.end(), node.of.begin(), node.of.end());
+    return make_iota(AxisRef(axis), std::move(windows), node.where);
+  }
+  const Expr index = make_iota(AxisRef(axis), std::move(windows), node.where);
+  const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
+  const auto bounded = [&](const Expr &value, bool is_bool) {
+    return is_bool ? t.both(inside, value) : t.where(inside, value);
+  };
+  if (node.kind == ExprKind::Input)
+    return bounded(with_args(node, node.args), node.input->dtype == DType::Bool);
+  std::vector<Expr> args = node.args;
+  args[0] = bounded(args[0], false); // what flows back through a window is a number
+  return with_args(node, std::move(args));
+}
+
+} // namespace
+
+Expr with_bounds(const Expr &value, const Decls &inputs, Decls &named, const SameExtents &same) {
+  Expr bounded = value;
+  for (const auto &[axis, windows] : BoundsOfValue(value, inputs, named, same).missing()) {
+    const ExprNode *place = BoundsOfValue(bounded, inputs, named, same).place(axis);
+    if (place == nullptr) continue; // an extent, which says of what
+    std::vector<std::string> names;
+    for (const auto &window : windows) {
+      names.push_back(window->name);
+      if (std::ranges::none_of(named,
+                               [&](const auto &known) { return known->name == window->name; }))
+        named.push_back(window);
+    }
+    bounded = grad::exchange(bounded, [&, axis = axis](const ExprNode &node) {
+      return &node == place ? within(node, axis, names) : Expr();
+    });
+  }
+  return bounded;
 }
 
 } // namespace broadloom::grad

@@ -9,15 +9,28 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace broadloom::grad {
 
-// What a dim says about its axes, in words that are the same where it says the same.
-std::string bound_of(const Window &window, std::size_t dim);
+using Decls = std::vector<std::shared_ptr<const InputDecl>>;
+// By array: one that has the same extents whatever they are, as t_h has those of let h, of which it is the tangent.
+using SameExtents = std::unordered_map<std::string, std::string>;
 
-// Keeps those of `inputs`, of the kernel that it is derived from, as lets, for which the text has a form. An axis that a label gives its extent needs none, nor does one that other windows
-// bound in the same way. For kernels without lets that are arrays, which have axes of their own.
-void keep_bounds(SpecData &data, const std::vector<std::shared_ptr<const InputDecl>> &inputs);
+// What a dim says about its axes, in words that are the same where it says the same.
+std::string bound_of(const Window &window, std::size_t dim, const SameExtents &same = {});
+
+// Keeps those of `inputs`, of the kernel that it is derived from, as lets, for which the text has a form. An axis that a label
+// gives its extent needs none, nor does one that other windows bound in the same way. For kernels whose outputs share their axes.
+void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same = {});
+
+// The same for one value whose axes are its own, as those of a let are, by a condition that always holds:
+//
+//   d_y * 2 * where(index(k, of=z[k + 0]) >= 0, h[k + 1], 0)
+//
+// `named` are the declarations of windows that the value names; those that it names now are added. Iterative.
+Expr with_bounds(const Expr &value, const Decls &inputs, Decls &named,
+                 const SameExtents &same = {});
 
 } // namespace broadloom::grad

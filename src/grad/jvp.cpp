@@ -324,6 +324,8 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
   std::unordered_map<std::string, Expr> lets = spec::lets_by_name(data);
   std::unordered_map<std::string, Expr> starts; // tangents of what lets begin with
   const std::set<std::string> moving = moving_lets(split, request.wrt);
+  SameExtents same;
+  for (const std::string &let : moving) same.emplace(request.names.at(let), let);
   spec::Split made;
   for (std::size_t k = 0; k < split.lets.size(); ++k) {
     const auto &let = split.lets[k];
@@ -371,6 +373,7 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
     });
     SpecData part = directional(let->data, of_let);
     OutputDecl &output = part.outputs[0];
+    output.value = with_bounds(output.value, spec::declared_inputs(let->data), part.inputs, same);
     output.dtype.reset();
     if (spec::analyse(part).outputs[0].dtype != dtype)
       output.value = make_cast(dtype, output.value, output.where);
@@ -400,6 +403,7 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
            });
   });
   made.rest = directional(split.rest, request);
+  keep_bounds(made.rest, spec::declared_inputs(split.rest), same);
   SpecData joined = spec::joined(names, made);
   spec::analyse(joined);
   return joined;

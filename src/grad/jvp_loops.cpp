@@ -1,10 +1,11 @@
 // See jvp.hpp.
+#include "grad/bounds.hpp"
 #include "grad/earlier_steps.hpp"
 #include "grad/jvp.hpp"
 #include "grad/substitute.hpp"
-
 #include "grad/through_lets.hpp"
 #include "grad/widen.hpp"
+#include "spec/declared.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -80,6 +81,15 @@ private:
     }
     member.step = directional(let(k).data, request);
     OutputDecl &output = member.step.outputs[0];
+    Decls bounds = spec::declared_inputs(let(k).data);
+    std::erase_if(bounds, [&](const auto &input) {
+      return is_positions(k, input->window ? input->window->of->name : input->name);
+    });
+    SameExtents same;
+    for (const auto &input : let(k).data.inputs) // lets, of this loop or before it
+      if (input->materialised && request.names.contains(input->name))
+        same.emplace(request.names.at(input->name), input->name);
+    output.value = with_bounds(output.value, bounds, member.step.inputs, same);
     output.dtype.reset();
     const DType dtype = let(k).typed.outputs[0].dtype;
     member.value = spec::analyse(member.step).outputs[0].dtype == dtype

@@ -3,12 +3,14 @@
 
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
+#include "grad/bounds.hpp"
 #include "grad/facts.hpp"
 #include "grad/rename_axes.hpp"
 #include "grad/substitute.hpp"
 #include "grad/terms.hpp"
 #include "grad/through_lets.hpp"
 #include "grad/widen.hpp"
+#include "spec/declared.hpp"
 #include "support/fail.hpp"
 #include "support/free_name.hpp"
 #include "support/text.hpp"
@@ -129,7 +131,8 @@ private:
       GradientOptions options = options_;
       options.value = options.add = false;
       const SpecData zero = gradient_(split_.rest, {name}, options);
-      collect(zero, {name}, {}, [](const ExprNode &) { return Expr(); });
+      collect(zero, spec::declared_inputs(split_.rest), {name}, {},
+              [](const ExprNode &) { return Expr(); });
     }
   }
 
@@ -144,7 +147,8 @@ private:
     options.value = options.add = false;
     made_ = gradient_(split_.rest, names, options);
     const Names axes = names_of_cotangents(made_.inputs);
-    collect(made_, names, axes, [](const ExprNode &) { return Expr(); });
+    collect(made_, spec::declared_inputs(split_.rest), names, axes,
+            [](const ExprNode &) { return Expr(); });
     made_.outputs.clear();
     std::erase_if(made_.inputs,
                   [](const auto &input) { return input->window || input->materialised; });
@@ -228,7 +232,7 @@ private:
     const Expr &array = lets_.at(name);
     const ExprNode *value = let.data.outputs[0].value.node();
     const Expr whole = own.empty() ? array : make_window(array, own, where);
-    collect(pulled, names, axes, [&](const ExprNode &node) {
+    collect(pulled, spec::declared_inputs(let.data), names, axes, [&](const ExprNode &node) {
       if (Expr held = held_in(whole, *value, node); held.node()) return held;
       if (node.kind != ExprKind::Input) return Expr();
       const InputDecl &decl = *node.input;
@@ -282,19 +286,21 @@ private:
       });
   }
 
-  // Adds what the outputs of a gradient are to what flows into the inputs named, in order. Lets are lets again, and the cotangent
-  // of a let is what `seed` says.
-  void collect(const SpecData &gradient, const std::vector<std::string> &names, const Names &axes,
-               const std::function<Expr(const ExprNode &)> &seed) {
+  // Adds what the outputs of the gradient of a kernel with these inputs are to what flows into the inputs named, in order. Lets are lets again, and
+  // the cotangent of a let is what `seed` says.
+  void collect(const SpecData &gradient, const Decls &bounds, const std::vector<std::string> &names,
+               const Names &axes, const std::function<Expr(const ExprNode &)> &seed) {
     std::vector<Expr> values;
-    for (const OutputDecl &output : gradient.outputs) values.push_back(output.value);
+    Decls windows = gradient.inputs;
+    for (const OutputDecl &output : gradient.outputs)
+      values.push_back(with_bounds(output.value, bounds, windows));
     values = grad::exchange(values, [&](const ExprNode &node) {
       if (const Expr value = seed(node); value.node()) return value;
       if (node.kind != ExprKind::Input) return Expr();
       return spec::reads_arrays(*node.input) ? spec::window_of_lets(*node.input, lets_) : Expr();
     });
     Renaming renaming{axes, named_};
-    for (const auto &input : gradient.inputs)
+    for (const auto &input : windows)
       if (input->window) renaming.windows.push_back(input);
     if (!axes.empty()) values = renamed(values, renaming);
     for (std::size_t k = 0; k < names.size(); ++k) {
@@ -304,7 +310,7 @@ private:
       else
         known->second.value = Terms(known->second.where).add(known->second.value, values[k]);
     }
-    std::vector<std::shared_ptr<const InputDecl>> all = gradient.inputs;
+    Decls all = std::move(windows);
     all.insert(all.end(), named_.begin(), named_.end());
     for (const auto &declared : all) {
       if (!declared->window) continue;

@@ -123,6 +123,12 @@ void ThroughLoop::derive(std::size_t m) {
   options.value = options.add = false;
   options.of.clear();
   member.pulled = all_.gradient_(member.step, member.names, options);
+  Decls bounds = spec::declared_inputs(member.step);
+  std::erase_if(bounds, [&](const auto &input) {
+    return is_positions(m, input->window ? input->window->of->name : input->name);
+  });
+  for (OutputDecl &output : member.pulled.outputs)
+    output.value = grad::with_bounds(output.value, bounds, member.pulled.inputs);
   const auto &inputs = member.step.inputs;
   for (const auto &input : member.pulled.inputs)
     if (!input->window && std::find(inputs.begin(), inputs.end(), input) == inputs.end())

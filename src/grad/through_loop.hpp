@@ -213,7 +213,7 @@ private:
       return is_positions(m, input->window ? input->window->of->name : input->name);
     });
     const auto mapped = [&](const ExprNode &node) { return mapped_in(m, node); };
-    all_.collect(pulled, names, all_.own_names(let(m)), mapped);
+    all_.collect(pulled, {}, names, all_.own_names(let(m)), mapped);
   }
 
   // Of the inputs that are no arrays of steps (carried_sums.cpp).

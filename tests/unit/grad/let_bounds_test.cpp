@@ -1,0 +1,102 @@
+// Gradients and directional derivatives of kernels with lets that are arrays, where windows alone say how long an axis is and what is
+// derived does not read the one that ends it: what flows stops where the kernel does.
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace broadloom;
+
+namespace {
+
+struct Given {
+  std::string name;
+  std::int64_t extent; // -1: a scalar
+};
+
+Array wavy(std::int64_t extent, double start) {
+  Array array(DType::F64, extent < 0 ? std::vector<std::int64_t>{} : std::vector{extent});
+  for (std::int64_t k = 0; k < array.size(); ++k)
+    array.data<double>()[k] = start + 0.07 * double(k * k % 11);
+  return array;
+}
+
+// The slopes of the kernel, of its directional derivative and of its gradient, each in native code and as text that is read again.
+void check_all(const std::string &body, const std::vector<Given> &given) {
+  const LoopSpec spec = parse("kernel k {\n" + body + "\n}");
+  std::vector<std::string> wrt;
+  std::vector<Array> values, tangents, cotangent;
+  for (const Given &one : given) {
+    wrt.push_back(one.name);
+    values.push_back(wavy(one.extent, 0.3 + 0.1 * double(values.size())));
+    tangents.push_back(wavy(one.extent, -0.2 + 0.1 * double(values.size())));
+  }
+  std::vector<NamedView> views, moving, pulled;
+  for (std::size_t k = 0; k < given.size(); ++k) views.push_back({given[k].name, values[k]});
+  moving = pulled = views;
+  std::vector<std::string> names;
+  for (const Given &one : given) names.push_back("t_" + one.name);
+  for (std::size_t k = 0; k < given.size(); ++k) moving.push_back({names[k], tangents[k]});
+  const Array one = wavy(-1, 0.8);
+  pulled.push_back({"d_y", one});
+  const auto agrees = [](const LoopSpec &kernel, const std::vector<NamedView> &inputs) {
+    CAPTURE(print(kernel));
+    CHECK(print(parse(print(kernel))) == print(kernel));
+    CHECK(check_gradient(kernel, inputs).passed());
+  };
+  agrees(spec, views);
+  agrees(jvp(spec, wrt), moving);
+  agrees(gradient(spec, wrt), pulled);
+  for (const std::string &name : wrt) agrees(gradient(spec, {name}), pulled);
+}
+
+std::string gradient_text(const std::string &body, const std::string &by) {
+  return print(gradient(parse("kernel k {\n" + body + "\n}"), {by}));
+}
+
+} // namespace
+
+TEST_CASE("what flows into a let that is an array stops where a window ends that is not read") {
+  check_all("in x : f64[:]\nin z : f64[:]\nlet h[i] = keep(exp(x[i + 0] * 0.1))\n"
+            "out y = sum(h[k + 1]^2 + z[k + 0], k)",
+            {{"x", 10}, {"z", 5}});
+  check_all("in x : f64[:]\nin z : f64[:]\nlet q[j] = x[j + 1] * 2\n"
+            "out y = sum(q[k + 0]^2, k) + sum(q[k + 1] + z[k + 0], k)",
+            {{"x", 10}, {"z", 5}});
+  check_all("in x : f64[:]\nin s : f64\nin z : f64[:]\nlet h[i] = keep(exp(x[i + 0] * 0.1))\n"
+            "out y = s * sum(h[k + 1], k) + sum(z[k + 0], k)",
+            {{"x", 10}, {"s", -1}, {"z", 4}});
+}
+
+TEST_CASE("what flows into an input stops where a let ends that is not read") {
+  check_all("in x : f64[:]\nin z : f64[:]\nlet h[i] = keep(exp(x[i + 0] * 0.1))\n"
+            "out y = sum(h, i) + sum(z[i + 0] * 2, i)",
+            {{"x", 4}, {"z", 9}});
+  check_all("in x : f64[:]\nin s : f64\nin z : f64[:]\n"
+            "let h[i] = sum(x[i + u] * s, u) + sum(z[u + 0], u)\nout y = sum(h[k + 1]^2, k)",
+            {{"x", 10}, {"s", -1}, {"z", 3}});
+}
+
+TEST_CASE("what flows through the steps of a loop stops where a window ends that is not read") {
+  check_all("in x : f64[:]\nin z : f64[:]\n"
+            "let h[t < 4] = sum(x[k + 1] * 0.1, k) * h[t - 1] + sum(z[k + 0], k) from 0.5\n"
+            "out y = sum(h, t)",
+            {{"x", 8}, {"z", 4}});
+}
+
+TEST_CASE("a condition stands only where no window of the value bounds the axis as it was bound") {
+  const std::string head = "in x : f64[:]\nin w : f64[u]\nlet h[i] = keep(exp(x[i + 0]))\n";
+  for (const std::string by : {"x", "w"})
+    CHECK(gradient_text(head + "out y = sum(h[k + u] * w, u)", by).find("iota") ==
+          std::string::npos);
+  CHECK(gradient_text("in x : f64[:]\nin z : f64[k]\nlet h[i] = keep(exp(x[i + 0]))\n"
+                      "out y = sum(h[k + 1]^2 + z, k)",
+                      "x")
+            .find("iota") == std::string::npos); // its declaration says it
+  CHECK(gradient_text("in x : f64[:]\nin z : f64[:]\nlet h[i] = keep(exp(x[i + 0]))\n"
+                      "out y = sum(h[k + 1]^2 + z[k + 0], k)",
+                      "x")
+            .find("where(iota(k, of=z[k + 0]) >= 0, h[k + 1], 0)") != std::string::npos);
+}
