@@ -2,6 +2,7 @@
 #include "grad/bounds.hpp"
 
 #include "expr/walk.hpp"
+#include "grad/rename_axes.hpp"
 #include "grad/substitute.hpp"
 #include "grad/terms.hpp"
 #include "support/free_name.hpp"
@@ -16,7 +17,9 @@ namespace broadloom::grad {
 std::string bound_of(const Window &window, std::size_t dim, const SameExtents &same) {
   const auto of = same.find(window.of->name);
   std::string text = of == same.end() ? window.of->name : of->second;
-  text += " " + std::to_string(dim) + " " + print(window.forms[dim]);
+  AffineForm form = window.forms[dim];
+  form.stays_inside = false; // i bounds i as i + 0 does
+  text += " " + std::to_string(dim) + " " + print(form);
   for (const DimPad &pad : window.pads)
     if (pad.dim == dim) text += " " + std::to_string(pad.before + pad.after);
   return text;
@@ -30,7 +33,81 @@ template <class Visit> void for_each_bound(const Window &window, Visit visit) {
       for (const AffineForm::Term &term : window.forms[dim].terms) visit(term.axis, dim);
 }
 
+// The axes of windows that stand beside others or numbers somewhere, or at a position of a let: they end where a read would leave its
+// array, and may be shorter than a dim at whose position they stand alone.
+void add_free_axes(const Window &window, std::set<std::string> &axes) {
+  for (const AffineForm &form : window.forms)
+    if (form.indices.empty() && (window.of->materialised || !form.is_axis()))
+      for (const AffineForm::Term &term : form.terms) axes.insert(term.axis);
+}
+std::set<std::string> free_axes(const Decls &inputs) {
+  std::set<std::string> axes;
+  for (const auto &input : inputs)
+    if (input->window) add_free_axes(*input->window, axes);
+  return axes;
+}
+std::set<std::string> without(std::set<std::string> axes, const std::set<std::string> &others) {
+  std::erase_if(axes, [&](const std::string &axis) { return others.contains(axis); });
+  return axes;
+}
+
+template <class Visit>
+void for_each_called(const Decls &inputs, const std::vector<std::string> &names, Visit visit) {
+  for (const auto &input : inputs)
+    if (std::ranges::count(names, input->name) != 0) visit(*input);
+}
+
+// That of a let in what is derived may be named only, where it says nothing of this.
+void add_free_axes_of_inputs(const Window &window, std::set<std::string> &axes) {
+  if (!window.of->materialised && !window.of->is_let) add_free_axes(window, axes);
+}
+
 } // namespace
+
+void stay_inside(SpecData &data, const Decls &inputs) {
+  std::vector<Expr> roots = data.lets;
+  for (OutputDecl &output : data.outputs) {
+    roots.push_back(output.value);
+    roots.insert(roots.end(), output.mode.use.init.begin(), output.mode.use.init.end());
+  }
+  std::set<std::string> free, alone;
+  std::set<const InputDecl *> seen;
+  const auto note = [&](const InputDecl &decl) {
+    if (!decl.window || !seen.insert(&decl).second) return;
+    add_free_axes_of_inputs(*decl.window, free);
+    for (const AffineForm &form : decl.window->forms)
+      if (form.is_axis()) alone.insert(form.terms[0].axis);
+  };
+  expr::Walker walker;
+  for (const Expr &root : roots)
+    walker.walk(root.node(), [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Input) note(*node.input);
+      if (node.use) for_each_called(data.inputs, node.use->like, note);
+    });
+  for (const OutputDecl &output : data.outputs)
+    for_each_called(data.inputs, output.mode.use.like, note);
+  Renaming renaming;
+  renaming.inside = without(free_axes(inputs), free);
+  std::erase_if(renaming.inside, [&](const auto &axis) { return !alone.contains(axis); });
+  if (renaming.inside.empty()) return;
+  std::unordered_map<std::string, std::string> names;
+  for (auto &input : data.inputs) {
+    if (!input->window) continue;
+    renaming.windows.push_back(input);
+    const auto made = renamed(input, renaming);
+    names.emplace(input->name, made->name);
+    input = made;
+  }
+  const std::vector<Expr> made = renamed(roots, renaming);
+  std::size_t next = 0;
+  for (Expr &let : data.lets) let = made[next++];
+  for (OutputDecl &output : data.outputs) {
+    output.value = made[next++];
+    for (Expr &init : output.mode.use.init) init = made[next++];
+    for (std::string &like : output.mode.use.like)
+      if (const auto found = names.find(like); found != names.end()) like = found->second;
+  }
+}
 
 void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same) {
   std::set<std::string> labels, read, bounds, axes, names;
@@ -67,6 +144,8 @@ void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same) {
   }
   for (const OutputDecl &output : data.outputs) {
     names.insert(output.name);
+    for (const AxisRef &axis : output.axes)
+      if (const auto *label = std::get_if<std::string>(&axis.value())) axes.insert(*label);
     for (const std::string &name : output.mode.use.like) note_name(name);
   }
   for (const auto &input : inputs) {
@@ -86,6 +165,7 @@ void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same) {
     const Expr window = make_input(input, input->where);
     data.lets.push_back(make_let(name, window, input->where));
   }
+  stay_inside(data, inputs);
 }
 
 namespace {
@@ -105,19 +185,19 @@ public:
     });
   }
 
-  // By axis: the windows that bound it in a way in which none of the value does. One that also walks axes that the value has not
-  // says nothing of it alone.
+  // By axis: the windows that bound it in a way in which none of the value does.
   std::map<std::string, Decls> missing() const {
     std::map<std::string, Decls> missing;
     for (const auto &input : inputs_) {
       if (!input->window || input->window->is_whole || read_.contains(input->name)) continue;
-      bool has_all = true;
-      for_each_bound(*input->window, [&](const std::string &axis, std::size_t) {
-        has_all = has_all && (axes_.contains(axis) || labels_.contains(axis));
-      });
-      if (!has_all) continue;
+      std::map<std::size_t, int> unknown; // by dim: axes that the value has not
       for_each_bound(*input->window, [&](const std::string &axis, std::size_t dim) {
-        if (!axes_.contains(axis) || labels_.contains(axis)) return;
+        unknown[dim] += !axes_.contains(axis) && !labels_.contains(axis);
+      });
+      const auto is_open = [](const auto &of_dim) { return of_dim.second > 1; };
+      if (std::ranges::any_of(unknown, is_open)) continue; // nothing would tell them apart
+      for_each_bound(*input->window, [&](const std::string &axis, std::size_t dim) {
+        if (!axes_.contains(axis) || labels_.contains(axis) || unknown[dim] != 0) return;
         if (bounds_.contains(bound_of(*input->window, dim))) return;
         Decls &windows = missing[axis];
         if (std::ranges::find(windows, input) == windows.end()) windows.push_back(input);

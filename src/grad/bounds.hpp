@@ -25,7 +25,11 @@ std::string bound_of(const Window &window, std::size_t dim, const SameExtents &s
 // gives its extent needs none, nor does one that other windows bound in the same way. For kernels whose outputs share their axes.
 void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same = {});
 
-// The same for one value whose axes are its own, as those of a let are, by a condition that always holds:
+// An axis that has other things beside it in windows of `inputs`, or walks a let, may be shorter than a dim at whose position it stands
+// alone. So it may in what is derived, though that reads nothing else: d_y[2*u, i + 0]. keep_bounds() does this, too.
+void stay_inside(SpecData &data, const Decls &inputs);
+
+// The same as keep_bounds() for one value whose axes are its own, as those of a let are, by a condition that always holds:
 //
 //   d_y * 2 * where(index(k, of=z[k + 0]) >= 0, h[k + 1], 0)
 //

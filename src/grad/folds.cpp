@@ -86,6 +86,7 @@ private:
   }
   Expr conj(const Expr &x) const { return facts_.is_complex(x_) ? t_.op(Op::Conj, {x}) : x; }
   AxisSet like_ones() const;
+  bool result_may_be_larger() const;
   Expr count() const;
   Expr freedom() const; // count - correction, at least 0
   Expr is_zero(const Expr &x) const { return t_.op(Op::Eq, {x, t_.num(0)}); }
@@ -122,6 +123,20 @@ AxisSet FoldRule::like_ones() const {
         folds(facts_, x_, node_, axis) != Folds::Never)
       ones = ones | AxisSet::of(axis);
   return ones;
+}
+
+// Where like= has more elements along an axis, the argument is repeated. What then flows is multiplied by what is made of the result
+// for each of these, and summed afterwards; of a sum or a mean it may come together before.
+bool FoldRule::result_may_be_larger() const {
+  const Fold fold = node_.use->accumulator.fold();
+  if (fold == Fold::Sum || fold == Fold::Mean) return false;
+  for (int axis = 0; axis < expr::max_axes; ++axis) {
+    if (!facts_.axes(x_).has(axis) || !facts_.axes(self_).has(axis)) continue;
+    const std::vector<std::string> own = facts_.lenders(x_, axis);
+    for (const std::string &name : facts_.lenders(self_, axis))
+      if (std::ranges::count(own, name) == 0 && !facts_.is_firm(AxisSet::of(axis))) return true;
+  }
+  return false;
 }
 
 // How many elements meet in one result. An extent is that of the input that gives it: all that have the
@@ -243,7 +258,7 @@ void FoldRule::pull(Sweep &sweep) {
   // Every element that was folded gets the cotangent of the result. Where extents differ at a call, those of
   // what is folded must show in it.
   if (!ones.empty() || !facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
-    g_ = repeated_in(facts_, x_, g_, t_);
+    g_ = repeated_in(facts_, result_may_be_larger() ? t_.add(x_, self_) : x_, g_, t_);
   if (node_.use->accumulator.fold() == Fold::User)
     return pull_recurrence(sweep, self_, {into_init_, into_mask_});
   flow_into_all();

@@ -7,6 +7,7 @@
 #include "grad/jvp.hpp"
 
 #include "expr/window.hpp"
+#include "grad/axis_order.hpp"
 #include "grad/bounds.hpp"
 #include "grad/declarations.hpp"
 #include "grad/request.hpp"
@@ -326,6 +327,7 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
   const std::set<std::string> moving = moving_lets(split, request.wrt);
   SameExtents same;
   for (const std::string &let : moving) same.emplace(request.names.at(let), let);
+  for (const std::string &input : request.wrt) same.emplace(request.names.at(input), input);
   spec::Split made;
   for (std::size_t k = 0; k < split.lets.size(); ++k) {
     const auto &let = split.lets[k];
@@ -433,6 +435,7 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
       split ? grad::with_lets(data, *split, request, names) : grad::directional(data, request);
   if (!split) grad::keep_bounds(made, data.inputs);
   if (!split) grad::share(made);
+  grad::keep_axis_order(made, data, request.names);
   return LoopSpec(std::make_shared<const SpecData>(std::move(made)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

@@ -86,8 +86,8 @@ private:
       return is_positions(k, input->window ? input->window->of->name : input->name);
     });
     SameExtents same;
-    for (const auto &input : let(k).data.inputs) // lets, of this loop or before it
-      if (input->materialised && request.names.contains(input->name))
+    for (const auto &input : let(k).data.inputs) // or lets
+      if (!input->window && request.names.contains(input->name))
         same.emplace(request.names.at(input->name), input->name);
     output.value = with_bounds(output.value, bounds, member.step.inputs, same);
     output.dtype.reset();

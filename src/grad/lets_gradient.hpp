@@ -146,6 +146,7 @@ private:
     GradientOptions options = options_;
     options.value = options.add = false;
     made_ = gradient_(split_.rest, names, options);
+    stay_inside(made_, spec::declared_inputs(split_.rest));
     const Names axes = names_of_cotangents(made_.inputs);
     collect(made_, spec::declared_inputs(split_.rest), names, axes,
             [](const ExprNode &) { return Expr(); });
@@ -171,7 +172,7 @@ private:
     std::unordered_set<std::string> own;
     for (const auto &let : split_.lets)
       for (const spec::Axis &axis : let->typed.axes)
-        if (axis.labelled && !declared.contains(axis.name)) own.insert(axis.name);
+        if (axis.labelled && !axis.implied && !declared.contains(axis.name)) own.insert(axis.name);
     Names names;
     for (const auto &input : inputs) {
       if (input->window || input->materialised || taken_.contains(input->name)) continue;

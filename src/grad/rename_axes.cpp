@@ -9,7 +9,7 @@ namespace {
 
 class Renamer {
 public:
-  explicit Renamer(const Renaming &renaming) : axes_(renaming.axes) {
+  explicit Renamer(const Renaming &renaming) : axes_(renaming.axes), inside_(renaming.inside) {
     for (const auto &window : renaming.windows) {
       const std::string name =
           window_of(make_input(window->window->of, {}), *window).node()->input->name;
@@ -39,6 +39,9 @@ public:
     Window renamed = *window.window;
     for (AffineForm &form : renamed.forms) {
       for (AffineForm::Term &term : form.terms) change(axes_, term.axis);
+      if (!window.window->of->materialised && form.is_axis() &&
+          inside_.contains(form.terms[0].axis))
+        form.stays_inside = true;
       exchange_extents(form, [&](const Expr &array) { return renamed_array(array); });
       for (AffineForm::Index &index :
            form.indices) { // windows of inputs, as deep as a window may be
@@ -96,7 +99,9 @@ private:
                  : make_scan(std::move(use), std::move(args), axes[0], node.where);
     case ExprKind::Extent: return make_extent(axes[0], std::move(of), node.where);
     case ExprKind::Iota: return make_iota(axes[0], std::move(of), node.where);
-    case ExprKind::Let: return node.axes.empty() ? args[0] : Expr();
+    case ExprKind::Let:
+      if (!node.axes.empty()) return {};
+      return axes_.empty() ? make_let(node.name, args[0], node.where) : args[0];
     case ExprKind::Join: return {}; // of arrays, which have names of their own
     case ExprKind::Input:
     case ExprKind::Literal:
@@ -132,6 +137,7 @@ private:
   }
 
   const Names &axes_;
+  const std::set<std::string> &inside_;
   Names windows_; // by name: what they are called now
   std::unordered_map<const InputDecl *, std::shared_ptr<const InputDecl>> declared_;
   expr::Walker walker_;

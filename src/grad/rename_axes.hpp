@@ -6,6 +6,7 @@
 #include "expr/node.hpp"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,9 +17,11 @@ struct Renaming {
   std::unordered_map<std::string, std::string> axes;
   // The declarations of windows that like= and of= may name.
   std::vector<std::shared_ptr<const InputDecl>> windows;
+  // Axes that are only to stay inside of a dim at whose position they stand alone: i of x[i] becomes i + 0.
+  std::set<std::string> inside = {};
 };
 
-// Lets that are no arrays lose their names where anything in them changes; arrays stay as they are. Iterative.
+// Lets that are no arrays lose their names where axes in them change; arrays stay as they are. Iterative.
 std::vector<Expr> renamed(const std::vector<Expr> &roots, const Renaming &renaming);
 // Of a window its positions, of an input its labels.
 std::shared_ptr<const InputDecl> renamed(const std::shared_ptr<const InputDecl> &decl,

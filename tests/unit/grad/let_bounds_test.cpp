@@ -100,3 +100,47 @@ TEST_CASE("a condition stands only where no window of the value bounds the axis 
                       "x")
             .find("where(iota(k, of=z[k + 0]) >= 0, h[k + 1], 0)") != std::string::npos);
 }
+
+TEST_CASE("a cotangent as long as a let is read as far as an axis goes that is shorter there") {
+  check_all("in x : f64[i]\nin v : f64[:]\nlet h[q] = v[q] * 0.5\n"
+            "let e = sum(exp(x), like=h[i])\nlet g[q] = e[q] * h[q]\nout y = sum(g[q], q) + "
+            "sum(h[i] * x, i)",
+            {{"x", 3}, {"v", 5}});
+}
+
+TEST_CASE(
+    "axes without labels keep their names beside lets, also where a border asks for extents") {
+  check_all("in x : f64[:]\nin w : f64[b]\nin v : f64[:]\nlet h[q] = v[q + 1] - v[q]\n"
+            "out y = sum(h[k + 1], k) + "
+            "sum(where(sum(v) > 9, sum(w, like=pad(x, 0: (2, 0))[2*b]), 0.1))",
+            {{"x", 7}, {"w", 4}, {"v", 6}});
+}
+
+TEST_CASE(
+    "a directional derivative has its axes in the order of the output, whatever it reads first") {
+  const LoopSpec spec = parse("kernel k {\nin w : f64\nin v : f64[:, :]\n"
+                              "let t = w - v[a, u]\nout y = v[2*q, -a] / t\n}");
+  CHECK(print(jvp(spec, {"w", "v"})).find("out t_y[a, u, q] : f64 = ") != std::string::npos);
+  const Array w = wavy(-1, 2.5), v = [] {
+    Array array(DType::F64, {5, 4});
+    for (std::int64_t k = 0; k < 20; ++k) array.data<double>()[k] = 0.1 * double(k * k % 7);
+    return array;
+  }();
+  const std::vector<NamedView> inputs{{"w", w}, {"v", v}, {"t_w", w}, {"t_v", v}};
+  const Array y = compile(spec).call({inputs.begin(), inputs.begin() + 2})["y"].copy();
+  for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
+    const Array t = compile(jvp(spec, {"w", "v"}), {.engine = engine}).call(inputs)["t_y"].copy();
+    CHECK(std::vector(t.shape().begin(), t.shape().end()) ==
+          std::vector(y.shape().begin(), y.shape().end()));
+  }
+}
+
+TEST_CASE("an axis that an output lists and an idle let alone has stays in what is derived") {
+  const LoopSpec spec = parse("kernel k {\nin x : f64[i]\nin v : f64[:]\n"
+                              "let t = v[u + 1] * 0.5\nout y[u, i] = broadcast x * x\n}");
+  const Array x = wavy(3, 0.2), v = wavy(5, 0.1);
+  const Results moved =
+      compile(jvp(spec, {"x"})).call(std::vector<NamedView>{{"x", x}, {"v", v}, {"t_x", x}});
+  const Array t = moved["t_y"].copy();
+  CHECK(std::vector(t.shape().begin(), t.shape().end()) == std::vector<std::int64_t>{4, 3});
+}
