@@ -259,3 +259,14 @@ TEST_CASE("a sum like an input that folds nothing at a call is one addition in t
     CHECK(std::isinf(z[3]));
   }
 }
+
+TEST_CASE("what a fold like a longer input repeats flows back once, whatever the fold") {
+  for (const char *fold : {"max", "min", "norm", "logsumexp", "mean", "sum"})
+    check_slopes("in x : f64[:, :]; in y : f64[:, :]; out z = " + std::string(fold) +
+                     "(x * x, like=y)",
+                 {{"x", {3, 1}}, {"y", {1, 2}}});
+  check_slopes("in x : f64[i, j=1]; in y : f64[j, i=1]; out z = max(y, like=x)",
+               {{"x", {2, 1}}, {"y", {3, 1}}});
+  check_slopes("in x : f64[:]; in y : f64[:, :]; out z = var(x, like=y)",
+               {{"x", {1}}, {"y", {2, 3}}});
+}
