@@ -194,7 +194,7 @@ private:
   }
 
   // An expression that becomes a let moves to the front, and with it the windows that it reads, whose axes would then come first.
-  // So where that matters the windows become lets of their own, in their order.
+  // So where that matters the windows become lets of their own, in their order; one of a let stands behind that.
   void name_windows(const std::vector<const ExprNode *> &order) {
     std::unordered_map<std::string, std::string> names; // by what is read
     std::vector<const ExprNode *> windows;
@@ -210,7 +210,34 @@ private:
         let_names_[node] = known->second;
       }
     }
-    lets_.insert(lets_.begin(), windows.begin(), windows.end());
+    std::vector<const ExprNode *> placed;
+    std::unordered_set<const ExprNode *> known;
+    for (const ExprNode *window : windows) place_window(window, windows, known, placed);
+    for (const ExprNode *let : lets_)
+      if (known.insert(let).second) placed.push_back(let);
+    lets_ = std::move(placed);
+  }
+
+  // Behind what it is made of, of which the windows come first.
+  void place_window(const ExprNode *window, const std::vector<const ExprNode *> &windows,
+                    std::unordered_set<const ExprNode *> &known,
+                    std::vector<const ExprNode *> &placed) const {
+    if (known.contains(window)) return;
+    std::unordered_set<std::string> read;
+    std::vector<const ExprNode *> lets;
+    expr::Walker walker;
+    walker.walk(window, [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Input)
+        read.insert(node.input->name);
+      else if (let_names_.contains(&node))
+        lets.push_back(&node);
+    });
+    for (const ExprNode *other : windows)
+      if (other != window && read.contains(other->input->name))
+        place_window(other, windows, known, placed);
+    lets.push_back(window);
+    for (const ExprNode *let : lets)
+      if (known.insert(let).second) placed.push_back(let);
   }
 
   void define(const AccumulatorDef &definition) {
