@@ -50,6 +50,39 @@ namespace {
 
 using support::fail;
 
+// Labels of windows are axes in the order in which they are read, and a tangent may read them in another one:
+//
+//   out y = x[i, j] * h[j]       y[i, j]
+//   out t_y[i, j] = ..           where it reads h[j] first
+void keep_order(SpecData &made, const SpecData &data,
+                const std::unordered_map<std::string, std::string> &names) {
+  if (std::ranges::none_of(made.inputs, [](const auto &input) { return input->window != nullptr; }))
+    return;
+  const auto axes_of = [](SpecData of) {
+    of.inputs = spec::declared_inputs(of);
+    const auto split = spec::split_lets(of, spec::analyse);
+    const spec::TypedSpec typed = spec::analyse(split ? split->rest : of);
+    std::unordered_map<std::string, std::vector<std::string>> axes;
+    for (const spec::TypedOutput &output : typed.outputs)
+      for (const int axis : output.axes) {
+        const spec::Axis &known = typed.axes[std::size_t(axis)];
+        axes[output.name].push_back(known.labelled && !known.implied ? known.name : "");
+      }
+    return axes;
+  };
+  const auto was = axes_of(data), is = axes_of(made);
+  for (const auto &[name, axes] : was) {
+    const auto output = std::ranges::find(made.outputs, names.at(name), &OutputDecl::name);
+    const auto now = is.find(names.at(name));
+    if (output == made.outputs.end() || output->has_axes || now == is.end()) continue;
+    const bool is_named = std::ranges::count(axes, std::string()) == 0;
+    if (!is_named || axes == now->second || !std::ranges::is_permutation(axes, now->second))
+      continue;
+    output->has_axes = true;
+    output->axes.assign(axes.begin(), axes.end());
+  }
+}
+
 class Jvp {
 public:
   Jvp(const SpecData &data, const JvpRequest &request)
@@ -77,6 +110,7 @@ public:
     if (request_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
     declare_windows(made_, declarations_.inputs());
+    if (request_.plain) keep_order(made_, data_, request_.names);
     if (facts_.calls().used())
       spec::analyse(made_); // the types that a clause meets are known only now
     return std::move(made_);
@@ -216,6 +250,7 @@ public:
     for (const OutputDecl &output : data.outputs) taken_.insert(output.name);
     for (const auto &[name, let] : spec::lets_by_name(data)) taken_.insert(name);
   }
+  void take(const std::string &name) { taken_.insert(name); } // one that is there without a text
   void add(const std::string &name) {
     if (names_.contains(name)) return;
     names_.emplace(name, fresh("t_" + name));
@@ -374,7 +409,7 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
     output.dtype.reset();
     if (spec::analyse(part).outputs[0].dtype != dtype)
       output.value = make_cast(dtype, output.value, output.where);
-    if (const Expr array = read_of(*let); array.node()) {
+    if (const Expr array = begins ? Expr() : read_of(*let); array.node()) {
       const ExprNode &value = *let->data.outputs[0].value.node();
       output.value =
           exchange(output.value, [&](const ExprNode &node) { return held_in(array, value, node); });
@@ -387,8 +422,9 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
                      }));
       continue;
     }
-    names.lets.push_back(
-        make_let(output.name, old.args[0], old.where, old.axes, {{}, -1, 0, old.input}));
+    names.lets.push_back(make_let(output.name, old.args[0], old.where,
+                                  old.axes.empty() && output.has_axes ? output.axes : old.axes,
+                                  {{}, -1, 0, old.input}));
     lets.emplace(output.name, names.lets.back());
     made.lets.push_back(std::make_shared<const spec::Materialised>(
         spec::Materialised{std::move(part), spec::TypedSpec(), {}, {}}));
@@ -422,6 +458,8 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
   for (const std::string &name : request.wrt) names.add(name);
   const auto split = spec::split_lets(data, spec::analyse);
   if (split)
+    for (const auto &let : split->lets) names.take(let->data.outputs[0].name);
+  if (split)
     for (const auto &let : split->lets) names.add(let->data.outputs[0].name);
   for (const OutputDecl &output : data.outputs) names.add(output.name);
   request.names = names.all();
@@ -429,6 +467,7 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
       split ? grad::with_lets(data, *split, request, names) : grad::directional(data, request);
   if (!split) grad::keep_bounds(made, data.inputs);
   if (!split) grad::share(made);
+  grad::keep_order(made, data, request.names);
   return LoopSpec(std::make_shared<const SpecData>(std::move(made)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
