@@ -270,3 +270,11 @@ TEST_CASE("what a fold like a longer input repeats flows back once, whatever the
   check_slopes("in x : f64[:]; in y : f64[:, :]; out z = var(x, like=y)",
                {{"x", {1}}, {"y", {2, 3}}});
 }
+
+TEST_CASE("an output has a gradient that is like an input which may be 1, or says that it has 1") {
+  check_slopes("in x : f64[i?]; in y : f64[i]; out z = broadcast(like=x) y * y",
+               {{"x", {3}}, {"y", {3}}});
+  check_slopes("in x : f64[:, 3]; in y : f64[1, :]; out z = broadcast(like=y) x * x",
+               {{"x", {1, 3}}, {"y", {1, 3}}});
+  check_slopes("in x : f64[:]; out z[p < 1] = sum(x[p + u] * x[p + u], u)", {{"x", {3}}});
+}

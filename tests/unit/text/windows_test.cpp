@@ -142,9 +142,10 @@ TEST_CASE("at() refuses what is no input and numbers beyond i64, at the user's o
 }
 
 TEST_CASE("a window that is printed as a let of its own stands behind the array that it reads") {
-  const LoopSpec spec = parse("kernel k { in y : f64[:, :]; in w : f64[u]\n"
-                              "let h[q, b, a] = sum(hypot(1 + y[b + 0, q] * w, y[a, 2*a] - w), u)\n"
-                              "out o[m] = h[m, 0, m] }");
-  const LoopSpec read = parse(print(gradient(spec, {"y", "w"})));
-  CHECK(print(parse(print(read))) == print(read));
+  const bl::LoopSpec spec =
+      bl::parse("kernel k { in y : f64[:, :]; in w : f64[u]\n"
+                "let h[q, b, a] = sum(hypot(1 + y[b + 0, q] * w, y[a, 2*a] - w), u)\n"
+                "out o[m] = h[m, 0, m] }");
+  const bl::LoopSpec read = bl::parse(bl::print(bl::gradient(spec, {"y", "w"})));
+  CHECK(bl::print(bl::parse(bl::print(read))) == bl::print(read));
 }
