@@ -93,7 +93,9 @@ std::vector<bool> Declarations::may_be_one(std::size_t output) const {
   const std::vector<bool> none(spec.outputs.size(), false);
   const auto shapes = plan::resolve(spec, layouts, none).output_shapes;
   std::vector<bool> result;
-  for (const std::int64_t least : shapes[output]) result.push_back(least == 1);
+  for (std::size_t d = 0; d < shapes[output].size(); ++d)
+    result.push_back(shapes[output][d] == 1 &&
+                     sizes[std::size_t(typed_.outputs[output].axes[d])] != 1);
   return result;
 }
 

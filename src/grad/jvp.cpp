@@ -50,36 +50,36 @@ namespace {
 
 using support::fail;
 
-// Labels of windows are axes in the order in which they are read, and a tangent may read them in another one:
+// Labels of windows are axes in the order in which they are read, and a tangent may read them in another one, so that is said:
 //
 //   out y = x[i, j] * h[j]       y[i, j]
 //   out t_y[i, j] = ..           where it reads h[j] first
 void keep_order(SpecData &made, const SpecData &data,
                 const std::unordered_map<std::string, std::string> &names) {
-  if (std::ranges::none_of(made.inputs, [](const auto &input) { return input->window != nullptr; }))
-    return;
-  const auto axes_of = [](SpecData of) {
-    of.inputs = spec::declared_inputs(of);
-    const auto split = spec::split_lets(of, spec::analyse);
-    const spec::TypedSpec typed = spec::analyse(split ? split->rest : of);
-    std::unordered_map<std::string, std::vector<std::string>> axes;
-    for (const spec::TypedOutput &output : typed.outputs)
-      for (const int axis : output.axes) {
-        const spec::Axis &known = typed.axes[std::size_t(axis)];
-        axes[output.name].push_back(known.labelled && !known.implied ? known.name : "");
-      }
-    return axes;
-  };
-  const auto was = axes_of(data), is = axes_of(made);
-  for (const auto &[name, axes] : was) {
-    const auto output = std::ranges::find(made.outputs, names.at(name), &OutputDecl::name);
-    const auto now = is.find(names.at(name));
-    if (output == made.outputs.end() || output->has_axes || now == is.end()) continue;
-    const bool is_named = std::ranges::count(axes, std::string()) == 0;
-    if (!is_named || axes == now->second || !std::ranges::is_permutation(axes, now->second))
-      continue;
+  std::set<std::string> declared;
+  bool has_windows = false;
+  for (const auto &input : made.inputs) {
+    has_windows = has_windows || input->window;
+    for (const Dim &dim : input->dims)
+      if (!input->window) declared.insert(dim.label);
+  }
+  if (!has_windows) return;
+  const auto split = spec::split_lets(data, spec::analyse);
+  const spec::TypedSpec typed = spec::analyse(split ? split->rest : data);
+  for (const spec::TypedOutput &was : typed.outputs) {
+    const auto output = std::ranges::find(made.outputs, names.at(was.name), &OutputDecl::name);
+    if (output == made.outputs.end() || output->has_axes || was.axes.size() < 2) continue;
+    std::vector<AxisRef> axes;
+    bool is_named = true, is_declared = true;
+    for (const int axis : was.axes) {
+      const spec::Axis &known = typed.axes[std::size_t(axis)];
+      axes.emplace_back(known.name);
+      is_named = is_named && known.labelled && !known.implied;
+      is_declared = is_declared && declared.contains(known.name);
+    }
+    if (!is_named || is_declared) continue;
     output->has_axes = true;
-    output->axes.assign(axes.begin(), axes.end());
+    output->axes = std::move(axes);
   }
 }
 

@@ -210,34 +210,41 @@ private:
         let_names_[node] = known->second;
       }
     }
-    std::vector<const ExprNode *> placed;
-    std::unordered_set<const ExprNode *> known;
-    for (const ExprNode *window : windows) place_window(window, windows, known, placed);
-    for (const ExprNode *let : lets_)
-      if (known.insert(let).second) placed.push_back(let);
-    lets_ = std::move(placed);
+    Places places{windows, {}, {}, {}};
+    for (const ExprNode *window : windows) place(window, places);
+    for (const ExprNode *let : lets_) place(let, places);
+    lets_ = std::move(places.placed);
   }
 
-  // Behind what it is made of, of which the windows come first.
-  void place_window(const ExprNode *window, const std::vector<const ExprNode *> &windows,
-                    std::unordered_set<const ExprNode *> &known,
-                    std::vector<const ExprNode *> &placed) const {
-    if (known.contains(window)) return;
-    std::unordered_set<std::string> read;
-    std::vector<const ExprNode *> lets;
+  struct Places {
+    const std::vector<const ExprNode *> &windows; // in the order of their labels
+    std::unordered_set<const ExprNode *> begun, known;
+    std::vector<const ExprNode *> placed;
+  };
+
+  // Behind what it is made of, of which the windows come first, and behind the arrays that like= and of= name.
+  void place(const ExprNode *node, Places &places) const {
+    if (!places.begun.insert(node).second) return;
+    std::unordered_set<std::string> read, named;
+    std::vector<const ExprNode *> parts;
     expr::Walker walker;
-    walker.walk(window, [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Input)
-        read.insert(node.input->name);
-      else if (let_names_.contains(&node))
-        lets.push_back(&node);
+    walker.walk(node, [&](const ExprNode &part) {
+      if (part.kind == ExprKind::Input) read.insert(part.input->name);
+      if (part.kind != ExprKind::Input && &part != node && let_names_.contains(&part))
+        parts.push_back(&part);
+      named.insert(part.of.begin(), part.of.end());
+      if (part.use) named.insert(part.use->like.begin(), part.use->like.end());
     });
-    for (const ExprNode *other : windows)
-      if (other != window && read.contains(other->input->name))
-        place_window(other, windows, known, placed);
-    lets.push_back(window);
-    for (const ExprNode *let : lets)
-      if (known.insert(let).second) placed.push_back(let);
+    for (const ExprNode *window : places.windows)
+      if (read.contains(window->input->name)) place(window, places);
+    std::unordered_set<std::string> arrays;
+    for (const auto &decl : inputs_)
+      if (decl->window && named.contains(decl->name)) arrays.insert(decl->window->of->name);
+    for (const ExprNode *let : lets_)
+      if (let->kind == ExprKind::Let && arrays.contains(let->name)) place(let, places);
+    parts.push_back(node);
+    for (const ExprNode *part : parts)
+      if (places.known.insert(part).second) places.placed.push_back(part);
   }
 
   void define(const AccumulatorDef &definition) {

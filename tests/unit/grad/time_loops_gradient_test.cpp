@@ -277,7 +277,7 @@ TEST_CASE(
       {"in c : f64; in s : f64[i]\nlet h[t < 3, i] = (0.5 * c) * (c * h[t - 1, i]) from s", {}},
       {"in c : f64[i]; in s : f64[i]\nlet h[t < 3, i] = sin(c) + h[t - 1, i] / 2 from s", {2}}};
   for (const Loop &loop : loops) {
-    const LoopSpec spec = parse("kernel k { " + loop.body + "\nout y = h }");
+    const LoopSpec spec = parse("kernel k { " + loop.body + "\nout y[t, i] = h }");
     INFO(print(spec));
     const std::vector<Array> data =
         arrays_of({{"c", loop.shape}, {"s", {2}}, {"d_y", {3, 2}}}, 0.8);
