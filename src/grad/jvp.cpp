@@ -50,39 +50,6 @@ namespace {
 
 using support::fail;
 
-// Labels of windows are axes in the order in which they are read, and a tangent may read them in another one, so that is said:
-//
-//   out y = x[i, j] * h[j]       y[i, j]
-//   out t_y[i, j] = ..           where it reads h[j] first
-void keep_order(SpecData &made, const SpecData &data,
-                const std::unordered_map<std::string, std::string> &names) {
-  std::set<std::string> declared;
-  bool has_windows = false;
-  for (const auto &input : made.inputs) {
-    has_windows = has_windows || input->window;
-    for (const Dim &dim : input->dims)
-      if (!input->window) declared.insert(dim.label);
-  }
-  if (!has_windows) return;
-  const auto split = spec::split_lets(data, spec::analyse);
-  const spec::TypedSpec typed = spec::analyse(split ? split->rest : data);
-  for (const spec::TypedOutput &was : typed.outputs) {
-    const auto output = std::ranges::find(made.outputs, names.at(was.name), &OutputDecl::name);
-    if (output == made.outputs.end() || output->has_axes || was.axes.size() < 2) continue;
-    std::vector<AxisRef> axes;
-    bool is_named = true, is_declared = true;
-    for (const int axis : was.axes) {
-      const spec::Axis &known = typed.axes[std::size_t(axis)];
-      axes.emplace_back(known.name);
-      is_named = is_named && known.labelled && !known.implied;
-      is_declared = is_declared && declared.contains(known.name);
-    }
-    if (!is_named || is_declared) continue;
-    output->has_axes = true;
-    output->axes = std::move(axes);
-  }
-}
-
 class Jvp {
 public:
   Jvp(const SpecData &data, const JvpRequest &request)
@@ -110,7 +77,6 @@ public:
     if (request_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
     declare_windows(made_, declarations_.inputs());
-    if (request_.plain) keep_order(made_, data_, request_.names);
     if (facts_.calls().used())
       spec::analyse(made_); // the types that a clause meets are known only now
     return std::move(made_);
@@ -422,9 +388,8 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
                      }));
       continue;
     }
-    names.lets.push_back(make_let(output.name, old.args[0], old.where,
-                                  old.axes.empty() && output.has_axes ? output.axes : old.axes,
-                                  {{}, -1, 0, old.input}));
+    names.lets.push_back(
+        make_let(output.name, old.args[0], old.where, old.axes, {{}, -1, 0, old.input}));
     lets.emplace(output.name, names.lets.back());
     made.lets.push_back(std::make_shared<const spec::Materialised>(
         spec::Materialised{std::move(part), spec::TypedSpec(), {}, {}}));
@@ -467,7 +432,6 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
       split ? grad::with_lets(data, *split, request, names) : grad::directional(data, request);
   if (!split) grad::keep_bounds(made, data.inputs);
   if (!split) grad::share(made);
-  grad::keep_order(made, data, request.names);
   return LoopSpec(std::make_shared<const SpecData>(std::move(made)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

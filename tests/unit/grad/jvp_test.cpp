@@ -441,19 +441,3 @@ TEST_CASE("what has no directional derivative is refused") {
         "E0601");
   CHECK(code("kernel k { in x : f64[i]; in n : i32[i]; out h[n[i]] += x }", {"x"}) == "E0601");
 }
-
-TEST_CASE("what an output moves by has its axes in its order, whatever the tangent reads first") {
-  const LoopSpec spec = kernel("in x : f64[:, :]; in h : f64[:]\n"
-                               "out y = x[a, b] * h[b]\n"
-                               "let m = x[c, d] * h[d]\n"
-                               "out s = m[e, f] + h[f]");
-  const Array x = filled(f64, std::vector<std::int64_t>{2, 3}, 1),
-              h = filled(f64, std::vector<std::int64_t>{3}, 2);
-  const std::vector<NamedView> inputs{{"x", x}, {"h", h}, {"t_h", h}};
-  const Results made = compile(jvp(spec, {"h"})).call(inputs);
-  for (const char *name : {"t_y", "t_s"}) {
-    const auto shape = made[name].shape();
-    CHECK(std::vector<std::int64_t>(shape.begin(), shape.end()) == std::vector<std::int64_t>{2, 3});
-  }
-  CHECK(part(made["t_y"].copy(), 1) == part(x, 1) * part(h, 1));
-}
