@@ -26,6 +26,19 @@ std::shared_ptr<const InputDecl> ThroughLoop::carried_input(std::size_t m,
   return nullptr;
 }
 
+// Is there a sum over all steps in it already, as in sum(d_h * h_1, t) * 2 * c? A step alone has no such sum.
+static bool adds_steps(const Expr &part, const std::string &step) {
+  bool adds = false;
+  expr::Walker().walk(part.node(), [&](const ExprNode &node) {
+    if (node.kind != ExprKind::Fold) return;
+    adds = adds || node.axes.empty() || std::ranges::any_of(node.axes, [&](const AxisRef &axis) {
+             const auto *label = std::get_if<std::string>(&axis.value());
+             return label == nullptr || *label == step;
+           });
+  });
+  return adds;
+}
+
 // From the outputs of the gradient of all steps to lets that go along with them; false where it stays an output.
 bool ThroughLoop::carry(std::size_t m, std::size_t output) {
   Member &member = members_[m];
@@ -33,8 +46,9 @@ bool ThroughLoop::carry(std::size_t m, std::size_t output) {
   const Place &where = member.node->where;
   Read into{m, m, 0, carried_input(m, name), {}, {}, {}, {}, where};
   const auto parts = sums_like(member.pulled.outputs[output].value, name);
-  if (!into.input || !parts || std::ranges::any_of(*parts, holds_scan)) return false;
   const std::string &step = member.axes[time(m)];
+  const auto stays = [&](const Expr &part) { return holds_scan(part) || adds_steps(part, step); };
+  if (!into.input || !parts || std::ranges::any_of(*parts, stays)) return false;
   into.axes.push_back(step);
   for (const Dim &dim : into.input->dims) into.axes.push_back(dim.label);
   const Expr sent = sent_parts(into, member, output, *parts);

@@ -72,11 +72,14 @@ std::vector<bool> Declarations::may_be_one(std::size_t output) const {
   std::vector<std::int64_t> sizes(typed_.axes.size(), 2);
   for (const spec::TypedInput &input : typed_.inputs)
     for (std::size_t d = 0; d < input.extents.size(); ++d)
-      if (input.extents[d] > 1) sizes[std::size_t(input.axis_of_dim[d])] = input.extents[d];
+      if (input.extents[d] >= 0 && !input.may_stretch[d]) // 1 too, where an output says so
+        sizes[std::size_t(input.axis_of_dim[d])] = input.extents[d];
   // Windows as inputs: their axes have labels, and what they are of is no matter here.
   const std::optional<spec::Scatters> parts = spec::split_scatters(typed_);
   spec::TypedSpec spec = parts ? parts->after : typed_;
   for (spec::TypedInput &input : spec.inputs) input.window.reset();
+  for (spec::TypedOutput &made : spec.outputs) // an input that lends its shape is no 1 beside more
+    made.like.clear();
   std::vector<Layout> layouts;
   for (const spec::TypedInput &input : spec.inputs) {
     std::vector<std::int64_t> shape;
@@ -90,7 +93,9 @@ std::vector<bool> Declarations::may_be_one(std::size_t output) const {
   const std::vector<bool> none(spec.outputs.size(), false);
   const auto shapes = plan::resolve(spec, layouts, none).output_shapes;
   std::vector<bool> result;
-  for (const std::int64_t least : shapes[output]) result.push_back(least == 1);
+  for (std::size_t d = 0; d < shapes[output].size(); ++d)
+    result.push_back(shapes[output][d] == 1 &&
+                     sizes[std::size_t(typed_.outputs[output].axes[d])] != 1);
   return result;
 }
 

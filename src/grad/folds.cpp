@@ -86,7 +86,8 @@ private:
   }
   Expr conj(const Expr &x) const { return facts_.is_complex(x_) ? t_.op(Op::Conj, {x}) : x; }
   AxisSet like_ones() const;
-  bool result_may_be_larger() const;
+  bool may_repeat() const;
+  Cotangent repeated_in_both() const;
   Expr count() const;
   Expr freedom() const; // count - correction, at least 0
   Expr is_zero(const Expr &x) const { return t_.op(Op::Eq, {x, t_.num(0)}); }
@@ -125,18 +126,31 @@ AxisSet FoldRule::like_ones() const {
   return ones;
 }
 
-// Where like= has more elements along an axis, the argument is repeated. What then flows is multiplied by what is made of the result
-// for each of these, and summed afterwards; of a sum or a mean it may come together before.
-bool FoldRule::result_may_be_larger() const {
-  const Fold fold = node_.use->accumulator.fold();
-  if (fold == Fold::Sum || fold == Fold::Mean) return false;
-  for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!facts_.axes(x_).has(axis) || !facts_.axes(self_).has(axis)) continue;
-    const std::vector<std::string> own = facts_.lenders(x_, axis);
-    for (const std::string &name : facts_.lenders(self_, axis))
-      if (std::ranges::count(own, name) == 0 && !facts_.is_firm(AxisSet::of(axis))) return true;
+// May like= have more elements than the argument along an axis of both? The result is repeated there.
+bool FoldRule::may_repeat() const {
+  for (const std::uint32_t i : facts_.space().inputs_called(node_.use->like, node_.where)) {
+    const spec::TypedInput &like = facts_.spec().inputs[i];
+    for (std::size_t d = 0; d < like.axis_of_dim.size(); ++d) {
+      const int axis = like.axis_of_dim[d];
+      if (!facts_.axes(x_).has(axis) || like.extents[d] == 1 || facts_.is_firm(AxisSet::of(axis)))
+        continue;
+      const InputNames lenders = facts_.lenders(x_, axis);
+      if (!has_label(facts_, lenders, axis) && std::ranges::count(lenders, like.name) == 0)
+        return true;
+    }
   }
   return false;
+}
+
+// The cotangent with the extents that the argument and like= have together.
+Cotangent FoldRule::repeated_in_both() const {
+  std::optional<InputNames> shape = shape_of(facts_, x_);
+  const bool fits = facts_.axes(x_).contains(facts_.axes(self_)) &&
+                    facts_.axes(x_).contains(facts_.axes(g_.mask));
+  if (!shape || !fits) return {repeated_like(x_, g_.value, t_), g_.mask};
+  for (const std::string &name : node_.use->like)
+    if (std::ranges::count(*shape, name) == 0) shape->push_back(name);
+  return in_shape(*shape, g_, t_);
 }
 
 // How many elements meet in one result. An extent is that of the input that gives it: all that have the
@@ -257,10 +271,14 @@ void FoldRule::pull(Sweep &sweep) {
   into_mask_ = g_.mask;
   // Every element that was folded gets the cotangent of the result. Where extents differ at a call, those of
   // what is folded must show in it.
-  if (!ones.empty() || !facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
-    g_ = repeated_in(facts_, result_may_be_larger() ? t_.add(x_, self_) : x_, g_, t_);
-  if (node_.use->accumulator.fold() == Fold::User)
-    return pull_recurrence(sweep, self_, {into_init_, into_mask_});
+  // A slope of result and argument has the extents of both, so where the result was repeated the cotangent keeps those.
+  const Fold fold = node_.use->accumulator.fold();
+  const bool has_slope = fold != Fold::Sum && fold != Fold::Mean && fold != Fold::User;
+  if (has_slope && may_repeat())
+    g_ = repeated_in_both();
+  else if (!ones.empty() || !facts_.is_firm(facts_.axes(x_) - facts_.axes(g_.value)))
+    g_ = repeated_in(facts_, x_, g_, t_);
+  if (fold == Fold::User) return pull_recurrence(sweep, self_, {into_init_, into_mask_});
   flow_into_all();
 }
 

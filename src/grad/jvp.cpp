@@ -217,6 +217,7 @@ public:
     for (const OutputDecl &output : data.outputs) taken_.insert(output.name);
     for (const auto &[name, let] : spec::lets_by_name(data)) taken_.insert(name);
   }
+  void take(const std::string &name) { taken_.insert(name); } // one that is there without a text
   void add(const std::string &name) {
     if (names_.contains(name)) return;
     names_.emplace(name, fresh("t_" + name));
@@ -379,7 +380,7 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
     output.dtype.reset();
     if (spec::analyse(part).outputs[0].dtype != dtype)
       output.value = make_cast(dtype, output.value, output.where);
-    if (const Expr array = read_of(*let); array.node()) {
+    if (const Expr array = begins ? Expr() : read_of(*let); array.node()) {
       const ExprNode &value = *let->data.outputs[0].value.node();
       output.value =
           exchange(output.value, [&](const ExprNode &node) { return held_in(array, value, node); });
@@ -427,6 +428,8 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
   request.value = options.value;
   for (const std::string &name : request.wrt) names.add(name);
   const auto split = spec::split_lets(data, spec::analyse);
+  if (split)
+    for (const auto &let : split->lets) names.take(let->data.outputs[0].name);
   if (split)
     for (const auto &let : split->lets) names.add(let->data.outputs[0].name);
   for (const OutputDecl &output : data.outputs) names.add(output.name);

@@ -194,7 +194,7 @@ private:
   }
 
   // An expression that becomes a let moves to the front, and with it the windows that it reads, whose axes would then come first.
-  // So where that matters the windows become lets of their own, in their order.
+  // So where that matters the windows become lets of their own, in their order; one of a let stands behind that.
   void name_windows(const std::vector<const ExprNode *> &order) {
     std::unordered_map<std::string, std::string> names; // by what is read
     std::vector<const ExprNode *> windows;
@@ -210,7 +210,41 @@ private:
         let_names_[node] = known->second;
       }
     }
-    lets_.insert(lets_.begin(), windows.begin(), windows.end());
+    Places places{windows, {}, {}, {}};
+    for (const ExprNode *window : windows) place(window, places);
+    for (const ExprNode *let : lets_) place(let, places);
+    lets_ = std::move(places.placed);
+  }
+
+  struct Places {
+    const std::vector<const ExprNode *> &windows; // in the order of their labels
+    std::unordered_set<const ExprNode *> begun, known;
+    std::vector<const ExprNode *> placed;
+  };
+
+  // Behind what it is made of, of which the windows come first, and behind the arrays that like= and of= name.
+  void place(const ExprNode *node, Places &places) const {
+    if (!places.begun.insert(node).second) return;
+    std::unordered_set<std::string> read, named;
+    std::vector<const ExprNode *> parts;
+    expr::Walker walker;
+    walker.walk(node, [&](const ExprNode &part) {
+      if (part.kind == ExprKind::Input) read.insert(part.input->name);
+      if (part.kind != ExprKind::Input && &part != node && let_names_.contains(&part))
+        parts.push_back(&part);
+      named.insert(part.of.begin(), part.of.end());
+      if (part.use) named.insert(part.use->like.begin(), part.use->like.end());
+    });
+    for (const ExprNode *window : places.windows)
+      if (read.contains(window->input->name)) place(window, places);
+    std::unordered_set<std::string> arrays;
+    for (const auto &decl : inputs_)
+      if (decl->window && named.contains(decl->name)) arrays.insert(decl->window->of->name);
+    for (const ExprNode *let : lets_)
+      if (let->kind == ExprKind::Let && arrays.contains(let->name)) place(let, places);
+    parts.push_back(node);
+    for (const ExprNode *part : parts)
+      if (places.known.insert(part).second) places.placed.push_back(part);
   }
 
   void define(const AccumulatorDef &definition) {

@@ -269,3 +269,22 @@ TEST_CASE("what is repeated to the shape of like= gets what flows into each copy
                        " * 0.3) * y * w",
                    {{"x", {2, 4, 1}}, {"y", like}, {"w", {like[0], 1}}});
 }
+
+TEST_CASE("what a fold like a longer input repeats flows back once, whatever the fold") {
+  for (const char *fold : {"max", "min", "norm", "logsumexp", "mean", "sum"})
+    check_slopes("in x : f64[:, :]; in y : f64[:, :]; out z = " + std::string(fold) +
+                     "(x * x, like=y)",
+                 {{"x", {3, 1}}, {"y", {1, 2}}});
+  check_slopes("in x : f64[i, j=1]; in y : f64[j, i=1]; out z = max(y, like=x)",
+               {{"x", {2, 1}}, {"y", {3, 1}}});
+  check_slopes("in x : f64[:]; in y : f64[:, :]; out z = var(x, like=y)",
+               {{"x", {1}}, {"y", {2, 3}}});
+}
+
+TEST_CASE("an output has a gradient that is like an input which may be 1, or says that it has 1") {
+  check_slopes("in x : f64[i?]; in y : f64[i]; out z = broadcast(like=x) y * y",
+               {{"x", {3}}, {"y", {3}}});
+  check_slopes("in x : f64[:, 3]; in y : f64[1, :]; out z = broadcast(like=y) x * x",
+               {{"x", {1, 3}}, {"y", {1, 3}}});
+  check_slopes("in x : f64[:]; out z[p < 1] = sum(x[p + u] * x[p + u], u)", {{"x", {3}}});
+}

@@ -266,3 +266,26 @@ TEST_CASE("what flows back through a start far back is refused") {
     CHECK(std::string(error.code()) == "E0607");
   }
 }
+
+TEST_CASE(
+    "what a loop carries to an input is what it sends there, also where its sum is a factor") {
+  struct Loop {
+    std::string body;
+    std::vector<std::int64_t> shape; // of c
+  };
+  const std::vector<Loop> loops{
+      {"in c : f64; in s : f64[i]\nlet h[t < 3, i] = (0.5 * c) * (c * h[t - 1, i]) from s", {}},
+      {"in c : f64[i]; in s : f64[i]\nlet h[t < 3, i] = sin(c) + h[t - 1, i] / 2 from s", {2}}};
+  for (const Loop &loop : loops) {
+    const LoopSpec spec = parse("kernel k { " + loop.body + "\nout y[t, i] = h }");
+    INFO(print(spec));
+    const std::vector<Array> data =
+        arrays_of({{"c", loop.shape}, {"s", {2}}, {"d_y", {3, 2}}}, 0.8);
+    const std::vector<NamedView> inputs{{"c", data[0]}, {"s", data[1]}, {"d_y", data[2]}};
+    const Array at_once = compile(gradient(spec, {"c"})).call(inputs)["d_c"].copy(),
+                carried =
+                    compile(gradient(spec, {"c"}, {.carry = true})).call(inputs)["d_c"].copy();
+    for (std::int64_t k = 0; k < at_once.size(); ++k)
+      CHECK(carried.data<double>()[k] == doctest::Approx(at_once.data<double>()[k]).epsilon(1e-12));
+  }
+}

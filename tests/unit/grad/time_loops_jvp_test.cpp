@@ -175,3 +175,34 @@ TEST_CASE("directional derivatives through loops are derived again, and go throu
   CHECK(check_gradient(twice, of_twice).passed());
   CHECK(check_gradient(mixed, of_mixed).passed());
 }
+
+TEST_CASE("a loop moves whose start is a function, of which the slope is made of the value") {
+  for (const char *start : {"sqrt(2 + s)", "exp(s)", "tanh(s)", "sigmoid(s)"})
+    check_both("in x : f64[t, i]; in s : f64[i]\n"
+               "let h[t, i] = sin(h[t - 1, i]) * x from 1 + " +
+                   std::string(start) + "\nout y = h",
+               {{"x", {3, 2}}, {"s", {2}}});
+}
+
+TEST_CASE("a directional derivative of a loop is derived again, whatever it begins with") {
+  const LoopSpec spec = parse("kernel k { in x : f64[t, i]; in s : f64[i]\n"
+                              "let h[t, i] = sin(h[t - 1, i]) + x from erf(s)\nout y = h }");
+  std::uint64_t state = 9;
+  const Array x = random_array({3, 2}, state), s = random_array({2}, state),
+              one = random_array({2}, state), two = random_array({2}, state);
+  const LoopSpec once = jvp(spec, {"s"}), twice = jvp(once, {"s"});
+  const std::vector<NamedView> inputs{{"x", x}, {"s", s}, {"t_s", one}, {"t_s_2", two}};
+  const Array made = compile(twice).call(inputs)["t_t_y"].copy();
+  // The same by a difference of first derivatives.
+  const auto slope = [&](double step) {
+    const Array moved = s.copy();
+    for (int i = 0; i < 2; ++i) moved.data<double>()[i] += step * two.data<double>()[i];
+    const std::vector<NamedView> there{{"x", x}, {"s", moved}, {"t_s", one}};
+    return compile(once).call(there)["t_y"].copy();
+  };
+  const Array after = slope(1e-5), before = slope(-1e-5);
+  for (std::int64_t k = 0; k < made.size(); ++k) {
+    const double measured = (after.data<double>()[k] - before.data<double>()[k]) / 2e-5;
+    CHECK(made.data<double>()[k] == doctest::Approx(measured).epsilon(1e-6));
+  }
+}

@@ -140,3 +140,12 @@ TEST_CASE("at() refuses what is no input and numbers beyond i64, at the user's o
   CHECK(code([&] { return x.at({i}).dims({0}); }) == "E0132");
   CHECK_THROWS_AS(bl::check(bl::LoopSpec("k").out("z", x.at({i, 0}))), bl::ShapeError);
 }
+
+TEST_CASE("a window that is printed as a let of its own stands behind the array that it reads") {
+  const bl::LoopSpec spec =
+      bl::parse("kernel k { in y : f64[:, :]; in w : f64[u]\n"
+                "let h[q, b, a] = sum(hypot(1 + y[b + 0, q] * w, y[a, 2*a] - w), u)\n"
+                "out o[m] = h[m, 0, m] }");
+  const bl::LoopSpec read = bl::parse(bl::print(bl::gradient(spec, {"y", "w"})));
+  CHECK(bl::print(bl::parse(bl::print(read))) == bl::print(read));
+}
