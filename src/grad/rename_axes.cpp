@@ -37,11 +37,10 @@ public:
 
   Expr window_of(const Expr &of, const InputDecl &window) {
     Window renamed = *window.window;
-    for (AffineForm &form : renamed.forms) {
+    for (std::size_t dim = 0; dim < renamed.forms.size(); ++dim) {
+      AffineForm &form = renamed.forms[dim];
+      if (is_to_stay_inside(window, dim)) form.stays_inside = true;
       for (AffineForm::Term &term : form.terms) change(axes_, term.axis);
-      if (!window.window->of->materialised && form.is_axis() &&
-          inside_.contains(form.terms[0].axis))
-        form.stays_inside = true;
       exchange_extents(form, [&](const Expr &array) { return renamed_array(array); });
       for (AffineForm::Index &index :
            form.indices) { // windows of inputs, as deep as a window may be
@@ -54,6 +53,15 @@ public:
 
 private:
   using Names = std::unordered_map<std::string, std::string>;
+
+  // Not where it has the dim's own label, and so its extent; lets need no sign.
+  bool is_to_stay_inside(const InputDecl &window, std::size_t dim) const {
+    const InputDecl &array = *window.window->of;
+    const AffineForm &form = window.window->forms[dim];
+    if (array.materialised || array.is_let || !form.is_axis()) return false;
+    const std::string &axis = form.terms[0].axis;
+    return inside_.contains(axis) && array.dims[dim].label != axis;
+  }
 
   Expr renamed_array(const Expr &array) {
     const ExprNode &node = *array.node();
