@@ -1,7 +1,8 @@
 // A call: look the layouts up, check the pointers, run.
 //
-// The way of a repeated call is kept short: where the layouts are those of the latest call and no memory needs to be copied,
-// one pass over the operands checks all (`run_again`). Else one pass checks dtypes and ranks, one hashes the layouts, one
+// The way of a repeated call is kept short: where the layouts are those of this thread's latest call and no memory needs to be copied,
+// one pass over the operands checks all (`run_again`), and where each phase is one block nothing is asked between them
+// (`run_steps`). Else one pass checks dtypes and ranks, one hashes the layouts, one
 // compares them with the key of the Specialisation found, one checks pointers and which spans of memory meet. Neither
 // allocates, takes a lock or counts references.
 //
@@ -30,6 +31,7 @@ namespace {
 
 using jit::few_buffers;
 using jit::few_operands;
+using jit::frame_of;
 using jit::Small;
 using jit::Specialisation;
 using kernel::Operands;
@@ -49,8 +51,7 @@ inline bool KernelImpl::fits(Operands operands) const {
 
 // The call of before with other memory, as most calls are. Where anything is out of the ordinary, it gives false and has done
 // nothing: the longer way finds out what, and says so.
-inline bool KernelImpl::run_again(Operands operands) const {
-  const Specialisation *special = layout_cache_.latest_pinned();
+inline bool KernelImpl::run_again(const Specialisation *special, Operands operands) const {
   if (special == nullptr || !special->is_direct) return false;
   const std::size_t count = operands.size(), inputs = special->input_count;
   void *addresses[few_operands];
@@ -83,7 +84,14 @@ inline bool KernelImpl::run_again(Operands operands) const {
   char *buffers[few_buffers];
   for (std::size_t b = 0; b < special->buffers.size(); ++b)
     buffers[b] = static_cast<char *>(addresses[special->buffers[b].operand]);
-  run_phases(*special, buffers);
+  layout_cache_.note(special);
+  if (special->steps.empty()) {
+    run_phases(*special, buffers);
+  } else {
+    loop::Frame frame = frame_of(*special);
+    frame.buffers = buffers;
+    jit::run_steps(special->steps, frame);
+  }
   return true;
 }
 
@@ -141,12 +149,16 @@ void KernelImpl::fill(const kernel::WindowedOperands &windowed) const {
 }
 
 void KernelImpl::run_windowed(Operands operands) const {
-  if (run_again(operands)) [[likely]]
+  const Specialisation *likely = layout_cache_.likely();
+  if (run_again(likely, operands)) [[likely]]
     return;
   if (engine_ == Engine::reference) return run_reference(operands);
   if (fits(operands))
-    if (const Specialisation *special = layout_cache_.find_pinned(operands))
+    if (const Specialisation *special = layout_cache_.find_pinned(operands, likely)) {
+      if (special != likely && run_again(special, operands)) return;
+      layout_cache_.note(special);
       return execute(*special, operands);
+    }
   const std::shared_ptr<const Specialisation> special = bind(operands, Use::Once);
   if (special->generality == plan::Generality::Exact) return execute(*special, operands);
   const jit::Stopwatch watch;
@@ -286,11 +298,7 @@ void KernelImpl::invoke(const Specialisation &special, void *const *addresses,
 
 void KernelImpl::run_phases(const Specialisation &special, char *const *buffers,
                             bool interpreted) const {
-  loop::Frame frame;
-  frame.version = jit::abi_version;
-  frame.extents = special.binding.extents.data();
-  frame.chunks = special.binding.chunks.data();
-  frame.strides = special.binding.strides.data();
+  loop::Frame frame = frame_of(special);
   frame.buffers = buffers;
 
   const support::FloatControl control;

@@ -150,6 +150,15 @@ void place_phases(Specialisation &special, const support::Machine &machine, bool
   }
 }
 
+// See Specialisation::steps. The phases are placed.
+void list_steps(Specialisation &special) {
+  for (const Specialisation::Phase &phase : special.phases) {
+    if (phase.pipeline || phase.interleaved || phase.runs_before || phase.grid.blocks != 1)
+      return special.steps.clear();
+    special.steps.push_back({phase.code, phase.grid.lo.data(), phase.grid.hi.data()});
+  }
+}
+
 // Which inputs may be the very memory of an output: the same elements at the same positions.
 void mark_exact_pairs(Specialisation &special, const spec::TypedSpec &spec,
                       const plan::Resolved &resolved,
@@ -311,6 +320,7 @@ void KernelImpl::place(Specialisation &special, const plan::Resolved &resolved, 
                         special.operands.size() <= jit::few_operands &&
                         special.buffers.size() <= jit::few_buffers &&
                         std::ranges::all_of(special.layouts.wanted, std::identity()) && !verifies_;
+    if (special.engine == Engine::jit && cancel_ == nullptr) list_steps(special);
   };
   jit::with_ir(rest, [&] { return loop::print(special.pattern->program); });
 }

@@ -35,8 +35,7 @@ bool same_states(const Partial::Piece &a, const Partial::Piece &b) {
   return a.extent == b.extent &&
          std::ranges::equal(a.states, b.states, [](const Array &x, const Array &y) {
            if (!same_form(x, y)) return false;
-           if (x.raw() == y.raw() && std::ranges::equal(x.layout().strides, y.layout().strides))
-             return true;
+           if (x.raw() == y.raw() && std::ranges::equal(x.strides(), y.strides())) return true;
            const Array dense_x = x.copy(), dense_y = y.copy(); // in the order of their dims
            return std::memcmp(dense_x.raw(), dense_y.raw(),
                               std::size_t(x.size()) * size_of(x.dtype())) == 0;

@@ -45,6 +45,9 @@ struct BoundState {
     std::vector<char *> buffers;
   };
   std::vector<Part> parts;
+  // Where the steps of one part are all that a call is.
+  std::span<const jit::Specialisation::Step> steps;
+  loop::Frame frame;
 };
 
 bool asked_to_verify() {
@@ -60,8 +63,9 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
                        std::optional<jit::Target> target, Profile profile, int threads, double ms)
     : spec_(spec), options_(options), scatters_(spec::split_scatters(typed)),
       typed_(scatters_ ? scatters_->after : std::move(typed)), names_(typed_),
-      reads_(kernel::inputs_read(typed_)), engine_(options.engine), target_(std::move(target)),
-      profile_(profile), cache_dir_(options.cache_dir), threads_(threads),
+      reads_(kernel::inputs_read(typed_)), callers_inputs_(typed_.callers_inputs()),
+      engine_(options.engine), target_(std::move(target)), profile_(profile),
+      cache_dir_(options.cache_dir), threads_(threads),
       compares_(asked_to_verify() || asks(Debug::interpreter)),
       verifies_(compares_ || asks(Debug::memory)), cancel_(options.cancel),
       workers_(jit::runtime::workers(threads)), most_patterns_(most_patterns()),
@@ -77,6 +81,7 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
       before_(scatters_ ? std::make_unique<const KernelImpl>(spec, scatters_->before, options,
                                                              target_, profile, threads, 0)
                         : nullptr),
+      is_plain_(!is_debugged() && lets_.empty() && !has_lent_ && !has_windows_),
       by_parts_(has_windows_ && engine_ != Engine::reference ? kernel::by_parts(typed_)
                                                              : std::vector<kernel::ByParts>()),
       part_kernels_(by_parts_.size()) {
@@ -223,7 +228,8 @@ void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outpu
   const jit::runtime::ThreadCap cap(most_threads_);
   std::vector<AnyView> all;
   if (frozen_) inputs = all = frozen_->all(impl()->typed(), inputs);
-  kernel::check_counts(impl()->typed(), inputs.size(), outputs.size());
+  if (!impl()->takes(inputs.size(), outputs.size())) [[unlikely]]
+    kernel::check_counts(impl()->typed(), inputs.size(), outputs.size());
   const std::size_t count = inputs.size() + outputs.size();
   Pointers operands(count);
   std::size_t k = 0;
@@ -271,6 +277,17 @@ Results Kernel::call(std::span<const NamedView> inputs, Order store, Line line) 
 
 static void bind_given(BoundState &, std::shared_ptr<const KernelImpl>, kernel::Operands);
 
+// Of a state without lets.
+static void find_steps(BoundState &state) {
+  if (state.parts.size() != 1 || state.parts[0].buffers.empty() || state.windowed->fills_output() ||
+      state.windowed->has_copies())
+    return;
+  const BoundState::Part &part = state.parts[0];
+  state.steps = part.special->steps;
+  state.frame = jit::frame_of(*part.special);
+  state.frame.buffers = part.buffers.data();
+}
+
 // What `bind` keeps of a call with these operands.
 static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const KernelImpl> kernel,
                                                      std::shared_ptr<const FrozenParameters> frozen,
@@ -288,6 +305,7 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
   }
   if (lets.empty()) {
     bind_given(*state, std::move(kernel), call);
+    find_steps(*state);
     return state;
   }
   const kernel::Operands inputs = call.first(spec.callers_inputs());
@@ -401,6 +419,8 @@ static void run_bound(const BoundState &state) {
 void BoundCall::operator()(std::source_location line) const try {
   if (!state_) support::fail("E0317", "this bound call is empty", {}, "make one by Kernel::bind");
   const auto *state = static_cast<const BoundState *>(state_.get());
+  if (!state->steps.empty()) [[likely]]
+    return jit::run_steps(state->steps, state->frame);
   const jit::runtime::ThreadCap cap(state->most_threads);
   run_bound(*state);
 } catch (Error &error) {

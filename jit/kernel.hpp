@@ -44,7 +44,11 @@ public:
   // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does. `run` is given what a call is,
   // `run_lent` also the lets that are arrays, `run_given` also the shapes that outputs lend; all else is about operands with their
   // windows (kernel/windows.hpp).
-  void run(kernel::Operands call) const { is_debugged() ? run_checked(call) : run_unchecked(call); }
+  void run(kernel::Operands call) const {
+    if (is_plain_) [[likely]]
+      return run_windowed(call);
+    is_debugged() ? run_checked(call) : run_unchecked(call);
+  }
   void run_unchecked(kernel::Operands call) const {
     lets_.empty() ? run_lent(call) : run_lets(call);
   }
@@ -136,6 +140,10 @@ public:
   const kernel::Names &names() const { return names_; }
   Engine engine() const { return engine_; }
   int threads() const { return threads_; }
+  // Whether a call has so many operands, of which so many are inputs.
+  bool takes(std::size_t inputs, std::size_t outputs) const {
+    return inputs == callers_inputs_ && outputs == typed_.outputs.size();
+  }
 
 private:
   struct KnownPattern {
@@ -175,7 +183,7 @@ private:
   // call.cpp
   void run_lets(kernel::Operands call) const;
   void run_with_windows(kernel::Operands given) const;
-  bool run_again(kernel::Operands operands) const;
+  bool run_again(const jit::Specialisation *special, kernel::Operands operands) const;
   bool fits(kernel::Operands operands) const;
   void run_reference(kernel::Operands operands) const;
   void execute_on_copies(const jit::Specialisation &special, kernel::Operands operands) const;
@@ -236,6 +244,7 @@ private:
     int rank;
   };
   std::vector<Declared> declared_; // [operand]
+  const std::size_t callers_inputs_;
   const Engine engine_;
   const std::optional<jit::Target> target_;
   const Profile profile_;
@@ -254,6 +263,7 @@ private:
   const bool has_lent_; // shapes that outputs lend, or extents that are said
   const jit::Lets lets_;
   const std::unique_ptr<const KernelImpl> before_;
+  const bool is_plain_; // none of these, and nothing is checked
   const std::vector<kernel::ByParts> by_parts_;
   mutable jit::LayoutCache layout_cache_;
   mutable support::Mutex mutex_; // guards all below

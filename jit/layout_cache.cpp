@@ -5,6 +5,11 @@
 
 namespace broadloom::jit {
 
+std::size_t LatestCalls::next_number() {
+  static std::atomic<std::size_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t input_count) {
   std::vector<std::int64_t> key;
   for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -24,14 +29,14 @@ std::shared_ptr<const Specialisation> LayoutCache::find_locked(std::uint64_t has
                                                                const Same &same) {
   for (const std::shared_ptr<const Specialisation> &special : pinned_) {
     if (special->hash != hash || !same(*special)) continue;
-    latest_pinned_.store(special.get(), std::memory_order_release);
+    note(special.get());
     return special;
   }
   const auto [first, last] = recent_index_.equal_range(hash);
   for (auto entry = first; entry != last; ++entry) {
     if (!same(**entry->second)) continue;
     recent_.splice(recent_.begin(), recent_, entry->second);
-    latest_pinned_.store(nullptr, std::memory_order_relaxed);
+    note(nullptr);
     return recent_.front();
   }
   return nullptr;
@@ -58,12 +63,17 @@ LayoutCache::add(std::shared_ptr<const Specialisation> special) {
     dropped = std::exchange(recent_.front(), special); // where `find_locked` has put it
     return special;
   }
-  if (pinned_.size() < most_pinned && special->generality == plan::Generality::Exact) {
+  const bool is_first = pinned_.empty() && recent_.empty();
+  const bool is_pinned =
+      pinned_.size() < most_pinned && special->generality == plan::Generality::Exact;
+  if (!is_first || !is_pinned) note_calls();
+  if (is_pinned) {
     pinned_.push_back(special);
     std::size_t k = special->hash % slot_count;
     while (slots_[k].load(std::memory_order_relaxed) != nullptr) k = (k + 1) % slot_count;
     slots_[k].store(special.get(), std::memory_order_release);
-    latest_pinned_.store(special.get(), std::memory_order_release);
+    if (is_first) only_.store(special.get(), std::memory_order_release);
+    note(special.get());
     return special;
   }
   Recent made; // what is in `recent_` is in the index, too
@@ -80,13 +90,23 @@ LayoutCache::add(std::shared_ptr<const Specialisation> special) {
     recent_.pop_back();
   }
   recent_.splice(recent_.begin(), made);
-  latest_pinned_.store(nullptr, std::memory_order_relaxed);
+  note(nullptr);
   return special;
+}
+
+// From now on each thread notes what it calls. What it throws, it throws before anything has changed.
+void LayoutCache::note_calls() {
+  if (owned_calls_) return;
+  owned_calls_ = std::make_unique<LatestCalls>();
+  // All calls were of the only layout so far, whoever made them.
+  if (const Specialisation *only = only_.load(std::memory_order_relaxed)) owned_calls_->note(only);
+  calls_.store(owned_calls_.get(), std::memory_order_release);
+  only_.store(nullptr, std::memory_order_release);
 }
 
 std::shared_ptr<const Specialisation> LayoutCache::latest() const {
   const std::lock_guard lock(mutex_);
-  const Specialisation *latest = latest_pinned_.load(std::memory_order_relaxed);
+  const Specialisation *latest = owned_calls_ ? owned_calls_->latest() : only_.load();
   for (const std::shared_ptr<const Specialisation> &special : pinned_)
     if (special.get() == latest) return special;
   return recent_.empty() ? nullptr : recent_.front();

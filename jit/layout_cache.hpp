@@ -2,7 +2,7 @@
 //
 // The first few are pinned: they stand in a small table of atomic pointers that only ever fills up, and
 // live as long as the kernel, so that a call finds them without a lock and may use them without
-// counting references. The rest are found under a lock, counted, and bounded: the least recently used
+// counting references. No call writes what another thread's reads. The rest are found under a lock, counted, and bounded: the least recently used
 // one is forgotten first. Keys are compared in full.
 #pragma once
 
@@ -11,7 +11,9 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 
@@ -38,25 +40,70 @@ inline std::uint64_t layout_hash(kernel::Operands operands) {
   return hash ^ hash >> 32;
 }
 
-class LayoutCache {
+// What each thread called last, once there are several layouts: each writes a line of its own, which the calls of others do not read, so
+// none waits for another.
+class LatestCalls {
 public:
-  // That of the latest call if it is pinned, or null.
-  const Specialisation *latest_pinned() const {
-    return latest_pinned_.load(std::memory_order_acquire);
+  // That of this thread; null: it has called none, or one that is not pinned.
+  const Specialisation *mine() const { return line().special.load(std::memory_order_acquire); }
+
+  // `special` is null for one that is not pinned. Most calls find it there.
+  void note(const Specialisation *special) {
+    Line &line = this->line();
+    if (line.special.load(std::memory_order_relaxed) == special && line.used) return;
+    line.special.store(special, std::memory_order_release);
+    line.used = true;
   }
 
-  // The pinned Specialisation for these operands, or null. The latest one needs no hash.
-  const Specialisation *find_pinned(kernel::Operands operands) const {
-    const Specialisation *latest = latest_pinned();
-    if (latest != nullptr && matches(*latest, operands)) return latest;
+  // That of this thread, or where it has called none, of another one.
+  const Specialisation *latest() const {
+    const Line *latest = &line();
+    for (std::size_t k = 0; !latest->used && k < line_count; ++k) latest = &lines_[k];
+    return latest->special.load(std::memory_order_acquire);
+  }
+
+private:
+  struct alignas(64) Line {
+    std::atomic<const Specialisation *> special{nullptr};
+    std::atomic<bool> used{false};
+  };
+
+  // Threads have numbers in the order in which they first come here; of more than there are lines, some share one.
+  static constexpr std::size_t line_count = 64;
+  static std::size_t next_number();
+  static std::size_t number() {
+    static constinit thread_local std::size_t number = 0;
+    if (number == 0) [[unlikely]]
+      number = next_number();
+    return number;
+  }
+  Line &line() { return lines_[number() % line_count]; }
+  const Line &line() const { return lines_[number() % line_count]; }
+
+  std::array<Line, line_count> lines_;
+};
+
+class LayoutCache {
+public:
+  // What the next call is likely to need, if that is pinned: that of the latest call of this thread. Where only one layout was ever
+  // met, nothing is noted. `noted` says that this call needs it indeed.
+  const Specialisation *likely() const {
+    if (const Specialisation *only = only_.load(std::memory_order_acquire)) return only;
+    const LatestCalls *calls = calls_.load(std::memory_order_acquire);
+    return calls != nullptr ? calls->mine() : nullptr;
+  }
+  void note(const Specialisation *special) const {
+    if (LatestCalls *calls = calls_.load(std::memory_order_acquire)) calls->note(special);
+  }
+
+  // The pinned Specialisation for these operands, or null. The likely one needs no hash.
+  const Specialisation *find_pinned(kernel::Operands operands, const Specialisation *likely) const {
+    if (likely != nullptr && matches(*likely, operands)) return likely;
     const std::uint64_t hash = layout_hash(operands);
     for (std::size_t k = hash % slot_count;; k = (k + 1) % slot_count) {
       const Specialisation *special = slots_[k].load(std::memory_order_acquire);
       if (special == nullptr) return nullptr; // met at last: the table is never full
-      if (special->hash == hash && matches(*special, operands)) {
-        latest_pinned_.store(special, std::memory_order_release);
-        return special;
-      }
+      if (special->hash == hash && matches(*special, operands)) return special;
     }
   }
 
@@ -67,7 +114,7 @@ public:
   // which is never pinned.
   std::shared_ptr<const Specialisation> add(std::shared_ptr<const Specialisation> special);
 
-  // That of the latest call; null before any.
+  // That of the latest call of this thread, or where it has made none, of another one; null before any.
   std::shared_ptr<const Specialisation> latest() const;
 
 private:
@@ -88,14 +135,17 @@ private:
     return true;
   }
 
+  void note_calls();
   template <class Same>
   std::shared_ptr<const Specialisation> find_locked(std::uint64_t hash, const Same &same);
 
   std::array<std::atomic<const Specialisation *>, slot_count> slots_{};
-  mutable std::atomic<const Specialisation *> latest_pinned_{
-      nullptr}; // null: the latest one is in recent_
+  // Written where a layout is new, read by each call: apart from what calls write.
+  std::atomic<const Specialisation *> only_{nullptr}; // that was ever met, if it is pinned
+  std::atomic<LatestCalls *> calls_{nullptr};         // once there are more
 
   mutable support::Mutex mutex_;
+  std::unique_ptr<LatestCalls> owned_calls_;
   std::vector<std::shared_ptr<const Specialisation>> pinned_;
   Recent recent_;
   std::unordered_multimap<std::uint64_t, Recent::iterator> recent_index_;

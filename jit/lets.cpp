@@ -309,7 +309,7 @@ void Lets::choose_orders(kernel::Operands inputs, Layouts &made) const {
   made.traffic_before = storage.bytes_before;
   for (std::size_t k = 0; k < lets_.size(); ++k) {
     const Layout &chosen = storage.layouts[inputs.size() + k];
-    if (std::ranges::equal(chosen.strides, made.lets[k].strides)) continue;
+    if (std::ranges::equal(chosen.steps(), made.lets[k].steps())) continue;
     made.lets[k] = chosen;
     made.reordered.push_back(k);
   }

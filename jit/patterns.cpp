@@ -206,8 +206,9 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
                       : from_disk ? jit::Pattern::Origin::Disk
                                   : jit::Pattern::Origin::Made;
     if (from_disk) {
-      support::log().debug("read a pattern of '{}' for {} from the disk cache in {:.2f} ms",
-                           typed_.name, target_->name, watch.ms());
+      if (support::logs_debug())
+        support::log().debug("read a pattern of '{}' for {} from the disk cache in {:.2f} ms",
+                             typed_.name, target_->name, watch.ms());
       const std::lock_guard lock(mutex_);
       ++counters_.loaded;
     } else if (found.made) {

@@ -12,6 +12,7 @@
 #include "kernel/operands.hpp"
 #include "kernel/overlap.hpp"
 #include "plan/plan.hpp"
+#include "support/float_control.hpp"
 
 #include <broadloom/kernel.hpp>
 
@@ -74,6 +75,13 @@ struct Specialisation {
     bool runs_before = false;                                 // with an earlier phase
   };
   std::vector<Phase> phases;
+  // The same where native code runs all of them, each as one block, and nobody may cancel: there is nothing to be asked between them.
+  // Else empty.
+  struct Step {
+    PhaseFn code = nullptr;
+    const std::int64_t *lo = nullptr, *hi = nullptr; // of the grid
+  };
+  std::vector<Step> steps;
 
   // Whether a pattern of its own would have been made in the time that its calls have taken.
   bool deserves_exact() const {
@@ -86,5 +94,20 @@ struct Specialisation {
   Decision found;     // whether the code was there
   double code_ms = 0; // that it took to have it
 };
+
+// All but the buffers.
+inline loop::Frame frame_of(const Specialisation &special) {
+  loop::Frame frame;
+  frame.version = abi_version;
+  frame.extents = special.binding.extents.data();
+  frame.chunks = special.binding.chunks.data();
+  frame.strides = special.binding.strides.data();
+  return frame;
+}
+
+inline void run_steps(std::span<const Specialisation::Step> steps, const loop::Frame &frame) {
+  const support::FloatControl control;
+  for (const Specialisation::Step &step : steps) step.code(&frame, step.lo, step.hi);
+}
 
 } // namespace broadloom::jit

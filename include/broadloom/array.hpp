@@ -24,14 +24,42 @@ namespace broadloom {
 
 inline constexpr int max_rank = 16; // dims of one operand
 
-// Shape and strides of up to `max_rank` dims, held in place so that views are cheap to make and copy.
+// Shape and strides of up to `max_rank` dims, held in place so that views are cheap to make and copy. What stands behind the first `rank`
+// extents and strides has no meaning: a copy need not have it.
 struct Layout {
   int rank = 0;
-  std::array<std::int64_t, max_rank> extents{};
-  std::array<std::int64_t, max_rank> strides{};
+  std::array<std::int64_t, max_rank> extents;
+  std::array<std::int64_t, max_rank> strides;
+
+  Layout() : extents{}, strides{} {}
+  Layout(const Layout &other) : rank(other.rank) { take_dims(other); }
+  Layout &operator=(const Layout &other) {
+    rank = other.rank;
+    take_dims(other);
+    return *this;
+  }
 
   std::span<const std::int64_t> shape() const { return {extents.data(), std::size_t(rank)}; }
   std::span<const std::int64_t> steps() const { return {strides.data(), std::size_t(rank)}; }
+
+  static constexpr int few_dims = 4; // that are copied without asking for the rank
+  struct Unset {};
+  explicit Layout(Unset) { // its dims are set next
+    for (int d = 0; d < few_dims; ++d) extents[d] = strides[d] = 0;
+  }
+
+private:
+  void take_dims(const Layout &other) {
+    for (int d = 0; d < few_dims; ++d) {
+      extents[d] = other.extents[d];
+      strides[d] = other.strides[d];
+    }
+    if (rank <= few_dims) return;
+    for (int d = few_dims; d < max_rank; ++d) {
+      extents[d] = other.extents[d];
+      strides[d] = other.strides[d];
+    }
+  }
 };
 
 // ExtentList or strides as they come: {2, 3}, a std::vector<int>, a std::span<const std::size_t>, a std::array, {first, last}. Integers of any
@@ -57,12 +85,13 @@ public:
 
 private:
   template <class Range> void fill(const Range &values) {
-    check_rank(std::size_t(std::ranges::distance(values)));
+    const auto count = std::size_t(std::ranges::distance(values));
+    if (count > std::size_t(max_rank)) fail_rank(count);
     for (const auto value : values) values_[count_++] = std::int64_t(value);
   }
-  static void check_rank(std::size_t count);
+  [[noreturn]] static void fail_rank(std::size_t count);
 
-  std::array<std::int64_t, max_rank> values_{};
+  std::array<std::int64_t, max_rank> values_; // of which so many are set:
   std::size_t count_ = 0;
 };
 
@@ -102,6 +131,26 @@ class Array;
 namespace detail {
 // Throws ShapeError E0114 where a shape has more elements than there are.
 Layout layout_within(std::span<const std::int64_t> shape, std::size_t elements);
+
+// As `contiguous_layout`, in line for shapes of few dims that are clearly small enough.
+inline Layout c_order(const ExtentList &list) {
+  constexpr int bits_of_extent[] = {0, 58, 29, 19,
+                                    14}; // [rank]: together no more than 2^58 elements
+  const std::span<const std::int64_t> shape = list;
+  std::uint64_t all = 0;
+  for (const std::int64_t extent : shape) all |= std::uint64_t(extent);
+  if (shape.size() > std::size_t(Layout::few_dims) || all >> bits_of_extent[shape.size()] != 0)
+    return contiguous_layout(shape);
+  Layout layout{Layout::Unset()};
+  layout.rank = int(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    layout.extents[d] = shape[d];
+    layout.strides[d] = stride;
+    stride *= shape[d] > 1 ? shape[d] : 1;
+  }
+  return layout;
+}
 } // namespace detail
 
 // What holds elements one behind the other and is there after the view is made: std::vector, std::array, std::span, ..
@@ -121,7 +170,7 @@ template <Element T> class View {
 public:
   View() =
       default; // of no memory: a call that is given it throws DataError E0306, or ShapeError E0101
-  View(T *data, const ExtentList &shape) : data_(data), layout_(contiguous_layout(shape)) {}
+  View(T *data, const ExtentList &shape) : data_(data), layout_(detail::c_order(shape)) {}
   View(T *data, const ExtentList &shape, const ExtentList &strides)
       : data_(data), layout_(strided_layout(shape, strides)) {}
 
@@ -129,7 +178,7 @@ public:
   template <ElementsOf<T> Range>
   View(Range &&values)
       : data_(std::ranges::data(values)),
-        layout_(contiguous_layout(ExtentList{std::int64_t(std::ranges::size(values))})) {}
+        layout_(detail::c_order({std::int64_t(std::ranges::size(values))})) {}
   template <ElementsOf<T> Range>
   View(Range &&values, const ExtentList &shape)
       : data_(std::ranges::data(values)),

@@ -266,8 +266,8 @@ public:
   }
   std::vector<Signature> infer_named(std::span<const NamedView> inputs) const;
 
-  // The text of a stage for the layouts of the latest call or `prepare`; before any, for C-contiguous
-  // inputs of which no dim is 1. Llvm, Asm and Why make the code where there is none yet.
+  // The text of a stage for the layouts of the latest call or `prepare`, of this thread where it has made one; before any, for
+  // C-contiguous inputs of which no dim is 1. Llvm, Asm and Why make the code where there is none yet.
   // Throws CompileError E0501 for Llvm and Asm where the kernel has no native code.
   std::string show(Stage stage, const ShowFormat &format = {}) const;
   std::vector<Decision> why() const;

@@ -59,10 +59,9 @@ Target make(std::string name, std::string cpu, bool v4) {
 // 48 characters, by three questions.
 std::string name_of_processor() {
   std::array<unsigned, 12> words{};
-  for (unsigned k = 0; k < 3; ++k)
-    if (!__get_cpuid(0x80000002 + k, &words[4 * k], &words[4 * k + 1], &words[4 * k + 2],
-                     &words[4 * k + 3]))
-      return "x86-64";
+  if (__get_cpuid_max(0x80000000, nullptr) < 0x80000004) return "x86-64";
+  for (unsigned k = 0; k < 3; ++k) // each of which takes a microsecond of a virtual machine
+    __cpuid(0x80000002 + k, words[4 * k], words[4 * k + 1], words[4 * k + 2], words[4 * k + 3]);
   char text[sizeof words + 1] = {};
   std::memcpy(text, words.data(), sizeof words);
   std::string name;

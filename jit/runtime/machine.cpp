@@ -9,15 +9,14 @@
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
-#include <sstream>
 #include <string_view>
 #include <thread>
 
@@ -40,21 +39,46 @@ int cpus(double quota, double period) {
   return int(std::clamp((quota + period - 1) / period, 1.0, double(most_threads)));
 }
 
+// The content of a file of /proc or /sys; empty where it cannot be read. Each new process comes here before its first kernel, and a stream,
+// with its locale, takes ten times as long.
+std::string content_of(const std::string &path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  std::string content;
+  char part[4096];
+  ssize_t got = 0;
+  while ((got = read(file, part, sizeof part)) > 0) content.append(part, std::size_t(got));
+  close(file);
+  return content;
+}
+
+// The number that a text begins with, which goes; 0 where there is none.
+double take_number(std::string_view &text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return 0;
+  text.remove_prefix(std::size_t(end - text.data()));
+  return double(value);
+}
+
 // Version 2: "150000 100000" or "max 100000".
 int quota_v2(const std::string &folder) {
-  std::ifstream file(folder + "/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || quota == "max") return 0;
-  return cpus(std::atof(quota.c_str()), period);
+  const std::string content = content_of(folder + "/cpu.max");
+  std::string_view text = content;
+  const double quota = take_number(text); // 0 for "max"
+  return cpus(quota, take_number(text));
 }
 
 // Version 1: two files, -1 for no quota.
 int quota_v1(const std::string &folder) {
-  double quota = 0, period = 0;
-  std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;
-  std::ifstream(folder + "/cpu.cfs_period_us") >> period;
-  return cpus(quota, period);
+  const auto number = [&](const char *file) {
+    const std::string content = content_of(folder + file);
+    std::string_view text = content;
+    return take_number(text);
+  };
+  const double quota = number("/cpu.cfs_quota_us");
+  return quota > 0 ? cpus(quota, number("/cpu.cfs_period_us")) : 0;
 }
 
 int least(int a, int b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
@@ -74,18 +98,24 @@ int affinity_threads() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
 }
 
-int own_quota() {
-  std::ostringstream self;
-  self << std::ifstream("/proc/self/cgroup").rdbuf();
-  return quota_threads(self.str(), "/sys/fs/cgroup");
+int own_quota() { return quota_threads(content_of("/proc/self/cgroup"), "/sys/fs/cgroup"); }
+
+// Of a cache of the first processor; 0 where Linux says none.
+std::int64_t bytes_of_cache(int index) {
+  std::string content =
+      content_of("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+  if (content.ends_with('\n')) content.pop_back();
+  return size_of_cache(content);
 }
 
 } // namespace
 
 int quota_threads(const std::string &self, const std::string &root) {
   int result = 0;
-  std::istringstream lines(self);
-  for (std::string line; std::getline(lines, line);) { // number:controllers:/path
+  for (std::size_t at = 0; at < self.size();) { // number:controllers:/path
+    const std::size_t end = std::min(self.find('\n', at), self.size());
+    const std::string line = self.substr(at, end - at);
+    at = end + 1;
     const std::size_t first = line.find(':');
     const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
     if (second == line.npos || line.compare(second + 1, 1, "/") != 0) continue;
@@ -102,27 +132,27 @@ int quota_threads(const std::string &self, const std::string &root) {
 int default_threads() {
   if (const int asked = positive_number(std::getenv("BROADLOOM_THREADS"))) return asked;
   static const int quota = own_quota();
-  const int hardware = int(std::thread::hardware_concurrency());
-  return std::max(1, least(least(affinity_threads(), hardware), quota));
+  const int affinity = affinity_threads(); // of those that are there
+  const int available = affinity > 0 ? affinity : int(std::thread::hardware_concurrency());
+  return std::max(1, least(available, quota));
 }
 
 // Linux's word first: glibc counts the caches of a virtual AMD machine up to ten times over. A larger cache than
 // 32 MiB is one that many cores, or other virtual machines, fill as well: 64 MB written by two threads of a machine
 // that claims 300 MiB took 1.8 times as long through the caches as around them.
 std::int64_t last_level_cache() {
-  static const std::int64_t size = std::min(std::int64_t(32) << 20, [] {
-    std::int64_t largest = 0;
-    for (int index = 0; index < 8; ++index) {
-      std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", index));
-      std::int64_t value = 0;
-      char unit = 0;
-      if (!(file >> value)) break;
-      file >> unit;
-      largest = std::max(largest, unit == 'M' ? value << 20 : unit == 'K' ? value << 10 : value);
+  constexpr std::int64_t most = std::int64_t(32) << 20;
+  static const std::int64_t size = std::min(most, [] {
+    // The third level's, which is enough where it is large; else the largest.
+    std::int64_t largest = bytes_of_cache(3);
+    for (int index = 0; largest < most && index < 8; ++index) {
+      const std::int64_t bytes = bytes_of_cache(index);
+      if (bytes == 0) break;
+      largest = std::max(largest, bytes);
     }
     if (largest > 0) return largest;
     const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return bytes > 0 ? std::int64_t(bytes) : std::int64_t(32) << 20;
+    return bytes > 0 ? std::int64_t(bytes) : most;
   }());
   return size;
 }

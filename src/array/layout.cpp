@@ -34,7 +34,7 @@ constexpr std::int64_t element_limit = std::int64_t(1) << 58;
 // Checks the shape and fills in rank and extents.
 Layout checked_shape(std::span<const std::int64_t> shape) {
   if (shape.size() > std::size_t(max_rank)) fail_rank(shape.size());
-  Layout layout;
+  Layout layout{Layout::Unset()};
   layout.rank = int(shape.size());
   std::int64_t count = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -122,9 +122,7 @@ Layout byte_strided_layout(std::span<const std::int64_t> shape,
                         {strides.data(), std::min(byte_strides.size(), std::size_t(max_rank))});
 }
 
-void ExtentList::check_rank(std::size_t count) {
-  if (count > std::size_t(max_rank)) fail_rank(count);
-}
+void ExtentList::fail_rank(std::size_t count) { broadloom::fail_rank(count); }
 
 Layout detail::layout_within(std::span<const std::int64_t> shape, std::size_t elements) {
   const Layout layout = contiguous_layout(shape);

@@ -77,6 +77,9 @@ public:
   void fill() const;
   // Brings the copies up to date where these operands are used for more than one call. Throws E0315.
   void copy_again() const;
+  bool has_copies() const {
+    return !own_inputs_.empty() || !copies_.empty() || !gathered_.empty() || !sums_.empty();
+  }
   // The same for some rows along a dim of one input alone, where it has no borders along that dim. Where few rows are kept, these are counted
   // from the first that lies in memory.
   void copy_rows_again(std::uint32_t input, std::size_t dim, std::int64_t first,

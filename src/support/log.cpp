@@ -4,6 +4,7 @@
 #include "support/text.hpp"
 #include "support/undivided.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -71,9 +72,12 @@ const std::shared_ptr<Sink> &sink() {
   return *made;
 }
 
+std::atomic<bool> is_made{false}; // the logger, whose level may be another than the environment's
+
 spdlog::logger *make_logger() {
   auto logger = std::make_unique<spdlog::logger>("broadloom", sink());
   logger->set_level(level_from_environment());
+  is_made = true;
   return logger.release();
 }
 
@@ -83,6 +87,11 @@ spdlog::logger &log() {
   // Never freed: kernels may still log while the program's own globals are being destroyed.
   static spdlog::logger *const logger = make_logger();
   return *logger;
+}
+
+bool logs_debug() {
+  if (!is_made && !is_set("BROADLOOM_LOG")) return false; // the level is `warn`
+  return log().should_log(spdlog::level::debug);
 }
 
 } // namespace broadloom::support

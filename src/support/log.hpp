@@ -14,4 +14,8 @@ namespace broadloom::support {
 
 spdlog::logger &log();
 
+// Whether what is said to `log().debug` shows. To be asked where a new process comes by on its way to its first kernel: the logger, with what it
+// needs of spdlog and of the terminal, is then not made for what nobody reads.
+bool logs_debug();
+
 } // namespace broadloom::support

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <complex>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <thread>
 
 namespace bl = broadloom;
 
@@ -124,13 +126,73 @@ double time_first_call(const Case &c, const Ready &ready) {
   return timed(1, [&] { bl::compile(spec).run(ready.in, ready.out); });
 }
 
+// As a program calls that has pointers and sizes.
+double time_with_new_views(const Case &c, const Ready &ready, int repeat) {
+  const auto fits = [](const bl::Array &array) {
+    return array.dtype() == bl::DType::F32 && array.rank() == 1;
+  };
+  if (ready.inputs.size() != 3 || ready.outputs.size() != 1 ||
+      !std::ranges::all_of(ready.inputs, fits) || !fits(ready.outputs[0]))
+    throw TableError(fmt::format("{}: via=views is for three inputs and an output of f32 and one "
+                                 "dim; leave it out",
+                                 c.id));
+  using In = bl::View<const float>;
+  const auto *x = ready.inputs[0].data<float>(), *y = ready.inputs[1].data<float>(),
+             *z = ready.inputs[2].data<float>();
+  auto *out = ready.outputs[0].data<float>();
+  const std::int64_t size = ready.outputs[0].size();
+  return timed(repeat, [&] {
+    ready.kernel->run({In(x, {size}), In(y, {size}), In(z, {size})},
+                      {bl::View<float>(out, {size})});
+  });
+}
+
+// By Kernel::run, while another thread calls the same kernel on arrays of its own that have half as many positions along the first dim.
+double time_beside_another(const Ready &ready, int repeat) {
+  const auto half = [](const bl::Array &whole) {
+    bl::Array array = whole.copy();
+    bl::Layout layout = array.layout();
+    if (layout.rank > 0) layout.extents[0] = (layout.extents[0] + 1) / 2;
+    return std::pair(array, bl::AnyView::of(array.dtype(), array.raw(), layout));
+  };
+  std::vector<bl::Array> kept;
+  std::vector<bl::AnyView> in, out;
+  for (const auto &[arrays, views] :
+       {std::pair(&ready.inputs, &in), std::pair(&ready.outputs, &out)})
+    for (const bl::Array &whole : *arrays) {
+      const auto [array, view] = half(whole);
+      kept.push_back(array);
+      views->push_back(view);
+    }
+  ready.kernel->run(in, out);
+  std::atomic<bool> runs{false}, stop{false};
+  std::thread other([&] {
+    while (!stop.load(std::memory_order_relaxed)) {
+      ready.kernel->run(in, out);
+      runs.store(true, std::memory_order_relaxed);
+    }
+  });
+  while (!runs) std::this_thread::yield();
+  const double seconds = timed(repeat, [&] { ready.kernel->run(ready.in, ready.out); });
+  stop = true;
+  other.join();
+  return seconds;
+}
+
 Participant ours(const Case &c, const Ready &ready) {
   if (c.first) return {"ours", [&](int) { return time_first_call(c, ready); }, true};
-  if (c.via_run)
+  switch (c.via) {
+  case Case::Via::Bound: return {"ours", [&](int repeat) { return timed(repeat, *ready.bound); }};
+  case Case::Via::Run:
     return {"ours", [&](int repeat) {
               return timed(repeat, [&] { ready.kernel->run(ready.in, ready.out); });
             }};
-  return {"ours", [&](int repeat) { return timed(repeat, *ready.bound); }};
+  case Case::Via::Views:
+    return {"ours", [&](int repeat) { return time_with_new_views(c, ready, repeat); }};
+  case Case::Via::Shared:
+    return {"ours", [&](int repeat) { return time_beside_another(ready, repeat); }};
+  }
+  return {};
 }
 
 std::int64_t bytes_of(const bl::Array &array) {
@@ -277,7 +339,7 @@ Row run_ready(const Case &c, const Bench &bench, const Ready &ready, Row row) {
   const Rounds rounds = alternate(field.participants, bench.limits);
   if (bench.peers != nullptr) bench.peers->drop();
 
-  if (!c.first && !c.via_run && ready.kernel->engine() == bl::Engine::jit)
+  if (!c.first && c.via == Case::Via::Bound && ready.kernel->engine() == bl::Engine::jit)
     row.predicted = ready.kernel->predict().seconds;
   row.seconds = rounds.median(0);
   row.low = rounds.quantile(0, 0.25);

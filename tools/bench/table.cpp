@@ -81,14 +81,20 @@ private:
     } else if (name == "beside") {
       result.beside = split(value, ',');
     } else if (option == "via=run") {
-      result.via_run = true;
+      result.via = Case::Via::Run;
+    } else if (option == "via=views") {
+      result.via = Case::Via::Views;
+    } else if (option == "via=shared") {
+      result.via = Case::Via::Shared;
     } else if (option == "first") {
       result.first = true;
     } else if (option == "overhead") {
       result.overhead = true;
     } else {
       fail(fmt::format("there is no option '{}'", option),
-           "the options are ops=, read=, tol=, wrt=, freeze=, beside=, via=run, first, overhead");
+           "the options are ops=, read=, tol=, wrt=, freeze=, beside=, via=run, via=views, "
+           "via=shared, first, "
+           "overhead");
     }
   }
 

@@ -26,7 +26,10 @@ struct Case {
   double ops = 0;                  // for each element; 0: not bound by arithmetic
   std::int64_t read_bytes = 0;     // 0: the sum of the inputs
   double tolerance = 2e-5;
-  bool via_run = false;  // Kernel::run instead of a bound call
+  // How it is called: bound; by Kernel::run; by that with views that each call makes; or while another thread calls the kernel with a
+  // layout of its own.
+  enum class Via : std::uint8_t { Bound, Run, Views, Shared };
+  Via via = Via::Bound;
   bool first = false;    // the first call of a new kernel
   bool overhead = false; // no roofline
 

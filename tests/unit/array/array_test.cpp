@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -47,6 +48,25 @@ constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
 
 } // namespace
+
+TEST_CASE("A copy of a layout has all of its dims, whatever its rank") {
+  for (int rank = 0; rank <= max_rank; ++rank) {
+    std::vector<std::int64_t> shape, strides;
+    for (int d = 0; d < rank; ++d) {
+      shape.push_back(1 + d % 2);
+      strides.push_back(100 + d);
+    }
+    const Layout layout = strided_layout(shape, strides);
+    const Layout copy = layout;
+    Layout assigned = strided_layout(std::vector<std::int64_t>(max_rank, 7),
+                                     std::vector<std::int64_t>(max_rank, 9));
+    assigned = layout;
+    for (const Layout &other : {copy, assigned}) {
+      CHECK(std::ranges::equal(other.shape(), shape));
+      CHECK(std::ranges::equal(other.steps(), strides));
+    }
+  }
+}
 
 TEST_CASE("the last dim of a contiguous layout has stride 1") {
   CHECK(list(contiguous_layout(Extents{2, 3, 4}).steps()) == Extents{12, 4, 1});

@@ -197,8 +197,14 @@ TEST_CASE("The least cgroup quota on the way up to the root counts") {
   std::ofstream(root / "a/b/cpu.max") << "800000 100000\n";
   std::ofstream(root / "cpu/c/cpu.cfs_quota_us") << "150000\n";
   std::ofstream(root / "cpu/c/cpu.cfs_period_us") << "100000\n";
+  std::filesystem::create_directories(root / "cpu/free");
+  std::ofstream(root / "cpu/free/cpu.cfs_quota_us") << "-1\n";
+  std::ofstream(root / "cpu/free/cpu.cfs_period_us") << "100000\n";
   CHECK(runtime::quota_threads("0::/a/b\n", root) == 3);
   CHECK(runtime::quota_threads("4:cpu,cpuacct:/c\n", root) == 2);
+  CHECK(runtime::quota_threads("4:cpu,cpuacct:/free\n", root) == 0);
+  CHECK(runtime::quota_threads("9:pids:/a/b\n4:cpu,cpuacct:/c\n0::/a/b", root) ==
+        2); // no end of line
   CHECK(runtime::quota_threads("0::/\n", root) == 0);
   CHECK(runtime::quota_threads("0::/not/there\nnonsense\n", root) == 0);
   std::filesystem::remove_all(root);

@@ -30,3 +30,15 @@ TEST_CASE("messages go to the sink that is set, from the level on that is set") 
   CHECK(said == std::vector<std::pair<LogLevel, std::string>>{{LogLevel::info, "1 of 2"},
                                                               {LogLevel::trace, "all is"}});
 }
+
+TEST_CASE("whether debugging messages show follows the level that is set") {
+  const LogLevel before = log_level();
+  for (const auto &[level, shows] : {std::pair(LogLevel::trace, true),
+                                     {LogLevel::debug, true},
+                                     {LogLevel::info, false},
+                                     {LogLevel::off, false}}) {
+    set_log_level(level);
+    CHECK(support::logs_debug() == shows);
+  }
+  set_log_level(before);
+}

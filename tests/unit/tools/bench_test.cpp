@@ -107,7 +107,7 @@ TEST_CASE("the benchmark's table gives a case for each line, with its options") 
   CHECK(cases[0].peer_key() == "triad");
   CHECK(cases[1].inputs == std::vector<std::string>{"x=rand(2,3)[::2].T"});
   CHECK(cases[1].peer_key() == "k/x,row");
-  CHECK((cases[1].via_run && cases[1].first && cases[1].overhead));
+  CHECK((cases[1].via == Case::Via::Run && cases[1].first && cases[1].overhead));
 }
 
 TEST_CASE("a mistake in the benchmark's table is named with its line") {
