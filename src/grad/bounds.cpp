@@ -2,6 +2,7 @@
 #include "grad/bounds.hpp"
 
 #include "expr/walk.hpp"
+#include "grad/accumulator_names.hpp"
 #include "grad/rename_axes.hpp"
 #include "grad/substitute.hpp"
 #include "grad/terms.hpp"
@@ -65,11 +66,7 @@ void add_free_axes_of_inputs(const Window &window, std::set<std::string> &axes) 
 } // namespace
 
 void stay_inside(SpecData &data, const Decls &inputs) {
-  std::vector<Expr> roots = data.lets;
-  for (OutputDecl &output : data.outputs) {
-    roots.push_back(output.value);
-    roots.insert(roots.end(), output.mode.use.init.begin(), output.mode.use.init.end());
-  }
+  const std::vector<Expr> roots = values_of(data);
   std::set<std::string> free, alone;
   std::set<const InputDecl *> seen;
   const auto note = [&](const InputDecl &decl) {

@@ -326,6 +326,7 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
   std::unordered_map<std::string, Expr> lets = spec::lets_by_name(data);
   std::unordered_map<std::string, Expr> starts; // tangents of what lets begin with
   const std::set<std::string> moving = moving_lets(split, request.wrt);
+  AccumulatorNames accumulators(values_of(data));
   SameExtents same;
   for (const std::string &let : moving) same.emplace(request.names.at(let), let);
   for (const std::string &input : request.wrt) same.emplace(request.names.at(input), input);
@@ -343,7 +344,8 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
                             request,
                             lets,
                             starts,
-                            [&](const std::string &like) { return free.fresh(like); }};
+                            [&](const std::string &like) { return free.fresh(like); },
+                            accumulators};
       for (const TangentLet &tangent : tangents_of_loop(loop)) {
         lets.insert_or_assign(tangent.let.node()->name, tangent.let);
         names.lets.push_back(tangent.let);
@@ -376,7 +378,8 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
     });
     SpecData part = directional(let->data, of_let);
     OutputDecl &output = part.outputs[0];
-    output.value = with_bounds(output.value, spec::declared_inputs(let->data), part.inputs, same);
+    output.value = with_bounds(accumulators.own(output.value), spec::declared_inputs(let->data),
+                               part.inputs, same);
     output.dtype.reset();
     if (spec::analyse(part).outputs[0].dtype != dtype)
       output.value = make_cast(dtype, output.value, output.where);
@@ -406,6 +409,7 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
            });
   });
   made.rest = directional(split.rest, request);
+  for (OutputDecl &output : made.rest.outputs) output.value = accumulators.own(output.value);
   keep_bounds(made.rest, spec::declared_inputs(split.rest), same);
   SpecData joined = spec::joined(names, made);
   spec::analyse(joined);

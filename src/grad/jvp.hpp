@@ -1,6 +1,7 @@
 // Inside the gradient stage: the kernel of directional derivatives of a kernel without lets that are arrays.
 #pragma once
 
+#include "grad/accumulator_names.hpp"
 #include "spec/materialise.hpp"
 #include "spec/spec.hpp"
 
@@ -42,6 +43,7 @@ struct LoopToMove {
   const std::unordered_map<std::string, Expr>
       &starts; // tangents of what lets begin with, by the names of these
   std::function<std::string(const std::string &)> fresh;
+  AccumulatorNames &accumulators;
 };
 struct TangentLet {
   Expr let;

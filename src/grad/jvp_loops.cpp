@@ -89,7 +89,8 @@ private:
     for (const auto &input : let(k).data.inputs) // or lets
       if (!input->window && request.names.contains(input->name))
         same.emplace(request.names.at(input->name), input->name);
-    output.value = with_bounds(output.value, bounds, member.step.inputs, same);
+    output.value =
+        with_bounds(loop_.accumulators.own(output.value), bounds, member.step.inputs, same);
     output.dtype.reset();
     const DType dtype = let(k).typed.outputs[0].dtype;
     member.value = spec::analyse(member.step).outputs[0].dtype == dtype

@@ -3,6 +3,7 @@
 
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
+#include "grad/accumulator_names.hpp"
 #include "grad/bounds.hpp"
 #include "grad/facts.hpp"
 #include "grad/rename_axes.hpp"
@@ -27,7 +28,7 @@ public:
   ThroughLets(const SpecData &data, const spec::Split &split, const std::vector<std::string> &wrt,
               const GradientOptions &options, const GradientOf &gradient)
       : data_(data), split_(split), wrt_(wrt), options_(options), gradient_(gradient),
-        lets_(spec::lets_by_name(data)) {
+        lets_(spec::lets_by_name(data)), accumulators_(values_of(data)) {
     for (const auto &let : split.lets) array_names_.insert(let->data.outputs[0].name);
     name_starts();
     find_names();
@@ -293,8 +294,9 @@ private:
                const Names &axes, const std::function<Expr(const ExprNode &)> &seed) {
     std::vector<Expr> values;
     Decls windows = gradient.inputs;
-    for (const OutputDecl &output : gradient.outputs)
-      values.push_back(with_bounds(output.value, bounds, windows));
+    for (const OutputDecl &output : gradient.outputs) values.push_back(output.value);
+    values = accumulators_.own(values);
+    for (Expr &value : values) value = with_bounds(value, bounds, windows);
     values = grad::exchange(values, [&](const ExprNode &node) {
       if (const Expr value = seed(node); value.node()) return value;
       if (node.kind != ExprKind::Input) return Expr();
@@ -383,6 +385,7 @@ private:
   const GradientOptions &options_;
   const GradientOf &gradient_;
   spec::LetsByName lets_;
+  AccumulatorNames accumulators_;
   std::unordered_set<std::string> array_names_, taken_, axes_;
   std::vector<Expr> cotangents_;                     // of lets, in order
   std::unordered_map<std::string, OutputDecl> into_; // what has flowed into an input or a let

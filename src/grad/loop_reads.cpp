@@ -128,7 +128,8 @@ void ThroughLoop::derive(std::size_t m) {
     return is_positions(m, input->window ? input->window->of->name : input->name);
   });
   for (OutputDecl &output : member.pulled.outputs)
-    output.value = grad::with_bounds(output.value, bounds, member.pulled.inputs);
+    output.value =
+        grad::with_bounds(all_.accumulators_.own(output.value), bounds, member.pulled.inputs);
   const auto &inputs = member.step.inputs;
   for (const auto &input : member.pulled.inputs)
     if (!input->window && std::find(inputs.begin(), inputs.end(), input) == inputs.end())

@@ -9,7 +9,8 @@ namespace {
 
 class Renamer {
 public:
-  explicit Renamer(const Renaming &renaming) : axes_(renaming.axes), inside_(renaming.inside) {
+  explicit Renamer(const Renaming &renaming)
+      : axes_(renaming.axes), inside_(renaming.inside), accumulators_(renaming.accumulators) {
     for (const auto &window : renaming.windows) {
       const std::string name =
           window_of(make_input(window->window->of, {}), *window).node()->input->name;
@@ -96,6 +97,11 @@ private:
     for (std::string &name : of) changed = change(windows_, name) || changed;
     FoldUse use = node.use ? *node.use : FoldUse();
     for (std::string &name : use.like) changed = change(windows_, name) || changed;
+    if (const auto found = accumulators_.find(use.accumulator.definition().get());
+        node.use && found != accumulators_.end()) {
+      use.accumulator = found->second;
+      changed = true;
+    }
     if (!changed) return {};
     switch (node.kind) {
     case ExprKind::Fold:
@@ -146,6 +152,7 @@ private:
 
   const Names &axes_;
   const std::set<std::string> &inside_;
+  const Accumulators &accumulators_;
   Names windows_; // by name: what they are called now
   std::unordered_map<const InputDecl *, std::shared_ptr<const InputDecl>> declared_;
   expr::Walker walker_;

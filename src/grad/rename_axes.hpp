@@ -3,6 +3,7 @@
 //   i -> i_h       sum(d_h[i] * x[i + u], i)   becomes   sum(d_h[i_h] * x[i_h + u], i_h)
 #pragma once
 
+#include "expr/definition.hpp"
 #include "expr/node.hpp"
 
 #include <memory>
@@ -13,12 +14,16 @@
 
 namespace broadloom::grad {
 
+using Accumulators =
+    std::unordered_map<const AccumulatorDef *, Accumulator>; // by what they take the place of
+
 struct Renaming {
   std::unordered_map<std::string, std::string> axes;
   // The declarations of windows that like= and of= may name.
   std::vector<std::shared_ptr<const InputDecl>> windows;
   // Axes that are only to stay inside of a dim at whose position they stand alone: i of x[i] becomes i + 0.
   std::set<std::string> inside = {};
+  Accumulators accumulators = {};
 };
 
 // Lets that are no arrays lose their names where axes in them change; arrays stay as they are. Iterative.

@@ -144,3 +144,11 @@ TEST_CASE("an axis that an output lists and an idle let alone has stays in what 
   const Array t = moved["t_y"].copy();
   CHECK(std::vector(t.shape().begin(), t.shape().end()) == std::vector<std::int64_t>{4, 3});
 }
+
+TEST_CASE("accumulators that lets and outputs need for their gradients have names of their own") {
+  const std::string scans = "sum(scan(prod, v + 1, u) * scan(logsumexp, v, u), u)";
+  const std::string body = "in x : f64[:]\nin v : f64[u]\nlet h[b] = exp(x[b + 0]) * " + scans +
+                           "\nout y = sum(h[q], q) * " + scans;
+  check_all(body, {{"x", 3}, {"v", 4}});
+  CHECK(gradient_text(body, "v").find("logsumexp_back_2") != std::string::npos);
+}
