@@ -66,6 +66,8 @@ void add_free_axes_of_inputs(const Window &window, std::set<std::string> &axes) 
 } // namespace
 
 void stay_inside(SpecData &data, const Decls &inputs) {
+  const std::set<std::string> were_free = free_axes(inputs);
+  if (were_free.empty()) return;
   const std::vector<Expr> roots = values_of(data);
   std::set<std::string> free, alone;
   std::set<const InputDecl *> seen;
@@ -84,7 +86,7 @@ void stay_inside(SpecData &data, const Decls &inputs) {
   for (const OutputDecl &output : data.outputs)
     for_each_called(data.inputs, output.mode.use.like, note);
   Renaming renaming;
-  renaming.inside = without(free_axes(inputs), free);
+  renaming.inside = without(were_free, free);
   std::erase_if(renaming.inside, [&](const auto &axis) { return !alone.contains(axis); });
   if (renaming.inside.empty()) return;
   std::unordered_map<std::string, std::string> names;
@@ -283,6 +285,8 @@ Expr within(const ExprNode &node, const std::string &axis, std::vector<std::stri
 } // namespace
 
 Expr with_bounds(const Expr &value, const Decls &inputs, Decls &named, const SameExtents &same) {
+  if (std::ranges::none_of(inputs, [](const auto &input) { return bool(input->window); }))
+    return value;
   Expr bounded = value;
   for (const auto &[axis, windows] : BoundsOfValue(value, inputs, named, same).missing()) {
     const ExprNode *place = BoundsOfValue(bounded, inputs, named, same).place(axis);
