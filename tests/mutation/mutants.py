@@ -14,6 +14,14 @@ TREE = ROOT / "build" / "mutants" / "tree"
 
 # (name, file, what stands there, what the mutant has in its place)
 MUTANTS = [
+    ("gradient: no window that is not read ends an axis", "src/grad/bounds.cpp",
+     "        if (bounds_.contains(bound_of(*input->window, dim))) return;\n", "        return;\n"),
+    ("gradient: a cotangent is as long as its axis", "src/grad/bounds.cpp",
+     "  if (were_free.empty()) return;\n", "  return;\n"),
+    ("gradient: axes in the order in which they are read", "src/grad/axis_order.cpp",
+     "    found->has_axes = true;\n", ""),
+    ("gradient: accumulators keep their names", "src/grad/accumulator_names.cpp",
+     "  if (!meets) return values;\n", "  return values;\n"),
     ("loops: a segment begins where it is asked for", "jit/time_loop.cpp",
      "  there_ = n - n % segment();\n", "  there_ = n;\n"),
     ("loops: a row less before each segment", "jit/time_loop.cpp",
