@@ -1,6 +1,9 @@
 // See axis_order.hpp.
 #include "grad/axis_order.hpp"
 
+#include "expr/window.hpp"
+#include "support/text.hpp"
+
 #include <algorithm>
 #include <vector>
 
@@ -33,6 +36,47 @@ void keep_axis_order(SpecData &derived, const SpecData &kernel,
     if (own == made || !std::ranges::is_permutation(own, made)) continue;
     found->has_axes = true;
     found->axes.assign(own.begin(), own.end());
+  }
+}
+
+void keep_said(SpecData &derived, const SpecData &kernel,
+               const std::unordered_map<std::string, std::string> &names) {
+  const auto output_called = [&](const std::string &name) {
+    return std::ranges::find(derived.outputs, name, &OutputDecl::name);
+  };
+  const auto is_derived = [&](const OutputDecl &output) {
+    const auto name = names.find(output.name);
+    return name != names.end() && output_called(name->second) != derived.outputs.end();
+  };
+  const auto is_of_inputs = [](const AffineForm &form) {
+    return std::ranges::all_of(form.extents, [](const AffineForm::Extent &extent) {
+      return extent.of.node()->kind == ExprKind::Input;
+    });
+  };
+  std::vector<SaidExtent> lost;
+  for (const OutputDecl &output : kernel.outputs)
+    for (std::size_t d = 0; output.said && !is_derived(output) && d < output.said->dims.size(); ++d)
+      if (is_of_inputs(output.said->said->of[d]))
+        lost.push_back({output.said->dims[d].label, output.said->said->of[d]});
+  if (lost.empty()) return;
+  const spec::TypedSpec typed = spec::analyse(derived);
+  for (std::size_t o = 0; o < derived.outputs.size(); ++o) {
+    OutputDecl &output = derived.outputs[o];
+    const std::vector<std::string> labels = labels_of(typed, o);
+    std::vector<SaidExtent> said;
+    for (std::size_t d = 0; output.said && d < output.said->dims.size(); ++d)
+      said.push_back({output.said->dims[d].label, output.said->said->of[d]});
+    const std::size_t own = said.size();
+    std::erase_if(lost, [&](const SaidExtent &extent) {
+      if (std::ranges::count(labels, extent.axis) == 0) return false;
+      if (std::ranges::count(said, extent.axis, &SaidExtent::axis) == 0) said.push_back(extent);
+      return true;
+    });
+    if (said.size() == own) continue;
+    output.has_axes = true;
+    output.axes.assign(labels.begin(), labels.end());
+    output.said = make_said(output.name, said,
+                            [&] { return support::with_text(output.where, kernel.source.get()); });
   }
 }
 

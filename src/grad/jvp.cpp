@@ -171,6 +171,16 @@ private:
     });
   }
 
+  // Also those that it folds, which `broadcast` keeps.
+  AxisSet axes_read(const Expr &expr) {
+    AxisSet axes;
+    expr::Walker().walk(expr.node(), [&](const ExprNode &node) {
+      if (node.kind != ExprKind::Input) return;
+      for (const int axis : facts_.dims(*node.input)) axes = axes | AxisSet::of(axis);
+    });
+    return axes;
+  }
+
   // As an input that has the axes, else as the value itself.
   Expr in_shape_of(const Expr &value, const Expr &moved, OutputDecl &output) {
     if (!reads_all_of(value, moved, true)) return repeated_like(value, moved, Terms(output.where));
@@ -179,7 +189,7 @@ private:
     if (!request_.plain && !output.has_axes && facts_.is_firm(facts_.axes(value)))
       for (const spec::TypedInput &input : typed_.inputs)
         if (!input.window && !input.is_lent() && !input.materialised &&
-            input.axes() == facts_.axes(value)) {
+            input.axes() == facts_.axes(value) && facts_.axes(value).contains(axes_read(moved))) {
           output.mode = broadcast_like(input.name);
           return moved;
         }
@@ -443,6 +453,7 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
   if (!split) grad::keep_bounds(made, data.inputs);
   if (!split) grad::share(made);
   grad::keep_axis_order(made, data, request.names);
+  grad::keep_said(made, data, request.names);
   return LoopSpec(std::make_shared<const SpecData>(std::move(made)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

@@ -147,10 +147,10 @@ private:
     GradientOptions options = options_;
     options.value = options.add = false;
     made_ = gradient_(split_.rest, names, options);
-    stay_inside(made_, spec::declared_inputs(split_.rest));
+    const Decls bounds = spec::declared_inputs(split_.rest);
+    stay_inside_one_by_one(bounds);
     const Names axes = names_of_cotangents(made_.inputs);
-    collect(made_, spec::declared_inputs(split_.rest), names, axes,
-            [](const ExprNode &) { return Expr(); });
+    collect(made_, bounds, names, axes, [](const ExprNode &) { return Expr(); });
     made_.outputs.clear();
     std::erase_if(made_.inputs,
                   [](const auto &input) { return input->window || input->materialised; });
@@ -161,6 +161,8 @@ private:
       input = renamed(input, {axes, {}});
     }
   }
+
+  void stay_inside_one_by_one(const Decls &bounds); // through_lets.cpp
 
   // The label of a cotangent would hold the axes of that name in all lets to its extent, where they have their own: i in
   //

@@ -59,6 +59,23 @@ void ThroughLets::pull_apart(const spec::Materialised &let) {
   }
 }
 
+// Each output may become a part of a let, with axes of its own.
+void ThroughLets::stay_inside_one_by_one(const Decls &bounds) {
+  if (std::ranges::none_of(bounds, [](const auto &input) { return bool(input->window); })) return;
+  const Decls inputs = made_.inputs;
+  std::unordered_set<std::string> known;
+  for (const auto &input : inputs) known.insert(input->name);
+  for (OutputDecl &output : made_.outputs) {
+    SpecData alone;
+    alone.inputs = inputs;
+    alone.outputs = {output};
+    stay_inside(alone, bounds);
+    output = alone.outputs[0];
+    for (const auto &input : alone.inputs)
+      if (known.insert(input->name).second) made_.inputs.push_back(input);
+  }
+}
+
 Expr held_in(const Expr &array, const ExprNode &value, const ExprNode &node) {
   if (&node == &value) return array;
   const auto is_zero = [](const ExprNode &number) {

@@ -152,3 +152,39 @@ TEST_CASE("accumulators that lets and outputs need for their gradients have name
   check_all(body, {{"x", 3}, {"v", 4}});
   CHECK(gradient_text(body, "v").find("logsumexp_back_2") != std::string::npos);
 }
+
+TEST_CASE("an extent that an output says holds where other outputs alone are derived") {
+  const LoopSpec spec = parse("kernel k {\nin x : f64[:, :]\nin y : f64[:]\n"
+                              "out a[d < 2 + extent(y, 0) - 3] = y[d + 0]\n"
+                              "out b[d] = mean(x[c, d + 1], c)\n}");
+  JvpOptions options;
+  options.of = {"b"};
+  const LoopSpec forward = jvp(spec, {"x"}, options);
+  CHECK(print(forward).find("out t_b[d < extent(y, 0) - 1]") != std::string::npos);
+  const Array y = wavy(4, 0.1), x = [] {
+    Array array(DType::F64, {3, 7});
+    for (std::int64_t k = 0; k < 21; ++k) array.data<double>()[k] = 0.1 * double(k);
+    return array;
+  }();
+  const Results moved =
+      compile(forward).call(std::vector<NamedView>{{"x", x}, {"y", y}, {"t_x", x}});
+  CHECK(moved["t_b"].copy().size() == 3);
+}
+
+TEST_CASE("a directional derivative that folds an axis has not the axes of what it folds") {
+  const LoopSpec spec =
+      parse("kernel k {\nin x : f64[j]\nin y : f64[i]\nout z = mean(y * y + x * x, j)\n}");
+  const Array x = wavy(3, 0.1), y = wavy(2, 0.2);
+  for (const Engine engine : {Engine::jit, Engine::reference}) {
+    const Results moved = compile(jvp(spec, {"x"}), {.engine = engine})
+                              .call(std::vector<NamedView>{{"x", x}, {"y", y}, {"t_x", x}});
+    const Array t = moved["t_z"].copy();
+    CHECK(std::vector(t.shape().begin(), t.shape().end()) == std::vector<std::int64_t>{2});
+  }
+}
+
+TEST_CASE("a let's cotangent reads windows alone that stand beside others in the kernel") {
+  check_all("in x : f64[:]\nin z : f64[:]\nlet h[b] = abs(x[b + 2] + 0.5)\n"
+            "out y = sum(x[m + 2] * hypot(1 + square(sum(h, b)), z[m]), m)",
+            {{"x", 5}, {"z", 4}});
+}
