@@ -19,6 +19,7 @@
 #include "plan/scratch.hpp"
 #include "scale/fold.hpp"
 #include "support/check.hpp"
+#include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/log.hpp"
 #include "support/out_of_memory.hpp"
@@ -60,6 +61,9 @@ std::optional<jit::Target> find_target(const Options &options, spec::TypedSpec &
 
 int thread_count(const Options &options) {
   constexpr int most = 1024;
+  if (options.threads < 0)
+    support::fail("E0321", fmt::format("a kernel cannot run on {} threads", options.threads), {},
+                  "give the number of threads, or 0 for as many as there are processors");
   return std::min(options.threads > 0 ? options.threads : jit::runtime::default_threads(), most);
 }
 

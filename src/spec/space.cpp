@@ -377,7 +377,7 @@ void Space::place_explicitly(const InputDecl &decl, TypedInput &input) const {
           "for another order of axes write axes(..) instead");
     if (std::count(decl.axes.begin(), decl.axes.end(), axis) > 1)
       bad("E0131", clause + " of '" + decl.name + "' names axis " + std::to_string(axis) + " twice",
-          "a diagonal is a strided view: pass one with a single dim");
+          "name two axes, and read the diagonal at positions: " + decl.name + "[a, a]");
     input.axis_of_dim.push_back(axis);
   }
 }

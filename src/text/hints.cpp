@@ -95,6 +95,7 @@ constexpr Hint functions[] = {
     {"rand", no_randomness},
     {"random", no_randomness},
     {"dropout", no_randomness},
+    {"not", "write !(x), or x == 0"},
     {"astype", "a cast is called like the dtype: f32(x)"},
     {"asarray", "a cast is called like the dtype: f32(x)"},
 };
@@ -103,7 +104,7 @@ constexpr Hint operators[] = {
     {"and", "write && for 'and'"},
     {"or", "write || for 'or'"},
     {"not", "write ! for 'not'"},
-    {"xor", "write x ^ y of integers, x != y of bools"},
+    {"xor", "write xor(x, y) of integers, x != y of bools"},
     {"mod", "write x % y"},
     {"is", "write =="},
     {"if", "write c ? x : y, or where(c, x, y)"},

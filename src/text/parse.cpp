@@ -306,8 +306,10 @@ private:
                      "label all of them, `c=3` where a dim is fixed, or none");
       for (const Dim &other : decl.dims)
         if (!dim.label.empty() && other.label == dim.label)
-          cursor_.fail("E0133", "'" + decl.name + "' has the label '" + dim.label + "' twice",
-                       token, "a diagonal is a strided view: pass one with a single dim");
+          cursor_.fail(
+              "E0133", "'" + decl.name + "' has the label '" + dim.label + "' twice", token,
+              "declare two labels, or none, and read the diagonal at positions: " + decl.name +
+                  "[" + dim.label + ", " + dim.label + "]");
       decl.dims.push_back(std::move(dim));
     } while (cursor_.accept(Tok::Comma));
     cursor_.expect(Tok::RightBracket, "',' or ']'");

@@ -414,6 +414,12 @@ TEST_CASE("A call may be kept to fewer threads than the kernel, with the same bi
   } catch (const DataError &error) {
     CHECK(error.code() == "E0321");
   }
+  try {
+    compile(kernel.spec(), {.threads = -1});
+    FAIL("no error");
+  } catch (const DataError &error) {
+    CHECK(error.code() == "E0321");
+  }
 }
 
 TEST_CASE("A kernel whose calls are kept to one thread runs on the calling one alone") {

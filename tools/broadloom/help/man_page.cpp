@@ -79,9 +79,14 @@ std::string man_page(const CLI::App &app) {
       fmt::format(".TH BROADLOOM 1 \"\" \"broadloom {}\" \"User Commands\"\n", BROADLOOM_VERSION);
   text += fmt::format(".SH NAME\n{} \\- {}\n", program.name, roff(short_description(program.text)));
   text += ".SH SYNOPSIS\n" + bold(program.name) + " [" + italic("OPTIONS") + "]\n";
-  for (const CommandText &command : commands)
-    text += ".br\n" + bold(program.name + " " + command.name) + " [" + italic("OPTIONS") + "] [" +
-            italic("FILE") + "]\n";
+  for (const CommandText &command : commands) {
+    text += ".br\n" + bold(program.name + " " + command.name) + " [" + italic("OPTIONS") + "]";
+    for (const OptionText &option : command.options)
+      if (option.positional)
+        text +=
+            option.required ? " " + italic(option.names[0]) : " [" + italic(option.names[0]) + "]";
+    text += "\n";
+  }
   text += ".SH OPTIONS\n" + options(program) + ".SH COMMANDS\n";
   for (const CommandText &command : commands)
     text += ".SS " + roff(command.name) + "\n" + roff(command.text) + ".\n" + options(command);

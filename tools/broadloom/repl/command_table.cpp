@@ -35,7 +35,7 @@ struct CommandTable { // the session's friend: each row calls one of its members
               "An expression reads values, k.z of the latest run of k too; dims align as NumPy's "
               "do. An "
               "expression alone is printed.",
-              ".let b = a[::2] * 2 + k.z", Argument::None, &call<&Session::let>},
+              ".let b = a * 2 + k.z", Argument::None, &call<&Session::let>},
       Command{".save", "NAME .. FILE", "write values to a .npy, .npz, .csv or .png file",
               "A .png file holds u8, [h, w] or [h, w, c].", ".save k.z z.npy", Argument::None,
               &call<&Session::save>},
