@@ -30,8 +30,8 @@ class Maker {
 public:
   // One seed in six has windows, drawn from a source of their own: the kernels of all other seeds stay what they are.
   Maker(std::uint64_t seed, Style style)
-      : random_(seed), window_random_(seed * 0x2545f4914f6cdd1d + 3),
-        gathers_(seed % 12 == 4), windows_(seed % 6 == 4) {
+      : random_(seed), window_random_(seed * 0x2545f4914f6cdd1d + 3), gathers_(seed % 12 == 4),
+        windows_(seed % 6 == 4) {
     spec_.seed = seed;
     scope_.smooth = style == Style::Smooth;
     scope_.large = style == Style::Large;
