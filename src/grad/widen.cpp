@@ -4,6 +4,7 @@
 #include "array/copy.hpp"
 #include "expr/definition.hpp"
 #include "expr/function.hpp"
+#include "expr/join.hpp"
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
 
@@ -24,6 +25,7 @@ public:
       output.value = wide_value(output.value);
       output.mode.use = wide_use(output.mode.use);
       if (output.dtype) output.dtype = wide(*output.dtype);
+      output.said = wide_said(output.said);
     }
     return made;
   }
@@ -73,15 +75,39 @@ private:
     }
     case ExprKind::Call:
       return make_call(functions_.at(node.function.get()), std::move(args), node.where);
+    case ExprKind::Let: {
+      if (!node.input) break;
+      LetLoop loop = loop_of(node);
+      loop.said = wide_said(loop.said);
+      if (loop.start.node()) loop.start = args[1];
+      return make_let(node.name, args[0], node.where, node.axes, loop);
+    }
+    case ExprKind::Join: {
+      if (!node.places) break;
+      JoinPositions places = *node.places;
+      for (std::vector<AffineForm> &forms : places.of_parts)
+        for (AffineForm &form : forms)
+          exchange_extents(form, [&](const Expr &array) { return wide_array(array); });
+      for (auto &said : places.said) said = wide_said(said);
+      return make_join_at(std::move(args), std::move(places), node.where);
+    }
     case ExprKind::Op:
-    case ExprKind::Let:
-    case ExprKind::Join:
     case ExprKind::Literal:
     case ExprKind::Extent:
     case ExprKind::Iota:
     case ExprKind::Parameter: break;
     }
     return changed ? with_args(node, std::move(args)) : Expr();
+  }
+
+  // What an extent is of.
+  Expr wide_array(const Expr &array) {
+    const ExprNode &node = *array.node();
+    return node.kind == ExprKind::Input ? make_input(wide_input(node.input), node.where)
+                                        : current(array);
+  }
+  std::shared_ptr<const InputDecl> wide_said(const std::shared_ptr<const InputDecl> &said) {
+    return with_extents(said, [&](const Expr &array) { return wide_array(array); });
   }
 
   std::shared_ptr<const InputDecl> wide_input(const std::shared_ptr<const InputDecl> &input) {
@@ -92,11 +118,7 @@ private:
       auto window = std::make_shared<Window>(*input->window);
       window->of = wide_input(input->window->of);
       for (AffineForm &form : window->forms)
-        exchange_extents(form, [&](const Expr &array) {
-          const ExprNode &node = *array.node();
-          return node.kind == ExprKind::Input ? make_input(wide_input(node.input), node.where)
-                                              : current(array);
-        });
+        exchange_extents(form, [&](const Expr &array) { return wide_array(array); });
       copy->window = std::move(window);
     }
     return inputs_[input.get()] = std::move(copy);

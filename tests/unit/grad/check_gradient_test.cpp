@@ -203,3 +203,15 @@ TEST_CASE("a value that is smooth, but made of what has a corner, is not smooth;
   CHECK(slope("f(x) + fmax(min(x, i), x)", {1, 2, 3}, wrong) == Slope::differs);
   CHECK(slope("where(x > 0, f(x), log(x))", {1, -2, 3}, wrong) == Slope::differs);
 }
+
+TEST_CASE("extents that positions and outputs name are of the inputs as they are checked") {
+  const float v[5] = {0.1f, 0.7f, 0.4f, 0.9f, 0.2f};
+  for (const char *body :
+       {"let s[r] = parts(v[q + 1] at [q + extent(v, 0)], v[q] at [q]); out y = sum(exp(s[r]), r)",
+        "out y[i < extent(v, 0) - 2] = exp(v[i + 1])",
+        "let h[i < extent(v, 0) - 1] = exp(v[i + 0]); out y = sum(h[k], k)"}) {
+    CAPTURE(body);
+    const LoopSpec spec = parse("kernel k { in v : f32[:]; " + std::string(body) + " }");
+    CHECK(check_gradient(spec, std::vector<NamedView>{{"v", View<const float>(v, {5})}}).passed());
+  }
+}
