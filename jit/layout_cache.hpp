@@ -86,7 +86,7 @@ private:
 class LayoutCache {
 public:
   // What the next call is likely to need, if that is pinned: that of the latest call of this thread. Where only one layout was ever
-  // met, nothing is noted. `noted` says that this call needs it indeed.
+  // met, nothing is noted. `note` says that this call needs it indeed.
   const Specialisation *likely() const {
     if (const Specialisation *only = only_.load(std::memory_order_acquire)) return only;
     const LatestCalls *calls = calls_.load(std::memory_order_acquire);

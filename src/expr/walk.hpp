@@ -14,6 +14,10 @@ class Walker {
 public:
   // Calls visit(node) after its arguments; a null argument is skipped.
   template <class Visit> void walk(const ExprNode *root, Visit visit) {
+    walk(root, visit, [](const ExprNode &) { return true; });
+  }
+  // The same without the arguments for which enter(node) does not hold, and what is read through these alone.
+  template <class Visit, class Enter> void walk(const ExprNode *root, Visit visit, Enter enter) {
     if (!root || !seen_.insert(root).second) return;
     stack_.push_back({root, 0});
     while (!stack_.empty()) {
@@ -25,7 +29,7 @@ public:
         continue;
       }
       const ExprNode *arg = node->args[next++].node();
-      if (arg && seen_.insert(arg).second) stack_.push_back({arg, 0});
+      if (arg && enter(*arg) && seen_.insert(arg).second) stack_.push_back({arg, 0});
     }
   }
 

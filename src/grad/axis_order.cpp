@@ -24,6 +24,8 @@ std::vector<std::string> labels_of(const spec::TypedSpec &spec, std::size_t outp
 
 void keep_axis_order(SpecData &derived, const SpecData &kernel,
                      const std::unordered_map<std::string, std::string> &names) {
+  if (std::ranges::none_of(kernel.inputs, [](const auto &input) { return bool(input->window); }))
+    return; // labels of inputs come in the order of the inputs
   const spec::TypedSpec before = spec::analyse(kernel), after = spec::analyse(derived);
   for (std::size_t o = 0; o < kernel.outputs.size(); ++o) {
     const auto called = names.find(kernel.outputs[o].name);

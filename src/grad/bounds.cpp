@@ -173,7 +173,7 @@ namespace {
 class BoundsOfValue {
 public:
   BoundsOfValue(const Expr &value, const Decls &inputs, const Decls &named, const SameExtents &same)
-      : value_(value), inputs_(inputs), named_(named), same_(same) {
+      : inputs_(inputs), named_(named), same_(same) {
     for (const auto &input : inputs)
       if (!input->window) note_labels(*input);
     expr::Walker().walk(value.node(), [&](const ExprNode &node) {
@@ -206,9 +206,9 @@ public:
   }
 
   // The node that is to say more of an axis: what reads along it, or, where nothing does, what is summed like such a window.
-  const ExprNode *place(const std::string &axis) const {
+  const ExprNode *place(const Expr &value, const std::string &axis) const {
     const ExprNode *read = nullptr, *index = nullptr, *sum = nullptr;
-    expr::Walker().walk(value_.node(), [&](const ExprNode &node) {
+    expr::Walker().walk(value.node(), [&](const ExprNode &node) {
       if (!read && node.kind == ExprKind::Input && walks(*node.input, axis)) read = &node;
       if (!index && node.kind == ExprKind::Iota && is_called(node.axes[0], axis)) index = &node;
       if (!sum && node.kind == ExprKind::Fold && is_like(node, axis)) sum = &node;
@@ -257,39 +257,42 @@ private:
     });
   }
 
-  const Expr value_;
   const Decls &inputs_, &named_;
   const SameExtents &same_;
   std::set<std::string> labels_, read_, bounds_, axes_;
 };
 
-// The node, where the axis has an index in all of the windows.
-Expr within(const ExprNode &node, const std::string &axis, std::vector<std::string> windows) {
-  const Terms t(node.where);
+// The node, which says of the axis that it has an index in all of the windows.
+Expr naming(const ExprNode &node, const std::string &axis, std::vector<std::string> windows) {
   if (node.kind == ExprKind::Iota) {
     windows.insert(windows.end(), node.of.begin(), node.of.end());
     return make_iota(AxisRef(axis), std::move(windows), node.where);
   }
-  const Expr index = make_iota(AxisRef(axis), std::move(windows), node.where);
-  const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
-  const auto bounded = [&](const Expr &value, bool is_bool) {
-    return is_bool ? t.both(inside, value) : t.where(inside, value);
-  };
   if (node.kind == ExprKind::Input)
-    return bounded(with_args(node, node.args), node.input->dtype == DType::Bool);
-  std::vector<Expr> args = node.args;
-  args[0] = bounded(args[0], false); // what flows back through a window is a number
+    return where_inside(with_args(node, node.args), axis, std::move(windows),
+                        node.input->dtype == DType::Bool);
+  std::vector<Expr> args = node.args; // what flows back through a window is a number
+  args[0] = where_inside(args[0], axis, std::move(windows), false);
   return with_args(node, std::move(args));
 }
 
 } // namespace
 
+Expr where_inside(const Expr &value, const std::string &axis, std::vector<std::string> windows,
+                  bool is_bool) {
+  const Terms t(value.node()->where);
+  const Expr index = make_iota(AxisRef(axis), std::move(windows), t.place());
+  const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
+  return is_bool ? t.both(inside, value) : t.where(inside, value);
+}
+
 Expr with_bounds(const Expr &value, const Decls &inputs, Decls &named, const SameExtents &same) {
   if (std::ranges::none_of(inputs, [](const auto &input) { return bool(input->window); }))
     return value;
+  const BoundsOfValue bounds(value, inputs, named, same);
   Expr bounded = value;
-  for (const auto &[axis, windows] : BoundsOfValue(value, inputs, named, same).missing()) {
-    const ExprNode *place = BoundsOfValue(bounded, inputs, named, same).place(axis);
+  for (const auto &[axis, windows] : bounds.missing()) {
+    const ExprNode *place = bounds.place(bounded, axis);
     if (place == nullptr) continue; // an extent, which says of what
     std::vector<std::string> names;
     for (const auto &window : windows) {
@@ -299,7 +302,7 @@ Expr with_bounds(const Expr &value, const Decls &inputs, Decls &named, const Sam
         named.push_back(window);
     }
     bounded = grad::exchange(bounded, [&, axis = axis](const ExprNode &node) {
-      return &node == place ? within(node, axis, names) : Expr();
+      return &node == place ? naming(node, axis, names) : Expr();
     });
   }
   return bounded;

@@ -29,6 +29,10 @@ void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same = 
 // alone. So it may in what is derived, though that reads nothing else: d_y[2*u, i + 0]. keep_bounds() does this, too.
 void stay_inside(SpecData &data, const Decls &inputs);
 
+// The value where the axis has an index in all of these windows, as it always has: so a text names them.
+Expr where_inside(const Expr &value, const std::string &axis, std::vector<std::string> windows,
+                  bool is_bool);
+
 // The same as keep_bounds() for one value whose axes are its own, as those of a let are, by a condition that always holds:
 //
 //   d_y * 2 * where(index(k, of=z[k + 0]) >= 0, h[k + 1], 0)

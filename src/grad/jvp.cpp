@@ -442,10 +442,10 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
   request.value = options.value;
   for (const std::string &name : request.wrt) names.add(name);
   const auto split = spec::split_lets(data, spec::analyse);
-  if (split)
+  if (split) {
     for (const auto &let : split->lets) names.take(let->data.outputs[0].name);
-  if (split)
     for (const auto &let : split->lets) names.add(let->data.outputs[0].name);
+  }
   for (const OutputDecl &output : data.outputs) names.add(output.name);
   request.names = names.all();
   SpecData made =

@@ -77,12 +77,9 @@ Expr ThroughLoop::with_bounds(std::size_t m, const Expr &value) {
     });
     Expr read;
     for (const std::string &axis : bounded) {
-      const Terms t(node.where);
       if (!read.node()) read = with_args(node, node.args);
       const std::set<std::string> &names = axes.at(axis).names;
-      const Expr index = make_iota(AxisRef(axis), {names.begin(), names.end()}, node.where);
-      const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
-      read = t.where(inside, read);
+      read = where_inside(read, axis, {names.begin(), names.end()}, false);
     }
     return read;
   });

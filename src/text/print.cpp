@@ -15,6 +15,7 @@
 #include "support/check.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
+#include "text/let_order.hpp"
 #include "text/printed.hpp"
 #include "text/used_definitions.hpp"
 #include "text/words.hpp"
@@ -196,55 +197,20 @@ private:
   // An expression that becomes a let moves to the front, and with it the windows that it reads, whose axes would then come first.
   // So where that matters the windows become lets of their own, in their order; one of a let stands behind that.
   void name_windows(const std::vector<const ExprNode *> &order) {
-    std::unordered_map<std::string, std::string> names; // by what is read
+    std::unordered_map<std::string, std::vector<const ExprNode *>> reads; // by what is read
+    for (const ExprNode *node : order)
+      if (node->kind == ExprKind::Input && node->input->window)
+        reads[node->input->name].push_back(node);
     std::vector<const ExprNode *> windows;
     for (const auto &decl : inputs_) {
-      if (!decl->window) continue;
-      for (const ExprNode *node : order) {
-        if (node->kind != ExprKind::Input || node->input->name != decl->name) continue;
-        const auto [known, fresh] = names.try_emplace(decl->name);
-        if (fresh) {
-          known->second = fresh_name();
-          windows.push_back(node);
-        }
-        let_names_[node] = known->second;
-      }
+      const auto found = reads.find(decl->name);
+      if (found == reads.end()) continue;
+      windows.push_back(found->second[0]);
+      const std::string name = fresh_name();
+      for (const ExprNode *node : found->second) let_names_[node] = name;
+      reads.erase(found);
     }
-    Places places{windows, {}, {}, {}};
-    for (const ExprNode *window : windows) place(window, places);
-    for (const ExprNode *let : lets_) place(let, places);
-    lets_ = std::move(places.placed);
-  }
-
-  struct Places {
-    const std::vector<const ExprNode *> &windows; // in the order of their labels
-    std::unordered_set<const ExprNode *> begun, known;
-    std::vector<const ExprNode *> placed;
-  };
-
-  // Behind what it is made of, of which the windows come first, and behind the arrays that like= and of= name.
-  void place(const ExprNode *node, Places &places) const {
-    if (!places.begun.insert(node).second) return;
-    std::unordered_set<std::string> read, named;
-    std::vector<const ExprNode *> parts;
-    expr::Walker walker;
-    walker.walk(node, [&](const ExprNode &part) {
-      if (part.kind == ExprKind::Input) read.insert(part.input->name);
-      if (part.kind != ExprKind::Input && &part != node && let_names_.contains(&part))
-        parts.push_back(&part);
-      named.insert(part.of.begin(), part.of.end());
-      if (part.use) named.insert(part.use->like.begin(), part.use->like.end());
-    });
-    for (const ExprNode *window : places.windows)
-      if (read.contains(window->input->name)) place(window, places);
-    std::unordered_set<std::string> arrays;
-    for (const auto &decl : inputs_)
-      if (decl->window && named.contains(decl->name)) arrays.insert(decl->window->of->name);
-    for (const ExprNode *let : lets_)
-      if (let->kind == ExprKind::Let && arrays.contains(let->name)) place(let, places);
-    parts.push_back(node);
-    for (const ExprNode *part : parts)
-      if (places.known.insert(part).second) places.placed.push_back(part);
+    lets_ = spec::LetOrder(windows, lets_, inputs_, let_names_).run();
   }
 
   void define(const AccumulatorDef &definition) {

@@ -149,3 +149,18 @@ TEST_CASE("a window that is printed as a let of its own stands behind the array 
   const bl::LoopSpec read = bl::parse(bl::print(bl::gradient(spec, {"y", "w"})));
   CHECK(bl::print(bl::parse(bl::print(read))) == bl::print(read));
 }
+
+TEST_CASE("windows of ten thousand lets are printed as lets of their own, each behind its array") {
+  const auto x = bl::input("x", bl::f64, {":"}), z = bl::input("z", bl::f64, {":"});
+  bl::Expr last = bl::let("h0", {"i"}, x.at({bl::axis("i")}) * 0.5);
+  for (int k = 1; k < 10000; ++k)
+    last = bl::let("h" + std::to_string(k), {"i"}, last.at({bl::axis("i")}) * 0.5);
+  const bl::Expr shared = bl::exp(z.at({bl::axis("k") + 1}));
+  bl::LoopSpec spec("k");
+  spec.out("y",
+           x.at({bl::axis("m") + 1}) * bl::sum(shared * shared * last.at({bl::axis("k")}), "k"));
+  const std::string text = bl::print(spec);
+  CHECK(text.find("let t1 = x[m + 1]\n") != std::string::npos);
+  CHECK(text.find("let h7[i] = t10 * 0.5\n  let t11 = h7[i]\n  let h8[i] = t11 * 0.5\n") !=
+        std::string::npos);
+}
