@@ -57,9 +57,13 @@ void place(const spec::TypedSpec &spec, std::span<const NamedView> views, std::s
            std::span<const AnyView *> places) {
   for (const NamedView &named : views) {
     const auto found = index.find(named.name);
-    if (found == index.end())
+    if (found == index.end()) {
+      std::vector<std::string> names(index.size());
+      for (const auto &[name, at] : index) names[at] = name;
+      const std::string near = support::closest(named.name, names);
       fail("E0308", fmt::format("kernel '{}' has no {} called '{}'", spec.name, what, named.name),
-           {}, declared(spec));
+           {}, near.empty() ? declared(spec) : "did you mean '" + near + "'? " + declared(spec));
+    }
     if (places[found->second] != nullptr)
       fail("E0308", fmt::format("{} '{}' is given twice", what, named.name), {},
            "give each operand once");

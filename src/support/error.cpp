@@ -41,8 +41,9 @@ std::string line_of(const Place &place) {
 } // namespace
 
 Error::Error(std::string code, std::string message, Place where, std::string help)
-    : std::runtime_error(code), code_(std::move(code)), message_(cut(std::move(message))),
-      where_(std::move(where)), help_(cut(std::move(help))), what_(text()) {}
+    : std::runtime_error(code), code_(std::move(code)),
+      message_(cut(support::printable(message))),
+      where_(std::move(where)), help_(cut(support::printable(help))), what_(text()) {}
 
 void Error::note_call(std::string kernel, Place called) {
   if (!kernel_.empty()) return;
@@ -52,8 +53,9 @@ void Error::note_call(std::string kernel, Place called) {
 }
 
 std::string Error::text() const {
+  const bool named = message_.rfind("kernel '" + kernel_ + "'", 0) == 0; // by the message itself
   std::string text =
-      code_ + ": " + (kernel_.empty() ? "" : "kernel '" + kernel_ + "': ") + message_;
+      code_ + ": " + (named || kernel_.empty() ? "" : "kernel '" + kernel_ + "': ") + message_;
   if (where_.known()) text += " (" + line_of(where_);
   if (called_.known())
     text += (where_.known() ? ", called at " : " (called at ") + line_of(called_);

@@ -154,6 +154,8 @@ private:
     data_->where = source_.place(name_);
     symbols_.clear();
     symbols_.windows.clear();
+    symbols_.read.clear();
+    symbols_.walked.clear();
     has_schedule_ = false;
     parts_ = {};
     skip_breaks();
@@ -184,6 +186,7 @@ private:
       }
     }
     parts_.finish(symbols_, *data_);
+    warn_of_misread_names(cursor_, symbols_, *data_);
     data_->inputs.insert(data_->inputs.end(), symbols_.windows.begin(), symbols_.windows.end());
     return LoopSpec(std::shared_ptr<const SpecData>(std::move(data_)));
   }

@@ -297,6 +297,7 @@ private:
     if (word == "true" || word == "false") return number(Number::Kind::Bool, word == "true", 0);
     auto symbol = symbols_.find(word);
     if (symbol != symbols_.end()) {
+      symbols_.read.insert(word);
       if (symbol->second.kind == Symbol::Kind::Output)
         cursor_.fail("E0003", "'" + word + "' is an output, and outputs are not readable", token,
                      "name the value with `let` and use that twice");

@@ -124,6 +124,7 @@ private:
       if (cursor_.peek(1).kind == Tok::LeftParen)
         not_affine("the value of an expression is no axis", token);
       result.terms.push_back({std::string(cursor_.word(cursor_.expect_new_name("an axis"))), 1});
+      symbols_.walked.emplace(result.terms.back().axis, token);
       return result;
     default: cursor_.unexpected("a position: a sum of integers and multiples of axes");
     }
@@ -136,7 +137,9 @@ private:
     if (at_pad(cursor_)) {
       of = parse_pad(cursor_, symbols_);
     } else {
-      const auto symbol = symbols_.find(std::string(cursor_.word(cursor_.next())));
+      const std::string word(cursor_.word(cursor_.next()));
+      symbols_.read.insert(word);
+      const auto symbol = symbols_.find(word);
       if (symbol != symbols_.end() && symbol->second.kind == Symbol::Kind::Input)
         of = symbol->second.expr;
     }
@@ -163,6 +166,7 @@ private:
     const Token name = cursor_.peek();
     const std::string word(
         cursor_.word(cursor_.expect(Tok::Name, "the name of an input or a let")));
+    symbols_.read.insert(word);
     const auto symbol = symbols_.find(word);
     const Expr of = symbol == symbols_.end() ? Expr() : symbol->second.expr;
     const bool is_array =

@@ -90,6 +90,9 @@ struct Symbols : std::unordered_map<std::string, Symbol> {
     return !in_let.empty() && found != ahead.end() && found->second;
   }
   std::unordered_set<const ExprNode *> parts; // lets that are parts of a join
+  // Inputs and lets whose values or extents something reads, and axes that positions walk, where they first do: see misread_names.cpp.
+  mutable std::unordered_set<std::string> read;
+  mutable std::unordered_map<std::string, Token> walked;
 };
 
 // The callables that the text has defined so far.
@@ -247,6 +250,10 @@ std::string name_of_whole(const OutputDecl &output, const Symbols &symbols);
 // Puts the let behind `lets`, and stores it in the output: out z[z_0] = z_whole[z_0]. The dims of the output are as long as they are, whatever others
 // call so.
 void store_whole(OutputDecl &output, const Expr &let, Symbols &symbols, std::vector<Expr> &lets);
+
+// At the end of a kernel: warns of inputs and lets that are read nowhere, where an axis of the same name is walked in their place.
+// misread_names.cpp.
+void warn_of_misread_names(const Cursor &cursor, const Symbols &symbols, const SpecData &data);
 
 // `[2*i + u - 1, j]` after the name of an input: parse_window.cpp.
 std::vector<AffineForm> parse_window(Cursor &cursor, const Symbols &symbols);

@@ -320,13 +320,43 @@ TEST_CASE("values are computed of others, and an expression alone is printed") {
   talk("def half(v) = v / 2");
   CHECK(talk("half(a)") == "[0.5, 1.0, 1.5]\n");
   contains(talk.error("a + q"), "error[E0003]: 'q' is not defined");
-  contains(talk.error("[1, 2] + a"), "error[");
   contains(talk.error(".let out = 3"), "error[E0401]");
   contains(talk.error(".let x"), "error[E0401]");
   contains(talk.error(".let x : float = 3"), "'float' is no dtype");
   contains(talk.error("x = 3"), "help: write .let x = 3");
   talk(".let value = 4");
   CHECK(talk("value * 2") == "8\n");
+}
+
+TEST_CASE("sources and views stand in expressions where an operand does") {
+  Talk talk;
+  CHECK(talk("[1, 2] * 3") == "[3, 6]\n");
+  CHECK(talk("full(2, value=3) + arange(2)") == "[3, 4]\n");
+  CHECK(talk("[[1, 2], [3, 4]].T") == "[[1, 3],\n [2, 4]]\n");
+  CHECK(talk("sum(rand(2, 3) * 0) + 1") == "1.0\n");
+  CHECK(talk("eye(2)[0]") == "[1.0, 0.0]\n");
+  CHECK(talk(".let x = arange(6)") == "x: i64[6]\n");
+  CHECK(talk("x[1:3] + x[::-1][:2]") == "[6, 6]\n");
+  CHECK(talk("x[i + 4] - x[0]") == "[4, 5]\n");
+  CHECK(talk(".let i = [7]") == "i: i64[1]\n");
+  CHECK(talk("x[i + 4]") == "[4, 5]\n");
+  CHECK(talk(".let y = [1, 2, 3] / 2") == "y: f64[3]\n");
+  talk(scale);
+  talk(".run x=[1, 2, 3] a=2");
+  CHECK(talk("scale.z[1:] * 2") == "[ 8.0, 12.0]\n");
+  contains(talk.error("[1, q] + 1"), "'q' is no number");
+  contains(talk.error("rand(3"), "expected ')'");
+  contains(talk.error("[[1, 2], [3]] * 2"), "different lengths");
+}
+
+TEST_CASE("a kernel that is typed as if it were a value or a function says how it is run") {
+  Talk talk;
+  talk(scale);
+  for (const char *typed : {"scale", "scale(1, 2)", "scale + 1"}) {
+    CAPTURE(typed);
+    contains(talk.error(typed), "'scale' is a kernel: run it by .run scale x=SOURCE a=SOURCE");
+  }
+  contains(talk.error("w + 1"), "help: give it a value: .let w = rand(3, 4)");
 }
 
 TEST_CASE("values are written to files, and what is replaced is said") {

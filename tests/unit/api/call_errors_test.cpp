@@ -47,6 +47,22 @@ TEST_CASE("the error of a call names its kernel, its line and what to do") {
   CHECK(ends_with(what, "\nhelp: " + error.help()));
 }
 
+TEST_CASE("an unknown name says what it is like, and the kernel is named once") {
+  const bl::Kernel kernel =
+      bl::compile(bl::parse("kernel scale { in weights : f32[i]; out z = 2 * weights }"));
+  const std::vector<float> w(5);
+  const bl::Error error = error_of([&] { kernel({{"weight", w}}); });
+  CHECK(std::string(error.what()).starts_with(
+      "E0308: kernel 'scale' has no input called 'weight' (called at "));
+  CHECK(error.help().starts_with("did you mean 'weights'? kernel 'scale' declares the inputs "));
+  CHECK(error_of([&] { kernel({{"q", w}}); }).help().starts_with("kernel 'scale' declares "));
+}
+
+TEST_CASE("what a text holds moves no terminal through what()") {
+  const bl::Error error = error_of([&] { bl::parse("kernel k { in x\x1b[31m : f32[i] }"); });
+  CHECK(std::string(error.what()).find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("every way to call notes the line of the caller") {
   const bl::Kernel kernel = bl::compile(bl::parse(text));
   std::vector<float> x(5), y(3), z(5);

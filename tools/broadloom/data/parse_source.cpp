@@ -52,8 +52,9 @@ private:
   [[noreturn]] void fail(std::size_t at, const std::string &what, const char *help = forms) const {
     const std::size_t columns = std::size_t(support::count_columns(text_.substr(0, at)));
     throw UsageError("E0403",
-                     fmt::format("input {}: {}\n    {}\n    {}^", input_, what, text_,
-                                 std::string(columns, ' ')),
+                     fmt::format("{}{}\n    {}\n    {}^",
+                                 input_.empty() ? "" : fmt::format("input {}: ", input_), what,
+                                 text_, std::string(columns, ' ')),
                      help);
   }
 

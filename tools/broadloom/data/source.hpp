@@ -88,7 +88,7 @@ struct Target {
   std::istream *standard_input = nullptr; // where "-" is to be had
 };
 
-// Throws UsageError E0403, with a caret under the text.
+// Throws UsageError E0403, with a caret under the text. `input` is named there, where it is not empty.
 Source parse_source(std::string_view text, const std::string &input,
                     const Values *values = nullptr);
 

@@ -90,6 +90,8 @@ private:
   bool answer(const std::string &text);
   bool is_expression(const std::string &text) const;
   Array evaluate(const std::string &text);
+  Array array_of(const Source &source, const std::string &name) const;
+  std::string help_at_prompt(const Error &error) const;
   void let(const Words &words);
   void save(const Words &words);
   void list_values() const;

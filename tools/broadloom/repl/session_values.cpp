@@ -8,6 +8,7 @@
 #include "tools/broadloom/data/files.hpp"
 #include "tools/broadloom/data/paths.hpp"
 #include "tools/broadloom/data/png_file.hpp"
+#include "tools/broadloom/repl/value_expression.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,47 +25,6 @@ std::string trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n"),
                     last = text.find_last_not_of(" \t\r\n");
   return first == text.npos ? "" : std::string(text.substr(first, last - first + 1));
-}
-
-bool in_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// A text in which each `k.z` that is a value has another name, and the values that are read, by the names that they have there.
-struct Expression {
-  std::string text;
-  std::map<std::string, const Value *> reads;
-};
-
-Expression expression_of(const std::string &text, const Values &values) {
-  Expression made;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    const auto pass_word = [&] {
-      while (end < text.size() && in_name(text[end])) ++end;
-    };
-    pass_word();
-    if (end == at) {
-      made.text += text[at++];
-      continue;
-    }
-    const bool is_number = text[at] >= '0' && text[at] <= '9';
-    std::string word = text.substr(at, end - at);
-    if (!is_number && end + 1 < text.size() && text[end] == '.' && in_name(text[end + 1])) {
-      const std::size_t dot = end++;
-      pass_word();
-      if (values.count(text.substr(at, end - at)) != 0)
-        word = text.substr(at, end - at);
-      else
-        end = dot;
-    }
-    const auto value = values.find(word);
-    std::replace(word.begin(), word.end(), '.', '_');
-    if (!is_number && value != values.end()) made.reads.emplace(word, &value->second);
-    made.text += word;
-    at = end;
-  }
-  return made;
 }
 
 std::string dims_of(const Array &array) {
@@ -102,10 +62,10 @@ bool Session::is_expression(const std::string &text) const {
   constexpr std::string_view definitions[] = {"kernel", "def", "accumulator", "derivative"};
   if (Library::is_statement(text)) return false;
   try {
+    const std::string first = trimmed(text).substr(0, trimmed(text).find_first_of(" \t\r\n{("));
+    if (std::ranges::find(definitions, first) != std::end(definitions)) return false;
     // As the lexer knows no `k.z`.
-    const spec::Source source = spec::lex(expression_of(text, values_).text, "");
-    if (std::ranges::find(definitions, source.word(source.tokens[0])) != std::end(definitions))
-      return false;
+    const spec::Source source = spec::lex(parse_value_expression(text, values_).text, "");
     if (source.tokens[0].kind == spec::Tok::End) return false;
     int open = 0; // of parentheses, in which `=` stands before an option
     for (const spec::Token &token : source.tokens) {
@@ -120,24 +80,55 @@ bool Session::is_expression(const std::string &text) const {
   }
 }
 
+// In the dtype that it has by itself.
+Array Session::array_of(const Source &source, const std::string &name) const {
+  if (const auto *value = std::get_if<NameSource>(&source.base))
+    return read_source(source, {name, values_.at(value->name).array.dtype(), {}, &values_});
+  const std::optional<DType> own = dtype_of(source);
+  return own ? read_source(source, {name, *own, {}, &values_}) : array_of_file(source);
+}
+
+// What to do about a name that is none of a value: the language's own help speaks of declarations.
+std::string Session::help_at_prompt(const Error &error) const {
+  if (error.code() != "E0003" && error.code() != "E0008") return error.help();
+  const std::string &message = error.message(); // "'k' is not defined", "there is no function 'k'"
+  const std::size_t first = message.find('\'') + 1,
+                    last = std::min(message.find('\'', first), message.size());
+  const std::string name = message.substr(first, last - first);
+  if (const auto kernel = library_.kernels().find(name); kernel != library_.kernels().end()) {
+    std::string inputs;
+    for (const spec::TypedInput &input : kernel->second->typed.callers())
+      inputs += fmt::format(" {}=SOURCE", input.name);
+    return fmt::format("'{}' is a kernel: run it by .run {}{}, see its text by .show spec {}", name,
+                       name, inputs, name);
+  }
+  if (error.code() == "E0008" || error.help().starts_with("did you mean")) return error.help();
+  return fmt::format("give it a value: .let {} = rand(3, 4); .list shows what there is", name);
+}
+
 // By a kernel with unlabelled dims, which align as NumPy's do.
 Array Session::evaluate(const std::string &text) {
-  const Expression expression = expression_of(text, values_);
+  const ValueExpression expression = parse_value_expression(text, values_);
+  std::map<std::string, Array> read;
+  for (const auto &[name, value] : expression.values) read.emplace(name, value->array);
+  phase_ = Phase::Data;
+  for (const auto &[name, source] : expression.sources) read.emplace(name, array_of(source, name));
+  phase_ = Phase::Spec;
   std::string kernel = "kernel value {";
   std::vector<NamedView> inputs;
-  for (const auto &[name, value] : expression.reads) {
-    std::vector<std::string> dims(std::size_t(value->array.rank()), ":");
-    kernel += fmt::format(" in {} : {}{};", name, broadloom::name(value->array.dtype()),
+  for (const auto &[name, array] : read) {
+    std::vector<std::string> dims(std::size_t(array.rank()), ":");
+    kernel += fmt::format(" in {} : {}{};", name, broadloom::name(array.dtype()),
                           dims.empty() ? "" : fmt::format("[{}]", fmt::join(dims, ", ")));
-    inputs.emplace_back(name, value->array);
+    inputs.emplace_back(name, array);
   }
   std::string output = "value";
-  while (expression.reads.count(output) != 0) output += '_';
+  while (read.count(output) != 0) output += '_';
   Library library = library_; // with its functions and accumulators
   try {
     library.define({"<input>", 1, kernel + " out " + output + " = " + expression.text + " }"});
   } catch (const Error &error) { // the place is one of the kernel, which nobody has written
-    support::fail(error.code(), error.message(), {}, error.help());
+    support::fail(error.code(), error.message(), {}, help_at_prompt(error));
   }
   Options options;
   options.threads = settings_.threads;
@@ -181,18 +172,12 @@ void Session::let(const Words &words) {
   } catch (const UsageError &) {
     if (!is_expression(given)) throw;
   }
-  if (source && std::holds_alternative<NameSource>(source->base) && !dtype) {
-    const Value &old = values_.at(std::get<NameSource>(source->base).name);
-    value.array = read_source(*source, {name, old.array.dtype(), {}, &values_});
-    value.is_weak = old.is_weak;
-  } else if (source) {
+  if (source) {
     phase_ = Phase::Data;
-    const std::optional<DType> own = dtype_of(*source);
-    value.is_weak = own.has_value() && !dtype;
+    const auto *of = std::get_if<NameSource>(&source->base);
+    value.is_weak = !dtype && (of ? values_.at(of->name).is_weak : dtype_of(*source).has_value());
     value.array =
-        own || dtype
-            ? read_source(*source, {name, dtype.value_or(own.value_or(DType::F64)), {}, &values_})
-            : array_of_file(*source);
+        dtype ? read_source(*source, {name, *dtype, {}, &values_}) : array_of(*source, name);
   } else {
     value.array = evaluate(dtype ? fmt::format("{}({})", broadloom::name(*dtype), given) : given);
   }

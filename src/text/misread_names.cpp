@@ -1,0 +1,45 @@
+// `x[k]` walks an axis k, also where an input is called k: who meant its elements is told to write `x[k[i]]`.
+#include "expr/node.hpp"
+#include "support/log.hpp"
+#include "text/parser.hpp"
+
+namespace broadloom::spec {
+namespace {
+
+// How an element of an input is read: k[i, j], k[]
+std::string element(const InputDecl &decl) {
+  std::string axes;
+  char letter = 'i';
+  for (const Dim &dim : decl.dims) {
+    if (decl.name == std::string(1, letter)) ++letter;
+    const std::string label = decl.labelled() ? dim.label : std::string(1, letter++);
+    axes += (axes.empty() ? "" : ", ") + label;
+  }
+  return decl.name + "[" + axes + "]";
+}
+
+std::string advice(const InputDecl &decl) {
+  if (decl.dtype == DType::Bool)
+    return "a mask chooses as in where(" + decl.name + ", x, 0)";
+  return "its elements say positions as in x[" + element(decl) + "]";
+}
+
+} // namespace
+
+void warn_of_misread_names(const Cursor &cursor, const Symbols &symbols, const SpecData &data) {
+  if (symbols.walked.empty()) return;
+  const auto warn = [&](const std::string &name, const char *what, const std::string &advice) {
+    const auto walked = symbols.walked.find(name);
+    if (walked == symbols.walked.end() || symbols.read.count(name) != 0) return;
+    const Place at = cursor.source().place(walked->second);
+    support::log().warn("{}:{}:{}: '{}' is an axis here, and the {} of that name is read nowhere: {}",
+                        at.file, at.line, at.column, name, what, advice);
+  };
+  for (const auto &decl : data.inputs)
+    if (decl->dtype == DType::Bool || is_integer(decl->dtype))
+      warn(decl->name, "input", advice(*decl));
+  for (const Expr &let : data.lets)
+    warn(let.node()->name, "let", "only the elements of an input can be positions");
+}
+
+} // namespace broadloom::spec
