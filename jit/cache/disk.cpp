@@ -28,7 +28,8 @@
 namespace broadloom::jit {
 namespace {
 
-constexpr std::string_view magic = "BLCODE02";
+constexpr std::string_view magic =
+    "BLCODE02"; // of every version the same but for its last two digits
 constexpr std::string_view prefix = "llvmcache-"; // what LLVM's pruning looks at
 constexpr std::string_view unfinished_prefix = "unfinished-";
 constexpr std::uint64_t largest_entry = std::uint64_t{64} << 20;
@@ -82,6 +83,15 @@ std::optional<Parts> parts_of(std::string_view content) {
   const std::string_view rest = content.substr(header_bytes);
   return Parts{rest.substr(0, sizes.about), rest.substr(sizes.about, sizes.key),
                rest.substr(std::size_t(sizes.about) + sizes.key, sizes.payload)};
+}
+
+bool is_of_other_version(std::string_view content) {
+  constexpr std::size_t digits = 2;
+  const std::string_view version = content.substr(0, magic.size());
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return version.size() == magic.size() && version != magic &&
+         version.starts_with(magic.substr(0, magic.size() - digits)) &&
+         std::ranges::all_of(version.substr(magic.size() - digits), is_digit);
 }
 
 std::string content_of(std::string_view about, std::string_view key, std::string_view payload) {
@@ -254,12 +264,13 @@ std::vector<DiskCache::Entry> DiskCache::list() const {
     Entry entry{std::move(name),
                 {},
                 std::uint64_t(about.st_size),
-                std::max(about.st_atime, about.st_mtime),
-                false};
+                std::max(about.st_atime, about.st_mtime)};
     const std::optional<std::string> content = read(entry.file, false);
     if (const auto parts = content ? parts_of(*content) : std::nullopt) {
       entry.about = parts->about;
-      entry.whole = true;
+      entry.state = Entry::State::whole;
+    } else if (content && is_of_other_version(*content)) {
+      entry.state = Entry::State::other;
     }
     entries.push_back(std::move(entry));
   }
@@ -280,7 +291,8 @@ int DiskCache::clear() const {
 int DiskCache::remove_broken() const {
   int gone = 0;
   for (const Entry &entry : list())
-    gone += !entry.whole && unlinkat(folder_->descriptor, entry.file.c_str(), 0) == 0;
+    gone += entry.state == Entry::State::broken &&
+            unlinkat(folder_->descriptor, entry.file.c_str(), 0) == 0;
   return gone;
 }
 

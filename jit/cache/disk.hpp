@@ -43,7 +43,11 @@ public:
     std::string file, about;
     std::uint64_t bytes = 0;
     std::time_t used = 0; // to the hour
-    bool whole = false;   // it has the form of an entry, and its checksum is right
+    enum class State {
+      whole, // it has the form of an entry, and its checksum is right
+      broken,
+      other, // of a version of Broadloom that writes another form: that one may read it
+    } state = State::broken;
   };
   std::vector<Entry> list() const; // used last in front
   int clear() const;               // how many entries went

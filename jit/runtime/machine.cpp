@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
@@ -25,13 +26,20 @@ namespace {
 
 constexpr int most_threads = 4096;
 
-int positive_number(const char *text) {
-  if (text == nullptr) return 0;
+// What BROADLOOM_THREADS asks for; 0 where it leaves the number open. Every kernel comes here, and what is wrong with it is said once.
+int wanted_threads() {
+  const char *text = std::getenv("BROADLOOM_THREADS");
+  if (text == nullptr || *text == '\0') return 0;
   const std::string_view word = text;
   int value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  const bool whole = error == std::errc() && end == word.data() + word.size();
-  return whole && value > 0 ? std::min(value, most_threads) : 0;
+  if (error == std::errc() && end == word.data() + word.size() && value >= 0)
+    return std::min(value, most_threads);
+  static std::atomic_flag said;
+  if (!said.test_and_set())
+    support::log().warn("BROADLOOM_THREADS is '{}': write a number, 0 for as many as there are",
+                        word);
+  return 0;
 }
 
 int cpus(double quota, double period) {
@@ -130,7 +138,7 @@ int quota_threads(const std::string &self, const std::string &root) {
 }
 
 int default_threads() {
-  if (const int asked = positive_number(std::getenv("BROADLOOM_THREADS"))) return asked;
+  if (const int asked = wanted_threads()) return asked;
   static const int quota = own_quota();
   const int affinity = affinity_threads(); // of those that are there
   const int available = affinity > 0 ? affinity : int(std::thread::hardware_concurrency());

@@ -84,12 +84,30 @@ TEST_CASE("what is stored on disk is loaded again, by its whole key, and the las
   const std::vector<DiskCache::Entry> entries = cache.list();
   REQUIRE(entries.size() == 2);
   for (const DiskCache::Entry &entry : entries) {
-    CHECK(entry.whole);
+    CHECK(entry.state == DiskCache::Entry::State::whole);
     CHECK((entry.about == "second" || entry.about == "third"));
   }
   CHECK(cache.clear() == 2);
   CHECK(cache.list().empty());
   CHECK(!cache.load(key));
+}
+
+TEST_CASE("an entry of another version is not called broken, and stays until all are removed") {
+  const Folder folder;
+  const DiskCache cache = folder.cache();
+  cache.store(key, "about", "code");
+  const fs::path file = fs::path(folder.path) / cache.list().at(0).file;
+  const std::string content = slurp(file), version = "BLCODE";
+  REQUIRE(content.rfind(version, 0) == 0);
+  spill(file, version + "97" + content.substr(version.size() + 2));
+  CHECK(cache.list().at(0).state == DiskCache::Entry::State::other);
+  CHECK(cache.remove_broken() == 0);
+  for (const char *odd : {"xx", "9"}) {
+    spill(file, version + odd);
+    CHECK(cache.list().at(0).state == DiskCache::Entry::State::broken);
+  }
+  CHECK(cache.remove_broken() == 1);
+  CHECK(cache.list().empty());
 }
 
 TEST_CASE("an entry with any byte changed, cut off or added is a miss, and goes") {

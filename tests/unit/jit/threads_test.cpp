@@ -5,6 +5,8 @@
 #include "jit/runtime/threads.hpp"
 #include "support/float_control.hpp"
 
+#include <broadloom/log.hpp>
+
 #include <doctest/doctest.h>
 
 #include <array>
@@ -15,6 +17,7 @@
 #include <fstream>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -175,7 +178,10 @@ TEST_CASE("Many threads may run phases at once") {
   CHECK(good == 120);
 }
 
-TEST_CASE("BROADLOOM_THREADS gives the number of threads, unless it is no number") {
+TEST_CASE(
+    "BROADLOOM_THREADS gives the number of threads, unless it is no number, which is said once") {
+  std::vector<std::string> said;
+  set_log_sink([&](LogLevel, std::string_view text) { said.emplace_back(text); });
   {
     const Environment set("BROADLOOM_THREADS", "5");
     CHECK(runtime::default_threads() == 5);
@@ -185,6 +191,9 @@ TEST_CASE("BROADLOOM_THREADS gives the number of threads, unless it is no number
     CHECK(runtime::default_threads() >= 1);
     CHECK(runtime::default_threads() <= int(std::thread::hardware_concurrency()));
   }
+  set_log_sink({});
+  CHECK(said == std::vector<std::string>{
+                    "BROADLOOM_THREADS is '-3': write a number, 0 for as many as there are"});
 }
 
 TEST_CASE("The least cgroup quota on the way up to the root counts") {

@@ -343,4 +343,9 @@ TEST_CASE("the program itself exits with the same statuses and keeps stdout for 
         2);
   CHECK(status("run -e 'kernel k { in x : f32; out y = x }' --in x=1 >/dev/full 2>/dev/null") == 3);
   CHECK(status("run -e 'kernel k { in x : f32; out y = x }' --in x=1 | grep -q '^1.0$'") == 0);
+  const int unknown_level =
+      std::system("BROADLOOM_LOG=loud " BROADLOOM_PROGRAM
+                  " run -e 'kernel k { in x : f32; out y = x }' --in x=1 2>&1 | "
+                  "grep -q \"BROADLOOM_LOG is 'loud': write trace, debug, info,\"");
+  CHECK(WEXITSTATUS(unknown_level) == 0);
 }

@@ -31,6 +31,15 @@ std::string day_of(std::time_t time) {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts)};
 }
 
+std::string shown(const DiskCache::Entry &entry) {
+  switch (entry.state) {
+  case DiskCache::Entry::State::whole: return entry.about;
+  case DiskCache::Entry::State::broken: return "broken";
+  case DiskCache::Entry::State::other: return "of another version of Broadloom";
+  }
+  return {};
+}
+
 } // namespace
 
 void cache(const CacheOptions &options, const Streams &streams) {
@@ -54,8 +63,7 @@ void cache(const CacheOptions &options, const Streams &streams) {
   if (options.what == "list") {
     for (const DiskCache::Entry &entry : entries)
       streams.out << fmt::format("{}  {:>9}  {}\n", day_of(entry.used),
-                                 size_text(double(entry.bytes)),
-                                 entry.whole ? entry.about : "broken");
+                                 size_text(double(entry.bytes)), shown(entry));
     return;
   }
   if (options.what == "verify") {
