@@ -4,6 +4,7 @@
 #include "expr/window.hpp"
 #include "grad/sweep.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace broadloom::grad {
@@ -66,10 +67,8 @@ public:
     return inside(current(root));
   }
 
-private:
-  // Nothing came from where the window reads a number: there is 0, as there is where all that is read is padded with it.
-  Expr inside(const Expr &value) {
-    if (value.node()->kind == ExprKind::Input) return value;
+  // Where the window reads no number; empty: everywhere.
+  Expr reads_element() {
     Expr condition;
     for (const auto &[axis, pad] : pads_) {
       if (pad->mode != PadMode::Constant || pad->before + pad->after == 0) continue;
@@ -77,6 +76,14 @@ private:
       for (const Expr &one : {t_.op(ops::Op::Ge, {at, number(0)}), t_.op(ops::Op::Lt, {at, count})})
         condition = condition.node() ? t_.both(condition, one) : one;
     }
+    return condition;
+  }
+
+private:
+  // Nothing came from where the window reads a number: there is 0, as there is where all that is read is padded with it.
+  Expr inside(const Expr &value) {
+    if (value.node()->kind == ExprKind::Input) return value;
+    const Expr condition = reads_element();
     if (!condition.node()) return value;
     return is_mask_ ? t_.both(condition, value) : t_.where(condition, value);
   }
@@ -162,11 +169,12 @@ private:
     return pads;
   }
 
+  // Of no dtype of its own, as beside an index, which is i64.
   Expr number(std::int64_t value) const {
     Number number;
     number.integer = value < 0 ? -value : value;
     const Expr literal = make_literal(number, t_.place());
-    return make_cast(DType::I64, value < 0 ? t_.neg(literal) : literal, t_.place());
+    return value < 0 ? t_.neg(literal) : literal;
   }
   Expr extent(int axis) const {
     return make_extent(facts_.axis_ref(axis), {window_.window->of->name}, t_.place());
@@ -200,18 +208,20 @@ private:
     std::int64_t start = form.start();
     if (pad != pads_.end()) // behind the last one, or before the first
       start += form.is_from_end() ? pad->second->after : -pad->second->before;
-    Expr sum = number(start);
-    if (form.is_from_end()) sum = t_.add(sum, extent(axis));
-    for (const AffineForm::Term &term : form.terms) {
-      const Expr at = make_iota(AxisRef(term.axis), {window_.name}, t_.place());
-      sum = t_.add(sum, t_.mul(make_cast(DType::I64, t_.num(double(term.times)), t_.place()), at));
-    }
+    Expr sum;
+    const auto add = [&](const Expr &at, std::int64_t times) {
+      const Expr product = times == 1 ? at : t_.mul(number(times), at);
+      sum = sum.node() ? t_.add(sum, product) : product;
+    };
+    for (const AffineForm::Term &term : form.terms)
+      add(make_iota(AxisRef(term.axis), {window_.name}, t_.place()), term.times);
     if (!form.extents.empty()) fail("an index of a dim whose positions hold an extent");
-    for (const AffineForm::Index &index : form.indices) {
-      const Expr at = make_cast(DType::I64, make_input(index.read, t_.place()), t_.place());
-      sum = t_.add(sum, t_.mul(make_cast(DType::I64, t_.num(double(index.times)), t_.place()), at));
-    }
-    return sum;
+    for (const AffineForm::Index &index : form.indices)
+      add(make_cast(DType::I64, make_input(index.read, t_.place()), t_.place()), index.times);
+    if (form.is_from_end()) add(extent(axis), 1);
+    if (!sum.node()) return make_cast(DType::I64, number(start), t_.place());
+    if (start < 0) return t_.sub(sum, number(-start));
+    return start == 0 ? sum : t_.add(sum, number(start));
   }
 
   // The axes of its value; what it folds or runs along must not have to do with what is replaced.
@@ -245,6 +255,13 @@ private:
   std::unordered_map<const ExprNode *, Expr> now_;
 };
 
+// Whether there are words for the index of what it reads in each dim.
+bool says_positions(const InputDecl &window) {
+  return std::ranges::all_of(window.window->forms, [](const AffineForm &form) {
+    return form.outside == Outside::Fails && form.extents.empty();
+  });
+}
+
 } // namespace
 
 Cotangent through_window(Facts &facts, const Cotangent &g, const InputDecl &window,
@@ -252,7 +269,9 @@ Cotangent through_window(Facts &facts, const Cotangent &g, const InputDecl &wind
   const auto read = [&](const Expr &value, bool is_mask) {
     return value.node() ? Reader(facts, window, is_mask, t).run(value) : value;
   };
-  return {read(g.value, false), read(g.mask, true)};
+  const Expr value = read(g.value, false), mask = read(g.mask, true);
+  if (mask.node() || !says_positions(window)) return {value, mask};
+  return {value, Reader(facts, window, true, t).reads_element()};
 }
 
 } // namespace broadloom::grad

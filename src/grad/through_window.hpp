@@ -2,7 +2,7 @@
 //
 //   s = sum(e, like=x[2*i + u])      g of s is over the axis p of x:      g = d_s * w[p]      e gets d_s[2*i + u] * w[2*i + u]
 //
-// Through a padded window what is read is padded alike, and 0 where the window reads a number.
+// Through a padded window what is read is padded alike, and 0 where the window reads a number: for certain, whatever slopes it meets.
 #pragma once
 
 #include "grad/facts.hpp"

@@ -404,6 +404,26 @@ TEST_CASE("a sum through a padded window adds to each element what is read of it
         "E0605");
 }
 
+TEST_CASE("what a border that is a number takes up has a slope of 0, also where it is infinite") {
+  const D x{0, 4, 0, 16, -1}, v{1, 1, 1}, d_s{1, 2, 4};
+  for (const char *value : {"sqrt(x)", "1 * sqrt(x) + x"}) {
+    const LoopSpec back =
+        gradient(kernel(std::string("in x : f64[i]\nin v : f64[:]\nout s = sum(") + value +
+                        ", like=pad(v, 0: (1, 1))[i])"),
+                 {"x"});
+    const double more = value[0] == '1' ? 1 : 0; // the slope of x
+    for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
+      const Results results =
+          compile(back, {.engine = engine})
+              .call(std::vector<NamedView>{{"x", View<const double>(x.data(), {5})},
+                                           {"v", View<const double>(v.data(), {3})},
+                                           {"d_s", View<const double>(d_s.data(), {3})}});
+      CHECK(values(results["d_x"]) ==
+            D{0, 0.25 + more, std::numeric_limits<double>::infinity(), 0.5 + 4 * more, 0});
+    }
+  }
+}
+
 TEST_CASE("borders of many dims have too many corners to sum over one by one") {
   std::string dims, pads, positions;
   for (int d = 0; d < 7; ++d) {
