@@ -53,7 +53,7 @@ void check_value(const InputInfo &state, const AnyView &value) {
 }
 
 // In C order.
-Array copy_of(const AnyView &view) {
+Array copy_of_state(const AnyView &view) {
   return Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy();
 }
 
@@ -160,7 +160,7 @@ void StatefulKernel::set(std::string_view name, const AnyView &value) try {
   const std::lock_guard lock(impl_->calls());
   OwnedState &state = impl_->at(name);
   check_value(state.info, value);
-  Array copy = copy_of(value);
+  Array copy = copy_of_state(value);
   const support::Undivided here;
   Impl::put(state, std::move(copy));
 } catch (const std::bad_alloc &) {

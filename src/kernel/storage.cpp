@@ -136,9 +136,9 @@ struct Table {
   std::vector<double> costs;
 };
 
-class Search {
+class OrderSearch {
 public:
-  Search(std::span<const StoredArray> arrays, std::span<const StorageStep> steps) {
+  OrderSearch(std::span<const StoredArray> arrays, std::span<const StorageStep> steps) {
     for (const StoredArray &array : arrays) {
       orders_.push_back(orders_of(array));
       if (orders_.back().size() > 1) variables_.push_back(orders_.size() - 1);
@@ -298,7 +298,7 @@ private:
 } // namespace
 
 Storage choose_storage(std::span<const StoredArray> arrays, std::span<const StorageStep> steps) {
-  return Search(arrays, steps).run();
+  return OrderSearch(arrays, steps).run();
 }
 
 } // namespace broadloom::kernel

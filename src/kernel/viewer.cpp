@@ -41,7 +41,7 @@ bool is_guarded(const TypedWindow &window, std::size_t dim) {
 
 bool is_guarded(const TypedWindow &window) { return window.needs_zeros() || !window.pads.empty(); }
 
-static bool is_empty(const Layout &layout) {
+static bool has_no_elements(const Layout &layout) {
   return std::any_of(layout.shape().begin(), layout.shape().end(),
                      [](std::int64_t extent) { return extent == 0; });
 }
@@ -54,7 +54,7 @@ Seen Viewer::see(std::size_t index, const Box *box) {
   seen.layout = shape();
   const spec::TypedInput &input = spec_.inputs[index];
   const TypedWindow &window = *input.window;
-  const bool empty = is_empty(seen.layout);
+  const bool empty = has_no_elements(seen.layout);
   Layout of = given_[window.of];
   if (window.is_gather() || window.sum) {
     seen.layout = contiguous_layout(seen.layout.shape());

@@ -72,9 +72,9 @@ std::string operation(ops::Op op, const std::vector<std::string> &args) {
   return sign + "(" + joined(args, [](const std::string &arg) { return arg; }) + ")";
 }
 
-class Writer {
+class ProgramWriter {
 public:
-  explicit Writer(const Program &program) : p_(program) {
+  explicit ProgramWriter(const Program &program) : p_(program) {
     name_all(p_.axes, axes_);
     name_all(p_.buffers, buffers_);
     for (const Phase &phase : p_.phases) look_at(phase.body);
@@ -296,6 +296,6 @@ private:
 
 } // namespace
 
-std::string write(const Program &program) { return Writer(program).run(); }
+std::string write(const Program &program) { return ProgramWriter(program).run(); }
 
 } // namespace broadloom::loop

@@ -12,9 +12,9 @@ using loop::Stmt;
 using loop::StmtKind;
 using loop::ValueKind;
 
-class Finder {
+class ScratchFinder {
 public:
-  Finder(const loop::Program &program, std::vector<support::Lifetime> &found)
+  ScratchFinder(const loop::Program &program, std::vector<support::Lifetime> &found)
       : program_(program), found_(found), met_(found.size()) {}
 
   void run(std::span<const std::size_t> runs_at) {
@@ -64,7 +64,7 @@ std::vector<support::Lifetime> scratch_lifetimes(const loop::Program &program,
                                                  std::span<const std::size_t> runs_at) {
   std::vector<support::Lifetime> found;
   for (const std::int64_t size : bytes) found.push_back({size, 0, 0});
-  Finder(program, found).run(runs_at);
+  ScratchFinder(program, found).run(runs_at);
   return found;
 }
 

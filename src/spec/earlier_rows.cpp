@@ -13,12 +13,12 @@ using expr::NodeId;
 using expr::NodeKind;
 
 // An array as it is, whichever axes its dims walk.
-struct Read {
+struct ArrayRead {
   std::uint32_t array = 0;
   std::vector<int> axes; // [dim]
 };
 
-std::optional<Read> read_of(const TypedSpec &typed, NodeId id) {
+std::optional<ArrayRead> read_of(const TypedSpec &typed, NodeId id) {
   const Node &node = typed.graph[id];
   if (node.kind != NodeKind::Input) return std::nullopt;
   const TypedInput &input = typed.inputs[node.payload];
@@ -29,10 +29,10 @@ std::optional<Read> read_of(const TypedSpec &typed, NodeId id) {
     if (!as_it_is) return std::nullopt;
     std::vector<int> axes;
     for (const TypedWindow::Form &form : window.forms) axes.push_back(form.terms[0].axis);
-    return Read{window.of, axes};
+    return ArrayRead{window.of, axes};
   }
   const bool may_stretch = std::ranges::count(input.may_stretch, true) != 0;
-  return may_stretch ? std::nullopt : std::optional(Read{node.payload, input.axis_of_dim});
+  return may_stretch ? std::nullopt : std::optional(ArrayRead{node.payload, input.axis_of_dim});
 }
 
 bool is_op(const TypedSpec &typed, NodeId id, ops::Op op) {
@@ -100,7 +100,7 @@ private:
     const Node &step = typed_.graph[args[0]];
     const bool has_its_steps = // and not as many as the padded array has
         std::ranges::any_of(typed_.graph.args(args[0]), [&](NodeId lent) {
-          const std::optional<Read> read = read_of(typed_, lent);
+          const std::optional<ArrayRead> read = read_of(typed_, lent);
           return read && read->axes == axes_ &&
                  typed_.inputs[read->array].name == lets_[loop]->typed.outputs[0].name;
         });
@@ -120,13 +120,13 @@ private:
     const TypedSpec &start = lets_[*of.start]->typed;
     const Node &begun = start.graph[start.outputs[0].value];
     if (begun.kind == NodeKind::Literal) return is_same_number(node, begun.literal, begun.dtype);
-    const std::optional<Read> here = read_of(typed_, value);
+    const std::optional<ArrayRead> here = read_of(typed_, value);
     if (!here) return false;
     std::vector<int> dims; // [dim of the start]: its axis here
     for (const std::size_t dim : of.start_dims) dims.push_back(axes_[dim]);
     const TypedInput &array = typed_.inputs[here->array];
     if (array.materialised && array.name == start.outputs[0].name) return here->axes == dims;
-    const std::optional<Read> there = read_of(start, start.outputs[0].value);
+    const std::optional<ArrayRead> there = read_of(start, start.outputs[0].value);
     if (!there || start.inputs[there->array].name != array.name ||
         there->axes.size() != here->axes.size() || there->axes.size() != dims.size())
       return false;

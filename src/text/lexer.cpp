@@ -12,23 +12,29 @@ namespace broadloom::spec {
 
 namespace {
 
-struct Mark {
+struct Spelling {
   std::string_view spelling;
   Tok kind;
 };
 constexpr std::array signs{
     // longer ones first
-    Mark{"||", Tok::OrOr},       Mark{"&&", Tok::AndAnd},      Mark{"==", Tok::Equal},
-    Mark{"!=", Tok::NotEqual},   Mark{"<=", Tok::LessEqual},   Mark{">=", Tok::GreaterEqual},
-    Mark{"<<", Tok::ShiftLeft},  Mark{">>", Tok::ShiftRight},  Mark{"//", Tok::SlashSlash},
-    Mark{"+=", Tok::AddAssign},  Mark{"(", Tok::LeftParen},    Mark{")", Tok::RightParen},
-    Mark{"[", Tok::LeftBracket}, Mark{"]", Tok::RightBracket}, Mark{"{", Tok::LeftBrace},
-    Mark{"}", Tok::RightBrace},  Mark{",", Tok::Comma},        Mark{":", Tok::Colon},
-    Mark{"?", Tok::Question},    Mark{"=", Tok::Assign},       Mark{"|", Tok::Or},
-    Mark{"&", Tok::And},         Mark{"<", Tok::Less},         Mark{">", Tok::Greater},
-    Mark{"+", Tok::Plus},        Mark{"-", Tok::Minus},        Mark{"*", Tok::Star},
-    Mark{"/", Tok::Slash},       Mark{"%", Tok::Percent},      Mark{"^", Tok::Caret},
-    Mark{"!", Tok::Bang},        Mark{"~", Tok::Tilde},        Mark{";", Tok::Break},
+    Spelling{"||", Tok::OrOr},       Spelling{"&&", Tok::AndAnd},
+    Spelling{"==", Tok::Equal},      Spelling{"!=", Tok::NotEqual},
+    Spelling{"<=", Tok::LessEqual},  Spelling{">=", Tok::GreaterEqual},
+    Spelling{"<<", Tok::ShiftLeft},  Spelling{">>", Tok::ShiftRight},
+    Spelling{"//", Tok::SlashSlash}, Spelling{"+=", Tok::AddAssign},
+    Spelling{"(", Tok::LeftParen},   Spelling{")", Tok::RightParen},
+    Spelling{"[", Tok::LeftBracket}, Spelling{"]", Tok::RightBracket},
+    Spelling{"{", Tok::LeftBrace},   Spelling{"}", Tok::RightBrace},
+    Spelling{",", Tok::Comma},       Spelling{":", Tok::Colon},
+    Spelling{"?", Tok::Question},    Spelling{"=", Tok::Assign},
+    Spelling{"|", Tok::Or},          Spelling{"&", Tok::And},
+    Spelling{"<", Tok::Less},        Spelling{">", Tok::Greater},
+    Spelling{"+", Tok::Plus},        Spelling{"-", Tok::Minus},
+    Spelling{"*", Tok::Star},        Spelling{"/", Tok::Slash},
+    Spelling{"%", Tok::Percent},     Spelling{"^", Tok::Caret},
+    Spelling{"!", Tok::Bang},        Spelling{"~", Tok::Tilde},
+    Spelling{";", Tok::Break},
 };
 
 // Whether a line end after this token is no end of the statement.
@@ -87,7 +93,7 @@ private:
     }
     if (letter(c)) return push(Tok::Name, word_length(at_));
     if (digit(c) || (c == '.' && at_ + 1 < text_.size() && digit(text_[at_ + 1]))) return number();
-    for (const Mark &sign : signs) {
+    for (const Spelling &sign : signs) {
       if (text_.substr(at_, sign.spelling.size()) != sign.spelling) continue;
       if (sign.kind == Tok::LeftParen || sign.kind == Tok::LeftBracket) ++depth_;
       if (sign.kind == Tok::RightParen || sign.kind == Tok::RightBracket)

@@ -18,7 +18,7 @@ bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
 }
 constexpr std::array<std::string_view, 3> definitions{"kernel", "def", "accumulator"};
-constexpr std::array<std::string_view, 3> settings{"order", "stretch", "set"};
+constexpr std::array<std::string_view, 3> setting_words{"order", "stretch", "set"};
 
 } // namespace
 
@@ -43,7 +43,7 @@ void Recovery::recover(Cursor &cursor, std::size_t first, const Error &error, bo
   }
   const bool noted = !follows(error, first, end);
   if (noted) mistakes_.push_back(error);
-  lost_setting_ = lost_setting_ || is_one_of(word(first), settings);
+  lost_setting_ = lost_setting_ || is_one_of(word(first), setting_words);
   // What it was to define: `let NAME`, and the results of `call f(..) -> NAME, NAME`.
   const bool is_call = word(first) == "call";
   bool results = !is_call;
