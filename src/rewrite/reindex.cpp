@@ -194,16 +194,18 @@ NodeId Reindexer::made_index(NodeId id, std::size_t by, const std::vector<NodeId
   const Place where = spec_.graph.where(id);
   Node node = spec_.graph[id];
   const Instead &instead = all_[by].axes.at(std::countr_zero(node.axes.bits()));
-  if (renames(instead)) {
-    node.axes = AxisSet::of(instead.at.axis());
-    return add(node, args, where);
-  }
   // What is read at the position lacks the axes that cancel out there: x[i + u] at i := p - u is x[p].
   const auto lender = [&](int axis) {
     const auto &lenders = all_[by].lenders;
     const auto found = lenders.find(axis);
     return found == lenders.end() ? args[0] : input(found->second, where);
   };
+  if (renames(instead)) {
+    const int axis = instead.at.axis();
+    node.axes = AxisSet::of(axis);
+    const NodeId lent[] = {spec_.graph[args[0]].axes.has(axis) ? args[0] : lender(axis)};
+    return add(node, lent, where);
+  }
   const NodeId value = value_of(instead.at, lender, where);
   if (instead.at.divisor == 1) return value;
   return op(ops::Op::FloorDiv, DType::I64, {value, number(instead.at.divisor, where)}, where);

@@ -218,6 +218,25 @@ TEST_CASE("indices and extents follow the positions") {
         "f32 = sum(d_y / extent(i, of=x[2*i]) * (2 * x[2*i]), like=x[2*i])");
 }
 
+// In both sums the positions that the index is of come to x[x_0], which has no axis b.
+TEST_CASE("the index of an axis of a window is what it is in the second sum through it, too") {
+  const LoopSpec spec = kernel("in x : f64[:]\nin d : f64[x_0]\nin e : f64[a]\nin g : f64[b]\n"
+                               "out z = sum(f64(0), like=x[2*a + 3*b])\n"
+                               "out y = sum(where(iota(b, of=x[2*a + 3*b]) >= 1, e * g, 0), "
+                               "like=d[2*a + 3*b])");
+  const D nine(9), e{1, 2, 4}, g{1, 10};
+  for (const Engine engine : {Engine::jit, Engine::interpreter, Engine::reference}) {
+    const Results results =
+        compile(spec, {.engine = engine})
+            .call(std::vector<NamedView>{{"x", View<const double>(nine.data(), {9})},
+                                         {"d", View<const double>(nine.data(), {9})},
+                                         {"e", View<const double>(e.data(), {3})},
+                                         {"g", View<const double>(g.data(), {2})}});
+    CHECK(values(results["y"]) == D{0, 0, 0, 10, 0, 20, 0, 40, 0});
+    CHECK(values(results["z"]) == D(9));
+  }
+}
+
 TEST_CASE("a dim of 1 that is repeated along an axis of the window is read at its only position") {
   for (const char *order : {"order c\n", "order f\n"})
     check(std::string(order) +
