@@ -19,10 +19,16 @@ public:
     const std::string read = padded_ + "[" + at_ + "]";
     std::string value = random_.chance(70) ? "rd * rk" : "where(rd > 0, rd * rk, 0)";
     if (random_.chance(15)) value = "rd * rk * " + read;
+    // The index of an axis that is folded, of one that the positions give, or of one in the second sum. Drawn from what is drawn.
+    const std::int64_t kind = (d_.shape[0] + 3 * k_.shape[0]) % 8;
+    if (kind == 1) value = "where(iota(b0, of=" + read + ") >= 1, " + value + ", 0)";
+    if (kind == 2) value = "where(iota(a0, of=" + read + ") % 2 == 1, " + value + ", 0)";
+    const std::string more =
+        kind == 3 ? " + sum(where(iota(b0, of=" + read + ") >= 1, rd, 0), like=" + read + ")" : "";
     RandomTransposed made;
     made.lines = {line(x_, dims_of_x_), line(d_, dims_of_d_), line(k_, dims_of_k_)};
     made.inputs = {x_, d_, k_};
-    made.value = "sum(" + value + ", like=" + read + ")";
+    made.value = "sum(" + value + ", like=" + read + ")" + more;
     return made;
   }
 

@@ -14,6 +14,10 @@ TREE = ROOT / "build" / "mutants" / "tree"
 
 # (name, file, what stands there, what the mutant has in its place)
 MUTANTS = [
+    ("windows: the index of an axis that cancels out", "src/rewrite/reindex.cpp",
+     "spec_.graph[args[0]].axes.has(axis) ? args[0] : lender(axis)", "args[0]"),
+    ("gradient: what a padded border takes up meets slopes", "src/grad/through_window.cpp",
+     "if (mask.node() || !says_positions(window)) return {value, mask};", "return {value, mask};"),
     ("gradient: no window that is not read ends an axis", "src/grad/bounds.cpp",
      "        if (bounds_.contains(bound_of(*input->window, dim))) return;\n", "        return;\n"),
     ("gradient: a cotangent is as long as its axis", "src/grad/bounds.cpp",
