@@ -309,6 +309,8 @@ private:
       if (input->window) renaming.windows.push_back(input);
     if (!axes.empty()) values = renamed(values, renaming);
     for (std::size_t k = 0; k < names.size(); ++k) {
+      // Nothing flows on from such a let, whatever slopes are behind it.
+      if (array_names_.contains(names[k]) && is_nothing(gradient.outputs[k].value)) continue;
       const auto [known, fresh] = into_.try_emplace(names[k], gradient.outputs[k]);
       if (fresh)
         known->second.value = values[k];

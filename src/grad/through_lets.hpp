@@ -26,6 +26,9 @@ SpecData through_lets(const SpecData &data, const spec::Split &split,
                       const std::vector<std::string> &wrt, const GradientOptions &options,
                       const GradientOf &gradient);
 
+// Whether it is 0 for certain, as what flows into a let is that no output asked about needs.
+bool is_nothing(const Expr &value);
+
 // A node of the derivative of a let, where the array has it: the let's own value, and whether what relu is of is above 0. Else empty.
 Expr held_in(const Expr &array, const ExprNode &value, const ExprNode &node);
 

@@ -4,6 +4,7 @@
 #include "expr/exchange.hpp"
 #include "expr/join.hpp"
 #include "expr/window.hpp"
+#include "spec/declared.hpp"
 #include "spec/materialise.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -392,6 +393,8 @@ private:
     data.inputs = std::move(given);
     data.inputs.insert(data.inputs.end(), lent.begin(), lent.end());
     data.inputs.insert(data.inputs.end(), windows.begin(), windows.end());
+    // Axes come in the order in which windows are read, also where a later sum is like the second.
+    data.inputs = declared_inputs(data);
   }
 
   static std::shared_ptr<const InputDecl> idle(const InputDecl &decl) {

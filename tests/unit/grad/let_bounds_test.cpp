@@ -188,3 +188,17 @@ TEST_CASE("a let's cotangent reads windows alone that stand beside others in the
             "out y = sum(x[m + 2] * hypot(1 + square(sum(h, b)), z[m]), m)",
             {{"x", 5}, {"z", 4}});
 }
+
+TEST_CASE("a let that no output asked about needs is not in the gradient, whatever slope it has") {
+  const LoopSpec spec = parse("kernel k { in x : f64[:]; in w : f64[i]\n"
+                              "let h[i] = sqrt(x[i + 1])\n"
+                              "out y[i] = h[i + 1] * w[i + 0]; out z = 2 * w }");
+  const std::string text = print(gradient(spec, {"x", "w"}, {.of = {"z"}}));
+  CAPTURE(text);
+  CHECK(text.find("let") == std::string::npos);
+  CHECK(text.find("out d_w : f64 = reduce(sum, like=w) d_z * 2") != std::string::npos);
+  const Array x = wavy(6, 0), w = wavy(5, 1), d_z = wavy(5, 2); // x[0] is 0
+  const Results results = compile(gradient(spec, {"x", "w"}, {.of = {"z"}}))
+                              .call(std::vector<NamedView>{{"x", x}, {"w", w}, {"d_z", d_z}});
+  for (int k = 0; k < 6; ++k) CHECK(results["d_x"].data<double>()[k] == 0);
+}
