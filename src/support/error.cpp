@@ -41,8 +41,7 @@ std::string line_of(const Place &place) {
 } // namespace
 
 Error::Error(std::string code, std::string message, Place where, std::string help)
-    : std::runtime_error(code), code_(std::move(code)),
-      message_(cut(support::printable(message))),
+    : std::runtime_error(code), code_(std::move(code)), message_(cut(support::printable(message))),
       where_(std::move(where)), help_(cut(support::printable(help))), what_(text()) {}
 
 void Error::note_call(std::string kernel, Place called) {

@@ -19,8 +19,7 @@ std::string element(const InputDecl &decl) {
 }
 
 std::string advice(const InputDecl &decl) {
-  if (decl.dtype == DType::Bool)
-    return "a mask chooses as in where(" + decl.name + ", x, 0)";
+  if (decl.dtype == DType::Bool) return "a mask chooses as in where(" + decl.name + ", x, 0)";
   return "its elements say positions as in x[" + element(decl) + "]";
 }
 
@@ -32,8 +31,9 @@ void warn_of_misread_names(const Cursor &cursor, const Symbols &symbols, const S
     const auto walked = symbols.walked.find(name);
     if (walked == symbols.walked.end() || symbols.read.count(name) != 0) return;
     const Place at = cursor.source().place(walked->second);
-    support::log().warn("{}:{}:{}: '{}' is an axis here, and the {} of that name is read nowhere: {}",
-                        at.file, at.line, at.column, name, what, advice);
+    support::log().warn(
+        "{}:{}:{}: '{}' is an axis here, and the {} of that name is read nowhere: {}", at.file,
+        at.line, at.column, name, what, advice);
   };
   for (const auto &decl : data.inputs)
     if (decl->dtype == DType::Bool || is_integer(decl->dtype))

@@ -52,8 +52,8 @@ TEST_CASE("an unknown name says what it is like, and the kernel is named once") 
       bl::compile(bl::parse("kernel scale { in weights : f32[i]; out z = 2 * weights }"));
   const std::vector<float> w(5);
   const bl::Error error = error_of([&] { kernel({{"weight", w}}); });
-  CHECK(std::string(error.what()).starts_with(
-      "E0308: kernel 'scale' has no input called 'weight' (called at "));
+  CHECK(std::string(error.what())
+            .starts_with("E0308: kernel 'scale' has no input called 'weight' (called at "));
   CHECK(error.help().starts_with("did you mean 'weights'? kernel 'scale' declares the inputs "));
   CHECK(error_of([&] { kernel({{"q", w}}); }).help().starts_with("kernel 'scale' declares "));
 }
