@@ -19,46 +19,43 @@ namespace {
 using kernel::pointers_to;
 using support::fail;
 
-Array with_value(DType dtype, std::span<const std::int64_t> shape, const ops::Scalar &value) {
-  Array array(dtype, shape);
-  for (std::int64_t k = 0; k < array.size(); ++k)
-    ops::store(static_cast<char *>(array.raw()) + std::size_t(k) * size_of(dtype), dtype, value);
-  return array;
-}
-
 bool same_form(const Array &a, const Array &b) {
   return a.dtype() == b.dtype() && std::ranges::equal(a.shape(), b.shape());
 }
 
+// However many leaves there are.
+bool same_leaf_form(const Array &a, const Array &b) {
+  return a.dtype() == b.dtype() && std::ranges::equal(a.shape().subspan(1), b.shape().subspan(1));
+}
+
 // What a round came to, which all of its blocks were given.
 bool same_states(const Partial::Piece &a, const Partial::Piece &b) {
-  return a.extent == b.extent &&
-         std::ranges::equal(a.states, b.states, [](const Array &x, const Array &y) {
-           if (!same_form(x, y)) return false;
-           if (x.raw() == y.raw() && std::ranges::equal(x.strides(), y.strides())) return true;
-           const Array dense_x = x.copy(), dense_y = y.copy(); // in the order of their dims
-           return std::memcmp(dense_x.raw(), dense_y.raw(),
-                              std::size_t(x.size()) * size_of(x.dtype())) == 0;
-         });
+  const auto same = [](const Array &x, const Array &y) {
+    if (!same_form(x, y)) return false;
+    if (x.raw() == y.raw() && std::ranges::equal(x.strides(), y.strides())) return true;
+    const Array dense_x = x.copy(), dense_y = y.copy(); // in the order of their dims
+    return std::memcmp(dense_x.raw(), dense_y.raw(), std::size_t(x.size()) * size_of(x.dtype())) ==
+           0;
+  };
+  return a.extent == b.extent && a.leaves == b.leaves &&
+         std::ranges::equal(a.states, b.states, same) && std::ranges::equal(a.scans, b.scans, same);
 }
 
 } // namespace
-
-struct FoldBlocks::Cut {
-  std::int64_t unit = 1;
-  std::vector<std::vector<bool>> has_ways; // [round][fold]
-  bool one_differs = false;                // one position alone is folded in another order
-  bool one_differs_in_rest = false;
-};
 
 FoldBlocks::FoldBlocks(const spec::TypedSpec &whole, const std::string &axis,
                        const Compile &compile)
     : name_(whole.name), axis_(axis), inputs_(whole.given().begin(), whole.given().end()),
       whole_(whole), split_(spec::split_folds(whole, axis)), rest_(compile(split_.rest)) {
   for (const spec::FoldRound &round : split_.rounds) {
-    rounds_.push_back({compile(round.block), compile(round.join)});
+    const auto made = [&](const spec::TypedSpec &spec) {
+      return spec.outputs.empty() ? nullptr : compile(spec);
+    };
+    rounds_.push_back({made(round.block), made(round.join), made(round.leaf), made(round.before)});
     for (const expr::NodeId fold : round.folds)
       all_exact_ = all_exact_ && round.block.graph.recipe(fold).exact;
+    for (const spec::ScanOfRound &scan : round.scans)
+      all_exact_ = all_exact_ && round.leaf.graph.recipe(scan.total).exact;
   }
 }
 
@@ -93,7 +90,7 @@ FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
   std::vector<const AnyView *> operands = pointers_to(inputs);
   const AnyView offset{DType::I64, nullptr, false, {}};
   if (split_.takes_offset) operands.push_back(&offset);
-  kernel::check_operands(rounds_[0].block->typed(), operands); // ranks, before dims are asked for
+  kernel::check_operands(rounds_[0].any().typed(), operands); // ranks, before dims are asked for
   const std::int64_t extent = extent_of(inputs), most = std::max<std::int64_t>(extent, 2);
   std::vector<Layout> known; // of the states of the rounds so far
   // A block of one position lies as a longer one does.
@@ -140,34 +137,48 @@ FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
   Cut cut;
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
     const spec::FoldRound &round = split_.rounds[r];
-    const spec::TypedSpec &block = rounds_[r].block->typed();
-    const plan::BlockLayouts several = layouts_of(block, 2, most, split_.takes_offset),
-                             one = layouts_of(block, 1, 1, split_.takes_offset);
-    if (r > 0) check_trees(block, several, round.same);
-    cut.one_differs =
-        cut.one_differs || plan::one_position_differs(block, several, one, split_.axis);
-    const auto borders_of = [&](expr::NodeId fold) {
-      plan::FoldBorders borders = plan::borders_of(block, several, fold, split_.axis);
-      if (!borders.why_not.empty())
-        refuse(block, borders.why_not, fold,
-               "cut along the axis that is outermost in memory, or fold twice: sum(sum(x, j), i)");
-      return borders;
+    std::vector<bool> &has_ways = cut.has_ways.emplace_back(),
+                      &in_groups = cut.in_groups.emplace_back();
+    std::vector<Layout> states;
+    // Of the kernel of the folds or of the leaves.
+    const auto look_at = [&](const std::shared_ptr<const KernelImpl> &kernel,
+                             const std::vector<std::pair<expr::NodeId, expr::NodeId>> &same,
+                             const auto &look) {
+      if (!kernel) return;
+      const spec::TypedSpec &spec = kernel->typed();
+      const plan::BlockLayouts several = layouts_of(spec, 2, most, split_.takes_offset),
+                               one = layouts_of(spec, 1, 1, split_.takes_offset);
+      if (r > 0) check_trees(spec, several, same);
+      cut.one_differs =
+          cut.one_differs || plan::one_position_differs(spec, several, one, split_.axis);
+      look([&](expr::NodeId fold) {
+        plan::FoldBorders borders = plan::borders_of(spec, several, fold, split_.axis);
+        if (!borders.why_not.empty())
+          refuse(
+              spec, borders.why_not, fold,
+              "cut along the axis that is outermost in memory, or fold twice: sum(sum(x, j), i)");
+        cut.unit = std::max(cut.unit, borders.unit);
+        return borders;
+      });
+      states.insert(states.end(), several.outputs.begin(), several.outputs.end());
     };
-    for (const expr::NodeId counted : round.extents) borders_of(counted);
-    std::vector<bool> &has_ways = cut.has_ways.emplace_back();
-    for (const expr::NodeId fold : round.folds) {
-      const plan::FoldBorders borders = borders_of(fold);
-      cut.unit = std::max(cut.unit, borders.unit);
-      has_ways.push_back(borders.has_ways);
-    }
-    known.insert(known.end(), several.outputs.begin(), several.outputs.end());
+    look_at(rounds_[r].block, round.same, [&](const auto &borders_of) {
+      for (const expr::NodeId counted : round.extents) borders_of(counted);
+      for (const expr::NodeId fold : round.folds) has_ways.push_back(borders_of(fold).has_ways);
+    });
+    look_at(rounds_[r].leaf, round.same_in_leaf, [&](const auto &borders_of) {
+      for (const spec::ScanOfRound &scan : round.scans)
+        in_groups.push_back(borders_of(scan.total).in_groups);
+    });
+    known.insert(known.end(), states.begin(), states.end());
   }
   if (split_.maps) {
     const spec::TypedSpec &rest = rest_->typed();
-    const plan::BlockLayouts several = layouts_of(rest, 2, most, false);
+    const bool takes_offset = split_.rest_takes_offset;
+    const plan::BlockLayouts several = layouts_of(rest, 2, most, takes_offset);
     check_trees(rest, several, split_.same_in_rest);
-    cut.one_differs_in_rest =
-        plan::one_position_differs(rest, several, layouts_of(rest, 1, 1, false), split_.axis);
+    cut.one_differs_in_rest = plan::one_position_differs(
+        rest, several, layouts_of(rest, 1, 1, takes_offset), split_.axis);
   }
   return cut;
 }
@@ -209,6 +220,9 @@ Partial::Piece FoldBlocks::finished(const Partial &all) const {
   Partial::Piece states = all.pieces.back();
   for (std::size_t p = all.pieces.size() - 1; p-- > 0;)
     states = joined(all.before.size(), all.pieces[p], states);
+  if (!states.scans.empty())
+    states.scans =
+        run_before(all.before.size(), identities(all.before.size(), states.scans), states.scans);
   return states;
 }
 
@@ -219,7 +233,7 @@ Partial FoldBlocks::fold(Pieces before, std::int64_t offset,
   if (offset < 0 || offset % unit != 0)
     fail("E0150",
          fmt::format("a block of kernel '{}' begins at position {} of '{}', and the parts of its "
-                     "folds at multiples of {}",
+                     "folds and scans at multiples of {}",
                      name_, offset, axis_, unit),
          {}, "cut the data at multiples of that: Kernel::unit says it");
   for (const Partial::Piece &known : before)
@@ -246,33 +260,47 @@ Partial FoldBlocks::fold(Pieces before, std::int64_t offset,
                       "another order than beside others",
                       name_, offset + begin, axis_),
           {}, "let blocks begin at even positions, and the last one have an even number of them");
-    Partial::Piece piece = run_block(made.before, inputs, extent, begin, end, offset + begin);
+    const Range range{begin, end, offset + begin};
+    Partial::Piece piece = run_block(cut, made.before, inputs, extent, range);
     const std::size_t round = made.before.size();
     if (piece.extent == 1 && offset + begin > 0) join_idle_ways(round, piece, cut.has_ways[round]);
+    run_leaves(cut, made.before, inputs, extent, range, piece);
     made.pieces.push_back(std::move(piece));
     begin = end;
   }
   return made;
 }
 
-Partial::Piece FoldBlocks::run_block(const Pieces &before, std::span<const AnyView> inputs,
-                                     std::int64_t extent, std::int64_t begin, std::int64_t end,
-                                     std::int64_t offset) const {
-  const KernelImpl &block = *rounds_[before.size()].block;
+std::vector<AnyView> FoldBlocks::views_of(const Cut &cut, const Pieces &before,
+                                          std::span<const AnyView> inputs, std::int64_t extent,
+                                          const Range &range, bool takes_offset,
+                                          std::vector<Array> &keep) const {
   std::vector<AnyView> views(inputs.begin(), inputs.end());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!is_cut(inputs, i, extent)) continue;
     const auto dim = std::size_t(split_.dims[i][0]);
-    views[i].layout.extents[dim] = end - begin;
+    views[i].layout.extents[dim] = range.extent();
     if (views[i].data != nullptr)
-      views[i].data = static_cast<char *>(views[i].data) +
-                      begin * views[i].layout.strides[dim] * std::int64_t(size_of(views[i].dtype));
+      views[i].data =
+          static_cast<char *>(views[i].data) +
+          range.begin * views[i].layout.strides[dim] * std::int64_t(size_of(views[i].dtype));
   }
-  if (split_.takes_offset) views.push_back({DType::I64, &offset, false, {}});
-  for (const Partial::Piece &known : before)
-    for (const Array &state : known.states) views.push_back(state);
+  if (takes_offset)
+    views.push_back(keep.emplace_back(filled(DType::I64, {}, ops::scalar_from(range.offset))));
+  for (std::size_t r = 0; r < before.size(); ++r) add_known(cut, r, before[r], range, views, keep);
+  return views;
+}
+
+Partial::Piece FoldBlocks::run_block(const Cut &cut, const Pieces &before,
+                                     std::span<const AnyView> inputs, std::int64_t extent,
+                                     const Range &range) const {
+  Partial::Piece piece{range.extent(), {}};
+  if (!rounds_[before.size()].block) return piece;
+  const KernelImpl &block = *rounds_[before.size()].block;
+  std::vector<Array> keep;
+  std::vector<AnyView> views =
+      views_of(cut, before, inputs, extent, range, split_.takes_offset, keep);
   const kernel::Layouts layouts = block.allocated_layouts(views);
-  Partial::Piece piece{end - begin, {}};
   for (std::size_t s = 0; s < layouts.outputs.size(); ++s)
     piece.states.push_back(Array::to_be_written(block.typed().outputs[s].dtype,
                                                 contiguous_layout(layouts.outputs[s].shape())));
@@ -301,7 +329,11 @@ Partial::Piece FoldBlocks::joined(std::size_t number, const Partial::Piece &a,
   for (const Array &state : a.states)
     made.states.push_back(Array::to_be_written(state.dtype(), contiguous_layout(state.shape())));
   for (const Array &state : made.states) views.push_back(state);
-  rounds_[number].join->run(pointers_to(views));
+  if (rounds_[number].join) rounds_[number].join->run(pointers_to(views));
+  made.leaves = a.leaves;
+  made.leaves.insert(made.leaves.end(), b.leaves.begin(), b.leaves.end());
+  for (std::size_t s = 0; s < a.scans.size(); ++s)
+    made.scans.push_back(stacked(a.scans[s], b.scans[s]));
   return made;
 }
 
@@ -314,7 +346,7 @@ void FoldBlocks::join_idle_ways(std::size_t number, Partial::Piece &piece,
     const ops::Recipe &recipe = round.block.graph.recipe(round.folds[f]);
     for (std::size_t k = 0; k < recipe.states.size(); ++k) {
       Array &state = idle.states[round.first_states[f] + k];
-      state = with_value(state.dtype(), state.shape(), recipe.start[k]);
+      state = filled(state.dtype(), state.shape(), recipe.start[k]);
     }
   }
   for (int half = loop::fold_ways / 2; half > 0; half /= 2) {
@@ -331,18 +363,33 @@ void FoldBlocks::join_idle_ways(std::size_t number, Partial::Piece &piece,
 void FoldBlocks::check(const Partial &block) const {
   bool fits = block.axis == axis_ && block.unit > 0 && block.offset >= 0 &&
               block.before.size() < rounds_.size();
-  const auto check_piece = [&](const Partial::Piece &piece, const spec::TypedSpec &made) {
-    fits = fits && piece.extent > 0 && piece.states.size() == made.outputs.size();
-    for (std::size_t s = 0; fits && s < piece.states.size(); ++s)
-      fits = piece.states[s].dtype() == made.outputs[s].dtype &&
-             piece.states[s].rank() == int(made.outputs[s].axes.size());
+  const auto check_states = [&](const std::vector<Array> &states, const spec::TypedSpec &made,
+                                int more) {
+    fits = fits && states.size() == made.outputs.size();
+    for (std::size_t s = 0; fits && s < states.size(); ++s)
+      fits = states[s].dtype() == made.outputs[s].dtype &&
+             states[s].rank() == int(made.outputs[s].axes.size()) + more;
+  };
+  const auto check_piece = [&](const Partial::Piece &piece, const spec::FoldRound &made) {
+    fits = fits && piece.extent > 0;
+    check_states(piece.states, made.block, 0);
+    check_states(piece.scans, made.leaf, 1);
+    std::int64_t left = piece.extent;
+    for (const std::int64_t leaf : piece.leaves) {
+      fits = fits && leaf > 0 && leaf <= left;
+      left -= leaf;
+    }
+    fits = fits && (made.scans.empty() ? piece.leaves.empty() : left == 0) &&
+           std::ranges::all_of(piece.scans, [&](const Array &scan) {
+             return scan.shape()[0] == std::int64_t(piece.leaves.size());
+           });
   };
   std::int64_t extent = 0;
   for (std::size_t r = 0; fits && r < block.before.size(); ++r)
-    check_piece(block.before[r], split_.rounds[r].block);
+    check_piece(block.before[r], split_.rounds[r]);
   for (const Partial::Piece &piece : block.pieces) {
     extent += piece.extent;
-    if (fits) check_piece(piece, split_.rounds[block.before.size()].block);
+    if (fits) check_piece(piece, split_.rounds[block.before.size()]);
   }
   if (!fits || extent != block.extent)
     fail("E0151",
@@ -387,7 +434,8 @@ Partial FoldBlocks::join(std::span<const Partial> blocks) const {
             "only the last block may end elsewhere");
     for (const Partial::Piece &piece : block->pieces) {
       if (!made.pieces.empty() &&
-          !std::ranges::equal(made.pieces.back().states, piece.states, same_form))
+          (!std::ranges::equal(made.pieces.back().states, piece.states, same_form) ||
+           !std::ranges::equal(made.pieces.back().scans, piece.scans, same_leaf_form)))
         wrong("has states of another shape than the one before it",
               "the axes that are kept are as long in each block");
       made.pieces.push_back(piece);
@@ -410,7 +458,7 @@ Partial FoldBlocks::join(std::span<const Partial> blocks) const {
   return made;
 }
 
-Results FoldBlocks::combine(std::span<const Partial> blocks,
+Results FoldBlocks::combine(std::span<const Partial> blocks, std::int64_t offset,
                             std::span<const NamedView> inputs) const {
   const Partial all = join(blocks);
   if (all.before.size() + 1 < rounds_.size())
@@ -420,9 +468,42 @@ Results FoldBlocks::combine(std::span<const Partial> blocks,
          {}, "give what `join` makes of them to `partial`, for the blocks of the next round");
   Pieces states = all.before;
   states.push_back(finished(all));
+  std::vector<AnyView> views = inputs_of_rest(inputs);
+  std::vector<Array> keep;
+  if (!split_.maps) {
+    for (std::size_t r = 0; r < states.size(); ++r)
+      add_known({}, r, states[r], {0, 0, nowhere}, views, keep);
+    return rest_->call(std::move(views));
+  }
+  const Cut cut = cut_of(views);
+  const std::int64_t extent = extent_of(views);
+  if (cut.one_differs_in_rest && extent == 1 && all.extent > 1)
+    fail("E0150",
+         fmt::format("a block of kernel '{}' leaves one position of '{}' alone, which is folded "
+                     "in another order than beside others",
+                     name_, axis_),
+         {}, "let blocks have two positions or more");
+  const bool needs_offset = split_.rest_takes_offset || split_.rest_goes_on;
+  if (needs_offset && offset < 0)
+    fail("E0150",
+         fmt::format("outputs of kernel '{}' {} along '{}', and it is not said where their block "
+                     "begins",
+                     name_, split_.rest_goes_on ? "scan" : "number positions", axis_),
+         {}, "give `combine` the position of the block in all of the data, behind the blocks");
+  if (needs_offset && offset > all.extent - extent)
+    fail("E0151",
+         fmt::format("a block of {} positions of '{}' that begins at {} goes beyond all blocks of "
+                     "kernel '{}', which end at {}",
+                     extent, axis_, offset, name_, all.extent),
+         {}, "give the position at which the block of these inputs begins");
+  const Range range{0, extent, split_.rest_goes_on ? offset : nowhere};
+  return rest_->call(views_of(cut, states, views, extent, range, split_.rest_takes_offset, keep));
+}
 
-  const spec::TypedSpec &rest = rest_->typed();
-  std::vector<AnyView> views(rest.given_inputs());
+// By position, those that it does not take left out.
+std::vector<AnyView> FoldBlocks::inputs_of_rest(std::span<const NamedView> inputs) const {
+  const auto count = std::ranges::count_if(split_.place_in_rest, [](int i) { return i >= 0; });
+  std::vector<AnyView> views{std::size_t(count)};
   std::vector<bool> given(inputs_.size(), false);
   for (const NamedView &view : inputs) {
     const auto it = std::ranges::find(inputs_, view.name, &spec::TypedInput::name);
@@ -445,20 +526,7 @@ Results FoldBlocks::combine(std::span<const Partial> blocks,
            split_.maps ? "outputs have the axis: give `combine` the block of the inputs that they "
                          "are to be computed of, and all other inputs"
                        : "what comes after the folds reads it: give it to `combine`, too");
-  if (split_.maps) {
-    const std::span<const AnyView> block = std::span(views).first(inputs_.size());
-    if (cut_of(block).one_differs_in_rest && extent_of(block) == 1 && all.extent > 1)
-      fail("E0150",
-           fmt::format("a block of kernel '{}' leaves one position of '{}' alone, which is folded "
-                       "in another order than beside others",
-                       name_, axis_),
-           {}, "let blocks have two positions or more");
-  }
-  auto place =
-      std::size_t(std::ranges::count_if(split_.place_in_rest, [](int i) { return i >= 0; }));
-  for (const Partial::Piece &known : states)
-    for (const Array &state : known.states) views[place++] = state;
-  return rest_->call(std::move(views));
+  return views;
 }
 
 } // namespace broadloom::jit

@@ -472,8 +472,12 @@ Partial Kernel::join(std::span<const Partial> blocks) const try {
   support::out_of_memory();
 }
 
-Results Kernel::combine(std::span<const Partial> blocks, std::span<const NamedView> inputs) const
-    try {
+Results Kernel::combine(std::span<const Partial> blocks, std::span<const NamedView> inputs) const {
+  return combine(blocks, jit::FoldBlocks::nowhere, inputs);
+}
+
+Results Kernel::combine(std::span<const Partial> blocks, std::int64_t offset,
+                        std::span<const NamedView> inputs) const try {
   if (blocks.empty())
     support::fail("E0151",
                   "there are no blocks of kernel '" + impl()->typed().name + "' to combine", {},
@@ -481,7 +485,7 @@ Results Kernel::combine(std::span<const Partial> blocks, std::span<const NamedVi
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
   const jit::runtime::ThreadCap cap(most_threads_);
-  return impl()->fold_blocks(blocks.front().axis)->combine(blocks, inputs);
+  return impl()->fold_blocks(blocks.front().axis)->combine(blocks, offset, inputs);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

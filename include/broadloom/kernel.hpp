@@ -205,14 +205,17 @@ public:
   // Blocks begin at multiples of `unit`, which looks at layouts only: 4096 where the folded elements lie side by side, 128 where kept ones do, 1 for
   // min, max, argmin, argmax and integers; only the last block ends elsewhere. "All of the data" means the blocks one behind the other, lying
   // in the order of dims in which each of them lies. Cost: a block costs a call for each piece, one where it is a power of two of
-  // units long and begins at a multiple of its length; states have the size of the results, in the types in which is accumulated.
+  // units long and begins at a multiple of its length, and one for each leaf of a scan; states have the size of the results, in the types in which is accumulated.
   //
   // What comes apart: outputs made of folds along the axis, by accumulators with a combine, from where they go on by maps and exact folds. Of
   // outputs that have it (`x - mean(x, j)`) `combine` gives a block: it then takes all inputs, the block of those that have the axis. Where what is folded is
   // made of other folds along the axis, `mean((x - mean(x, j))^2, j)`, the data is gone through `rounds` times: a later round has the `partial` that
   // takes what `join` made of all blocks of the round before; `combine` takes those of the last one. Reads at positions are of whole arrays, or along other axes.
-  // Throws ShapeError E0104 (no such axis), SpecError E0060 (the kernel does not come apart, and why), ShapeError E0150 (a block begins elsewhere, or
-  // leaves a position alone that would be folded in another order), E0151 (blocks that do not follow each other, or of another kernel), and what `run` throws for the arrays.
+  // Scans along the axis, by accumulators with a combine, go on from what comes before a block: what a leaf of 4096 positions comes to (anything,
+  // where any order has the same bits) takes a round, and `combine` is told where its block begins, as it is for `iota` in outputs. Then blocks of
+  // a later round and of `combine` begin (of scans from the end: end) where leaves of the first one do.
+  // Throws ShapeError E0104 (no such axis), SpecError E0060 (the kernel does not come apart, and why), ShapeError E0150 (a block begins elsewhere,
+  // leaves a position alone that would be folded in another order, or is not said to begin anywhere where that must be known), E0151 (blocks that do not follow each other, or of another kernel), and what `run` throws for the arrays.
   std::int64_t unit(std::string_view axis, std::span<const NamedView> inputs) const;
   std::int64_t unit(std::string_view axis, std::initializer_list<NamedView> inputs) const {
     return unit(axis, std::span(inputs.begin(), inputs.size()));
@@ -231,6 +234,14 @@ public:
   }
   int rounds(std::string_view axis) const;
   Results combine(std::span<const Partial> blocks, std::span<const NamedView> inputs) const;
+  // Of the block that begins there.
+  Results combine(std::span<const Partial> blocks, std::int64_t offset,
+                  std::span<const NamedView> inputs) const;
+  Results combine(std::initializer_list<Partial> blocks, std::int64_t offset,
+                  std::initializer_list<NamedView> inputs) const {
+    return combine(std::span(blocks.begin(), blocks.size()), offset,
+                   std::span(inputs.begin(), inputs.size()));
+  }
   Results combine(std::initializer_list<Partial> blocks,
                   std::initializer_list<NamedView> inputs = {}) const {
     return combine(std::span(blocks.begin(), blocks.size()),

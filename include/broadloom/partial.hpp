@@ -12,6 +12,13 @@
 //   const Partial means = k.join(std::vector{first, second});
 //   first = k.partial(means, 0, {{"x", a}}), second = k.partial(means, a.shape()[1], {{"x", b}});
 //
+// Scans along the axis (`scan(sum, x, j)`) take a round, too, in which blocks say what each of their leaves has come to; `combine` then gives
+// the part of the outputs that belongs to a block, from what comes before it: it is told where the block begins.
+//
+//   bl::Kernel c = bl::compile(bl::parse("kernel c { in x : f32[i, j]; out s = scan(sum, x, j) }"));
+//   const Partial all = c.join(std::vector{c.partial("j", 0, {{"x", a}}), c.partial("j", 4096, {{"x", b}})});
+//   Results of_b = c.combine({all}, 4096, {{"x", b}});
+//
 // A fold joins leaves pairwise (docs/design.md, "One tree per fold"). A block that begins and ends where leaves do is a few whole
 // subtrees, a *piece* each; `combine` joins them as the whole fold would.
 #pragma once
@@ -27,8 +34,11 @@ namespace broadloom {
 // A plain value: it may be stored, or sent to another process that has the same kernel.
 struct Partial {
   struct Piece {
-    std::int64_t extent = 0;   // positions along the axis
-    std::vector<Array> states; // of all folds
+    std::int64_t extent = 0;               // positions along the axis
+    std::vector<Array> states;             // of all folds
+    std::vector<std::int64_t> leaves = {}; // of scans: positions of each
+    std::vector<Array> scans =
+        {}; // of all scans, [leaf, ..]: what it has come to; in `before`, what comes before it
   };
   std::string axis;
   std::int64_t offset = 0, extent = 0; // of the block, along the axis

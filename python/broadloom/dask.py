@@ -81,8 +81,8 @@ def _join(state, blocks):
     return _kernel(state).join(blocks)
 
 
-def _combine(state, blocks, names, *others):
-    made = _kernel(state).combine(blocks, **dict(zip(names, _dense(others))))
+def _combine(state, blocks, offset, names, *others):
+    made = _kernel(state).combine(blocks, offset, **dict(zip(names, _dense(others))))
     return tuple(made) if isinstance(made, Results) else (made,)
 
 
@@ -269,19 +269,17 @@ def apply(kernel: Kernel, *args, **kwargs):
             grid[at] = dask.delayed(_call, pure=True)(state, *arguments(index))
             continue
         places = [{**index, call.folded: k} for k in range(len(call.chunks[call.folded]))]
+        offsets = _borders(call.chunks[call.folded])[:-1]
         before = call.folded  # of each later round: what the blocks of the one before came to
         for _ in range(kernel.rounds(call.folded)):
-            blocks, offset = [], 0
-            for place, size in zip(places, call.chunks[call.folded]):
-                blocks.append(dask.delayed(_partial, pure=True)(state, before, offset, *arguments(place)))
-                offset += size
+            blocks = [dask.delayed(_partial, pure=True)(state, before, offset, *arguments(place)) for place, offset in zip(places, offsets)]
             blocks = _tree(state, blocks)
             before = dask.delayed(_join, pure=True)(state, blocks)
         others = [k for k, said in enumerate(call.inputs) if maps or call.folded not in said.axes]
         for k, place in enumerate(places if maps else places[:1]):
             here = arguments(place)
             grid[(*at, k) if maps else at] = dask.delayed(_combine, pure=True)(
-                state, [before] if maps else blocks, [call.inputs[i].name for i in others], *[here[i] for i in others])
+                state, [before] if maps else blocks, offsets[k], [call.inputs[i].name for i in others], *[here[i] for i in others])
     if maps:
         kept.append(call.folded)
 

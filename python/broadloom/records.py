@@ -75,10 +75,13 @@ class Decision(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Part of a block: a whole subtree of each fold, which has come to these states."""
+    """Part of a block: a whole subtree of each fold, which has come to these states; and of scans leaves of so many positions, and what each of them
+    has come to (in `Partial.before`: what comes before it)."""
 
     extent: int
     states: tuple
+    leaves: Tuple[int, ...] = ()
+    scans: tuple = ()
 
 
 class Partial(NamedTuple):

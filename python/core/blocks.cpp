@@ -4,6 +4,7 @@
 #include "call.hpp"
 #include "records.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 namespace broadloom::python {
@@ -25,12 +26,18 @@ Array shared(const nb::handle &object, DType dtype) {
 
 Partial::Piece read_piece(const nb::handle &piece) {
   Partial::Piece made{nb::cast<std::int64_t>(piece.attr("extent")), {}};
-  for (const nb::handle state : piece.attr("states")) {
-    // What another process sent may lie at any address: then it is copied.
-    const nb::object aligned =
-        nb::module_::import_("numpy").attr("require")(state, nb::none(), "CA");
-    made.states.push_back(shared(aligned, numpy_dtype(aligned)));
-  }
+  const auto read = [](const nb::handle &arrays, std::vector<Array> &into) {
+    for (const nb::handle state : arrays) {
+      // What another process sent may lie at any address: then it is copied.
+      const nb::object aligned =
+          nb::module_::import_("numpy").attr("require")(state, nb::none(), "CA");
+      into.push_back(shared(aligned, numpy_dtype(aligned)));
+    }
+  };
+  read(piece.attr("states"), made.states);
+  read(piece.attr("scans"), made.scans);
+  for (const nb::handle leaf : piece.attr("leaves"))
+    made.leaves.push_back(nb::cast<std::int64_t>(leaf));
   return made;
 }
 
@@ -119,8 +126,16 @@ nb::object join(State &state, const nb::handle &blocks) {
   return record_of(made);
 }
 
-nb::object combine(State &state, const nb::handle &blocks, nb::kwargs kwargs) {
+nb::object combine(State &state, const nb::handle &blocks, nb::args offset, nb::kwargs kwargs) {
   const std::vector<Partial> all = read_partials(blocks);
+  std::optional<std::int64_t> begin;
+  if (offset.size() > 0 && !nb::try_cast(offset[0], begin))
+    throw ArgumentError("E0308", "where a block begins is an integer", {},
+                        "give its position in all of the data behind the blocks, and inputs by "
+                        "their names");
+  if (offset.size() > 1)
+    throw ArgumentError("E0308", "`combine` takes blocks and where one begins by position", {},
+                        "give inputs by their names");
   Arguments arguments(state);
   place_all(arguments, state, nb::args(), kwargs);
   std::vector<nb::object> keep;
@@ -140,7 +155,9 @@ nb::object combine(State &state, const nb::handle &blocks, nb::kwargs kwargs) {
   const Kernel kernel = state.kernel_here();
   std::vector<Array> arrays;
   run(state, unknown_points, [&] {
-    for (const auto &[name, array] : kernel.combine(all, inputs)) arrays.push_back(array);
+    for (const auto &[name, array] :
+         begin ? kernel.combine(all, *begin, inputs) : kernel.combine(all, inputs))
+      arrays.push_back(array);
   });
   return joined(state, all_to_numpy(arrays));
 }

@@ -12,6 +12,6 @@ int rounds(const State &state, const std::string &axis);
 nb::object partial(State &state, const nb::object &before, std::int64_t offset, nb::args args,
                    nb::kwargs kwargs);
 nb::object join(State &state, const nb::handle &blocks);
-nb::object combine(State &state, const nb::handle &blocks, nb::kwargs kwargs);
+nb::object combine(State &state, const nb::handle &blocks, nb::args offset, nb::kwargs kwargs);
 
 } // namespace broadloom::python

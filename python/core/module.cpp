@@ -358,12 +358,13 @@ void define_kernel(nb::module_ &module) {
           "Blocks that follow each other as one.")
       .def(
           "combine",
-          [](const KernelObject &k, const nb::object &blocks, nb::kwargs kwargs) {
-            return combine(*k.state, blocks, kwargs);
+          [](const KernelObject &k, const nb::object &blocks, nb::args offset, nb::kwargs kwargs) {
+            return combine(*k.state, blocks, offset, kwargs);
           },
           "The outputs, of all blocks that `partial` gave, with the bits of one call. Inputs "
-          "without "
-          "the axis go by their names.")
+          "without the axis go by their names. Of outputs that have it, those of a block: then "
+          "its part of the inputs is given, too, and for scans and iota where it begins, behind "
+          "the blocks.")
       .def("_predict",
            [](const KernelObject &k) {
              const nb::gil_scoped_release others_run;

@@ -84,9 +84,12 @@ nb::object record_of(const Partial &block) {
   const auto records = [](const std::vector<Partial::Piece> &pieces) {
     nb::list made;
     for (const Partial::Piece &piece : pieces) {
-      nb::list states;
+      nb::list states, leaves, scans;
       for (const Array &state : piece.states) states.append(to_numpy(state));
-      made.append(record("Piece", piece.extent, nb::tuple(states)));
+      for (const std::int64_t leaf : piece.leaves) leaves.append(leaf);
+      for (const Array &scan : piece.scans) scans.append(to_numpy(scan));
+      made.append(
+          record("Piece", piece.extent, nb::tuple(states), nb::tuple(leaves), nb::tuple(scans)));
     }
     return nb::tuple(made);
   };

@@ -16,10 +16,10 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
 }
 
 std::uint64_t hash_of(const Node &n, std::span<const NodeId> args) {
-  std::uint64_t hash =
-      mix(std::uint64_t(n.kind), std::uint64_t(n.op) << 32 | std::uint64_t(n.recipe.index) << 10 |
-                                     std::uint64_t(n.exclusive) << 9 |
-                                     std::uint64_t(n.reverse) << 8 | std::uint64_t(n.dtype));
+  std::uint64_t hash = mix(std::uint64_t(n.kind),
+                           std::uint64_t(n.op) << 32 | std::uint64_t(n.recipe.index) << 11 |
+                               std::uint64_t(n.total) << 10 | std::uint64_t(n.exclusive) << 9 |
+                               std::uint64_t(n.reverse) << 8 | std::uint64_t(n.dtype));
   hash = mix(hash, n.axes.bits());
   hash = mix(hash, n.folded.bits());
   hash = mix(hash, std::uint64_t(n.like.index) << 32 | n.payload);
@@ -31,8 +31,9 @@ std::uint64_t hash_of(const Node &n, std::span<const NodeId> args) {
 
 bool same(const Node &a, const Node &b) {
   return a.kind == b.kind && a.op == b.op && a.recipe == b.recipe && a.exclusive == b.exclusive &&
-         a.reverse == b.reverse && a.dtype == b.dtype && a.axes == b.axes && a.folded == b.folded &&
-         a.like == b.like && a.payload == b.payload && a.literal == b.literal;
+         a.reverse == b.reverse && a.total == b.total && a.dtype == b.dtype && a.axes == b.axes &&
+         a.folded == b.folded && a.like == b.like && a.payload == b.payload &&
+         a.literal == b.literal;
 }
 
 } // namespace

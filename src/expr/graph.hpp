@@ -72,7 +72,8 @@ enum class NodeKind : std::uint8_t {
   Fold, // one state (`payload`) of the accumulator `recipe` after it has folded its arguments over
         // `folded` and `like`; an ordered one may have a start value for each state after them
   Scan, // one state of `recipe` at each position along the only axis of `folded`: after the step
-        // there, or before it (`exclusive`), from the end where `reverse`; else as a Fold
+  // there, or before it (`exclusive`), from the end where `reverse`; else as a Fold. Of an accumulator with a combine the start
+  // values are what the blocks before have come to. A `total` lacks the axis: what one block has come to
   Expand, // repeats args[0] along the axes of the inputs args[1..], which lend only their shapes
   Extent, // how many elements the arguments, which lend only their shapes, have along the axes that
           // `folded` and `like` say, as in a Fold: i64
@@ -82,8 +83,8 @@ enum class NodeKind : std::uint8_t {
 struct Node {
   NodeKind kind = NodeKind::Literal;
   ops::Op op = ops::Op::Add;
-  bool exclusive = false, reverse = false; // Scan
-  RecipeId recipe;                         // Fold, Scan
+  bool exclusive = false, reverse = false, total = false; // Scan
+  RecipeId recipe;                                        // Fold, Scan
   DType dtype = DType::F32;
   AxisSet axes;
   AxisSet folded; // Fold: axes that are always folded; Extent: axes that are always counted

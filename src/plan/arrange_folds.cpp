@@ -171,8 +171,16 @@ void Arranger::add_scan(NodeId scan) {
   const bool alone = !groups && rows_crowd(scan, tree) && is_light(scan);
   if (!groups && !tree.kept.empty() && !alone) make_vector(item.path, tree.kept.back());
   item.loop = {LoopKind::Plain, along, groups, true, node.reverse};
+  if (node.total) {
+    item.kind = ItemKind::Fold;
+    item.leaf = in_order;
+    item.loop.scan = groups;
+    nests_.item_of_fold[scan.index] = add_item(scan, item);
+    return;
+  }
   if (cut) {
     Item total = first_item(scan);
+    total.start.clear(); // `carry` begins there
     total.leaf = in_order;
     total.path = item.path;
     total.path.push_back({LoopKind::Chunks, along});
@@ -180,6 +188,10 @@ void Arranger::add_scan(NodeId scan) {
     const ItemId totals = add_item(scan, total);
     Item carry = joining(totals, recipe);
     carry.kind = ItemKind::Scan;
+    carry.start = item.start;
+    const std::vector<ItemId> needed =
+        needs_of(request_.spec.graph.start_args(scan), ways_.holds.use_of_fold.at(scan));
+    carry.needs.insert(carry.needs.end(), needed.begin(), needed.end());
     carry.exclusive = true;
     carry.leaf = in_order;
     carry.path = item.path;

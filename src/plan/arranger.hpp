@@ -18,6 +18,9 @@ public:
       : request_(request), trees_(trees), ways_(ways), why_(why) {}
   Nests run();
 
+  // Whether a scan of this recipe along the innermost axis goes in groups of lanes.
+  static bool joins_in_lanes(const ops::Recipe &recipe);
+
 private:
   using Tree = Trees::Tree;
 
@@ -54,7 +57,6 @@ private:
   bool rows_crowd(NodeId scan, const Tree &tree) const;
   bool is_light(NodeId scan) const;
   bool steps_in_rows(const ops::Recipe &recipe, const Tree &tree) const;
-  static bool joins_in_lanes(const ops::Recipe &recipe);
   static std::string scan_way(const ops::Recipe &recipe, bool in_chunks);
 
   // arrange_stores.cpp

@@ -1,6 +1,8 @@
 // See fold_borders.hpp.
 #include "plan/fold_borders.hpp"
 
+#include "plan/arranger.hpp"
+#include "plan/thresholds.hpp"
 #include "plan/trees.hpp"
 
 #include <fmt/format.h>
@@ -88,6 +90,11 @@ FoldBorders borders_of(const spec::TypedSpec &spec, const BlockLayouts &block, e
   const Request request = request_of(spec, block);
   const Trees trees(request);
   const Trees::Tree &tree = trees.tree_of(fold);
+  if (spec.graph[fold].kind == expr::NodeKind::Scan) {
+    made.unit = scan_block;
+    made.in_groups = tree.ways && Arranger::joins_in_lanes(spec.graph.recipe(fold));
+    return made;
+  }
   const std::string name = resolved[*cut].name;
   if (tree.folded.front().front() != *cut) {
     made.why_not = fmt::format("'{}' is folded inside of '{}'", name,

@@ -13,8 +13,9 @@ struct FoldBorders {
   // Parts begin at multiples of it. With u positions in a leaf: a part of 2^k * u positions that begins at a multiple of its own length
   // is a subtree, and so is what is left at the end.
   std::int64_t unit = 1;
-  bool has_ways = false; // a leaf is stepped through in 32 ways along nothing but this axis
-  std::string why_not;   // empty: it can be cut
+  bool has_ways = false;  // a leaf is stepped through in 32 ways along nothing but this axis
+  bool in_groups = false; // a leaf of a scan is stepped through in groups of lanes
+  std::string why_not;    // empty: it can be cut
 };
 
 // How a block lies, and what `resolve` says of that.
@@ -23,7 +24,7 @@ struct BlockLayouts {
   Resolved resolved;
 };
 
-// Of a fold or an extent, for blocks of two positions or more.
+// Of a fold, an extent or the total of a scan, for blocks of two positions or more.
 FoldBorders borders_of(const spec::TypedSpec &spec, const BlockLayouts &block, expr::NodeId fold,
                        int axis);
 

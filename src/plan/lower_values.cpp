@@ -155,7 +155,8 @@ std::vector<Lowering::Placed> Lowering::add_code(const ops::Code &code,
       });
 }
 
-// A fold or scan over nothing: one step from the start, or none.
+// A fold or scan over nothing: one step from the start, or none. In a block of a scan that goes on from others, the step is joined to
+// what these have come to.
 void Lowering::add_single_step(NodeId id) {
   const expr::Node &node = request_.spec.graph[id];
   const ops::Recipe &recipe = request_.spec.graph.recipe(id);
@@ -165,9 +166,17 @@ void Lowering::add_single_step(NodeId id) {
     states.push_back(start.empty() ? add_literal(recipe.states[k], recipe.start[k], no_key)
                                    : known(start[k]));
   if (!node.exclusive) {
+    const bool goes_on = !start.empty() && recipe.has_combine();
     std::vector<Placed> inputs = states;
+    for (std::size_t k = 0; goes_on && k < recipe.states.size(); ++k)
+      inputs[k] = add_literal(recipe.states[k], recipe.start[k], no_key);
     for (NodeId arg : request_.spec.graph.folded_args(id)) inputs.push_back(known(arg));
-    states = add_code(recipe.step, std::move(inputs));
+    std::vector<Placed> stepped = add_code(recipe.step, std::move(inputs));
+    if (goes_on) {
+      stepped.insert(stepped.begin(), states.begin(), states.end());
+      stepped = add_code(recipe.combine, std::move(stepped));
+    }
+    states = std::move(stepped);
   }
   alias(id, states[node.payload]);
 }

@@ -163,7 +163,8 @@ private:
         MaybeClass met;
         for (NodeId arg : args)
           if (spec_.graph[arg].axes.has(axis)) met = join(met, slot(arg, axis), id);
-        if (node.kind == NodeKind::Scan || !folded.has(axis)) slot(id, axis) = met;
+        const bool keeps = node.kind == NodeKind::Scan && !node.total;
+        if (keeps || !folded.has(axis)) slot(id, axis) = met;
       }
       return;
     }

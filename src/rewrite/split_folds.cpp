@@ -1,7 +1,7 @@
 // See split_folds.hpp.
 #include "rewrite/split_folds.hpp"
 
-#include "support/check.hpp"
+#include "rewrite/split_parts.hpp"
 #include "support/fail.hpp"
 
 #include <fmt/format.h>
@@ -18,88 +18,6 @@ using expr::Node;
 using expr::NodeId;
 using expr::NodeKind;
 
-std::vector<int> list_of(AxisSet axes) {
-  std::vector<int> list;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (axes.has(axis)) list.push_back(axis);
-  return list;
-}
-
-// A spec with the axes and settings of another, without anything in it.
-TypedSpec empty_like(const TypedSpec &spec, const std::string &suffix) {
-  TypedSpec made;
-  made.name = spec.name + suffix;
-  made.source = spec.source;
-  made.order = spec.order;
-  made.axes = spec.axes;
-  made.accuracy = spec.accuracy;
-  made.relaxed = spec.relaxed;
-  return made;
-}
-
-TypedInput array_input(std::string name, DType dtype, AxisSet axes) {
-  TypedInput input;
-  input.name = std::move(name);
-  input.dtype = dtype;
-  input.axis_of_dim = list_of(axes);
-  input.extents.assign(input.axis_of_dim.size(), -1);
-  input.may_stretch.assign(input.axis_of_dim.size(), true); // as it may be 1 by like=
-  return input;
-}
-
-void add_output(TypedSpec &spec, NodeId value, AxisSet axes) {
-  TypedOutput output;
-  output.name = fmt::format("state{}", spec.outputs.size());
-  output.dtype = spec.graph[value].dtype;
-  output.axes = list_of(axes);
-  output.value = output.addend = value;
-  spec.outputs.push_back(std::move(output));
-  spec.wishes.stores.resize(spec.outputs.size());
-}
-
-NodeId read_input(TypedSpec &spec, std::size_t input, const Place &where) {
-  Node node;
-  node.kind = NodeKind::Input;
-  node.dtype = spec.inputs[input].dtype;
-  node.axes = spec.inputs[input].axes();
-  node.payload = std::uint32_t(input);
-  return spec.graph.add(node, {}, where);
-}
-
-NodeId operation(expr::Graph &graph, ops::Op op, DType dtype, const std::vector<NodeId> &args,
-                 const Place &where) {
-  Node node;
-  node.kind = NodeKind::Op;
-  node.op = op;
-  node.dtype = dtype;
-  for (const NodeId arg : args) node.axes = node.axes | graph[arg].axes;
-  return graph.add(node, args, where);
-}
-
-// The nodes of straight-line code over these values.
-std::vector<NodeId> run_code(expr::Graph &graph, const ops::Code &code,
-                             std::vector<NodeId> values) {
-  using Line = ops::Code::Line;
-  return ops::write_out(
-      code, std::move(values),
-      [&](const Line &line) {
-        Node node;
-        node.dtype = line.dtype;
-        node.literal = line.literal;
-        return graph.add(node, {}, {});
-      },
-      [&](const Line &line, NodeId arg) {
-        Node node;
-        node.kind = NodeKind::Cast;
-        node.dtype = line.dtype;
-        node.axes = graph[arg].axes;
-        return line.dtype == graph[arg].dtype ? arg : graph.add(node, std::span(&arg, 1), {});
-      },
-      [&](const Line &line, const std::vector<NodeId> &args) {
-        return operation(graph, line.op, ops::compute_dtype(line.dtype), args, {});
-      });
-}
-
 class Splitter {
 public:
   Splitter(const TypedSpec &spec, int axis)
@@ -115,8 +33,11 @@ public:
     for (int round = 0; round < rounds; ++round) {
       made_.rounds.emplace_back();
       joins_.clear();
-      make_block(round);
+      Part block = make_block(round),
+           leaf = make_leaf(round); // neither knows the states of the other
+      know_states(round, block, leaf);
       make_join();
+      make_before(round);
     }
     made_.rest = make_rest();
     return std::move(made_);
@@ -201,12 +122,12 @@ private:
         folds_.push_back(id);
         continue;
       }
-      if (node.kind == NodeKind::Scan && goes_along(id))
-        refuse("it scans by '" + graph_.recipe(id).name + "' along it", spec_.where(id),
-               "scan by a kernel of its own, on all of the data");
-      if (node.kind == NodeKind::Index && has(node.axes))
-        refuse("it numbers its positions after the folds", spec_.where(id),
-               "give the numbers as an input that has the axis");
+      if (is_scan(id)) {
+        add_scan(id);
+        made_.rest_goes_on = true;
+      }
+      made_.rest_takes_offset =
+          made_.rest_takes_offset || (node.kind == NodeKind::Index && has(node.axes));
       if (node.kind == NodeKind::Input && node.payload >= given_ && !made_.maps)
         refuse("what comes after the folds reads at positions", spec_.where(id),
                "read there by a second kernel, which takes what was folded");
@@ -216,7 +137,7 @@ private:
                spec_.where(id), "let another input have the other axes of that input");
       for (const NodeId arg : graph_.args(id)) rest_[arg.index] = true;
     }
-    if (folds_.empty())
+    if (folds_.empty() && scans_.empty())
       refuse("nothing is folded along it", {}, "fold along it, or call the kernel as it is");
     std::ranges::reverse(folds_);
     for (std::size_t n = 0; n < graph_.size(); ++n) {
@@ -226,7 +147,7 @@ private:
       if (is_fold[n]) continue;
       for (const NodeId arg : graph_.operands(id)) of_folds[n] = of_folds[n] || of_folds[arg.index];
       const NodeKind kind = graph_[id].kind;
-      if (of_folds[n] &&
+      if (of_folds[n] && !is_scan(id) &&
           (kind == NodeKind::Scan || (kind == NodeKind::Fold && !graph_.recipe(id).exact)))
         refuse("'" + graph_.recipe(id).name + "' goes on with what was folded along it",
                spec_.where(id),
@@ -248,16 +169,16 @@ private:
       for (const NodeId arg : graph_.args(fold)) inside[arg.index] = true;
     };
     for (const NodeId fold : folds_) enter(fold);
+    for (const NodeId scan : scans_)
+      for (const NodeId arg : graph_.args(scan)) inside[arg.index] = true;
     for (std::size_t n = graph_.size(); n-- > 0;) {
       if (!inside[n]) continue;
       const NodeId id{std::uint32_t(n)};
       const Node &node = graph_[id];
       check_like(id);
-      const bool goes = goes_along(id);
-      if (goes && node.kind == NodeKind::Scan)
-        refuse("what is folded needs the scan by '" + graph_.recipe(id).name + "' along all of it",
-               spec_.where(id), "scan by a kernel of its own, and fold what it gives");
-      if (goes && (node.kind == NodeKind::Fold || node.kind == NodeKind::Extent) && !known[n]) {
+      if (is_scan(id)) add_scan(id);
+      if (goes_along(id) && (node.kind == NodeKind::Fold || node.kind == NodeKind::Extent) &&
+          !known[n]) {
         folds_.push_back(id);
         enter(id);
       }
@@ -265,29 +186,93 @@ private:
       for (const NodeId arg : graph_.args(id)) inside[arg.index] = true;
     }
     std::ranges::sort(folds_);
+    std::ranges::sort(scans_);
+    find_groups();
   }
 
-  // How many there are: a fold goes in the round after those of all folds along the axis that it is made of.
+  bool is_scan(NodeId id) const { return graph_[id].kind == NodeKind::Scan && goes_along(id); }
+
+  void add_scan(NodeId scan) {
+    if (std::ranges::count(scans_, scan) > 0) return;
+    const ops::Recipe &recipe = graph_.recipe(scan);
+    if (!recipe.has_combine())
+      refuse("it scans by '" + recipe.name + "' along it, which has no combine", spec_.where(scan),
+             "say how the states of two blocks are joined (combine STATE = ..), or scan by a "
+             "kernel of its own, on all of the data");
+    if (ops::is_scaled_number(recipe))
+      refuse("it scans by '" + recipe.name +
+                 "' along it, in an order that hangs on how long the axis is",
+             spec_.where(scan), "scan by a kernel of its own, on all of the data");
+    scans_.push_back(scan);
+  }
+
+  // The states of one scan go together, however many of them are read.
+  void find_groups() {
+    for (const NodeId scan : scans_) {
+      const auto same = std::ranges::find_if(groups_, [&](const ScanGroup &group) {
+        const Node &a = graph_[group.scan], &b = graph_[scan];
+        return a.recipe == b.recipe && a.reverse == b.reverse && a.exclusive == b.exclusive &&
+               std::ranges::equal(graph_.args(group.scan), graph_.args(scan));
+      });
+      group_of_[scan] = std::size_t(same - groups_.begin());
+      if (same == groups_.end()) groups_.push_back({scan});
+    }
+  }
+
+  // How many there are: a fold goes in the round after those of all folds and scans along the axis that it is made of.
   int find_rounds() {
     std::vector<int> ready(graph_.size(), 0); // [node]: so many rounds must have been
     int rounds = 0;
     auto fold = folds_.begin();
     for (std::size_t n = 0; n < graph_.size(); ++n) {
-      for (const NodeId arg : graph_.args({std::uint32_t(n)}))
-        ready[n] = std::max(ready[n], ready[arg.index]);
-      if (fold == folds_.end() || fold->index != n) continue;
-      round_of_.push_back(ready[n]);
+      const NodeId id{std::uint32_t(n)};
+      for (const NodeId arg : graph_.args(id)) ready[n] = std::max(ready[n], ready[arg.index]);
+      const bool is_fold = fold != folds_.end() && fold->index == n;
+      const auto group = group_of_.find(id);
+      if (!is_fold && group == group_of_.end()) continue;
+      if (is_fold) {
+        round_of_.push_back(ready[n]);
+        ++fold;
+      } else {
+        groups_[group->second].round = ready[n];
+      }
       rounds = std::max(rounds, ++ready[n]);
-      ++fold;
     }
     return rounds;
   }
 
-  void add_states(TypedSpec &spec) const {
-    for (const FoldRound &round : made_.rounds)
-      for (const TypedOutput &state : round.block.outputs)
+  // A spec of the given inputs, the states of the rounds so far, and windows; `now` is what nodes of the kernel are in it.
+  struct Part {
+    TypedSpec spec;
+    std::vector<int> place; // [given input]: which input it is, or -1
+    std::size_t offset = 0, first_known = 0, first_window = 0;
+    std::vector<NodeId> now;
+  };
+
+  Part begin(const std::string &suffix, const std::vector<int> &place, bool takes_offset,
+             bool takes_windows) const {
+    Part part{empty_like(spec_, suffix), place, 0, 0, 0, std::vector<NodeId>(graph_.size())};
+    TypedSpec &spec = part.spec;
+    spec.graph = expr::Graph::with_recipes_of(graph_);
+    for (std::size_t i = 0; i < given_; ++i) {
+      if (place[i] < 0) continue;
+      spec.inputs.push_back(spec_.inputs[i]);
+      for (const int d : made_.dims[i]) spec.inputs.back().extents[std::size_t(d)] = -1;
+    }
+    part.offset = spec.inputs.size();
+    if (takes_offset) spec.inputs.push_back(array_input("offset", DType::I64, {}));
+    part.first_known = spec.inputs.size();
+    const auto add_states = [&](const TypedSpec &made) {
+      for (const TypedOutput &state : made.outputs)
         spec.inputs.push_back(array_input(fmt::format("known{}", spec.inputs.size()), state.dtype,
-                                          round.block.graph[state.value].axes));
+                                          list_of(made.graph[state.value].axes)));
+    };
+    for (const FoldRound &round : made_.rounds) {
+      add_states(round.block);
+      add_states(round.leaf);
+    }
+    if (takes_windows) part.first_window = add_windows(spec);
+    return part;
   }
 
   // Where they begin.
@@ -305,50 +290,68 @@ private:
     return first;
   }
 
-  void make_block(int number) {
-    FoldRound &made = made_.rounds.back();
-    TypedSpec block = empty_like(spec_, fmt::format("_block{}", number));
-    block.inputs.assign(spec_.given().begin(), spec_.given().end());
-    for (std::size_t i = 0; i < given_; ++i)
-      for (const int d : made_.dims[i]) block.inputs[i].extents[std::size_t(d)] = -1;
-    block.graph = expr::Graph::with_recipes_of(graph_);
-    const std::size_t offset = block.inputs.size();
-    if (made_.takes_offset) block.inputs.push_back(array_input("offset", DType::I64, {}));
-    const std::size_t first_known = block.inputs.size();
-    add_states(block);
-    const std::size_t first_window = add_windows(block);
-    std::vector<NodeId> folds;
-    for (std::size_t f = 0; f < folds_.size(); ++f)
-      if (round_of_[f] == number) folds.push_back(folds_[f]);
-    std::vector<NodeId> now(graph_.size());
-    std::vector<bool> wanted(graph_.size(), false);
-    for (const NodeId fold : folds)
-      for (const NodeId arg : graph_.args(fold)) want(wanted, arg);
+  // The nodes that are wanted, with states that are known in place of folds. A scan goes on from what comes before the block.
+  void copy(Part &part, const std::vector<bool> &wanted,
+            std::vector<std::pair<NodeId, NodeId>> *same) const {
+    const auto moved = [&](std::uint32_t input) {
+      return input < given_ ? std::uint32_t(part.place[input])
+                            : std::uint32_t(part.first_window + input - given_);
+    };
     for (std::size_t n = 0; n < graph_.size(); ++n) {
       if (!wanted[n]) continue;
       const NodeId id{std::uint32_t(n)};
+      NodeId &now = part.now[n];
       if (const auto state = states_.find(id); state != states_.end()) {
-        now[n] = read_input(block, first_known + state->second, graph_.where(id));
+        now = read_input(part.spec, part.first_known + state->second, graph_.where(id));
         continue;
       }
-      now[n] = copy(block.graph, id, now, first_window);
-      if (graph_[id].kind == NodeKind::Fold || graph_[id].kind == NodeKind::Scan)
-        made.same.emplace_back(id, now[n]);
-      if (graph_[id].kind == NodeKind::Index && has(graph_[id].axes)) {
-        const NodeId begin = read_input(block, offset, {});
-        now[n] = operation(block.graph, ops::Op::Add, DType::I64, {now[n], begin}, {});
+      Node node = graph_[id];
+      if (node.kind == NodeKind::Input) node.payload = moved(node.payload);
+      std::vector<std::uint32_t> like;
+      for (const std::uint32_t input : graph_.like(node)) like.push_back(moved(input));
+      node.like = part.spec.graph.add_like(std::move(like));
+      std::vector<NodeId> args;
+      for (const NodeId arg : graph_.args(id)) args.push_back(part.now[arg.index]);
+      if (const auto group = group_of_.find(id); group != group_of_.end())
+        for (std::size_t k = 0; k < graph_.recipe(id).states.size(); ++k)
+          args.push_back(
+              read_input(part.spec, part.first_known + groups_[group->second].first_known + k, {}));
+      now = part.spec.graph.add(node, args, graph_.where(id));
+      if (same != nullptr && (node.kind == NodeKind::Fold || node.kind == NodeKind::Scan))
+        same->emplace_back(id, now);
+      if (node.kind == NodeKind::Index && has(node.axes)) {
+        const NodeId begin = read_input(part.spec, part.offset, {});
+        now = operation(part.spec.graph, ops::Op::Add, DType::I64, {now, begin}, {});
       }
     }
-    std::map<NodeId, std::size_t> states;
-    for (const NodeId fold : folds) {
+  }
+
+  std::vector<int> all_places() const {
+    std::vector<int> place(given_);
+    for (std::size_t i = 0; i < given_; ++i) place[i] = int(i);
+    return place;
+  }
+
+  Part make_block(int number) {
+    FoldRound &made = made_.rounds.back();
+    Part part = begin(fmt::format("_block{}", number), all_places(), made_.takes_offset, true);
+    TypedSpec &block = part.spec;
+    std::vector<bool> wanted(graph_.size(), false);
+    for (std::size_t f = 0; f < folds_.size(); ++f)
+      if (round_of_[f] == number)
+        for (const NodeId arg : graph_.args(folds_[f])) want(wanted, arg);
+    copy(part, wanted, &made.same);
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+      if (round_of_[f] != number) continue;
+      const NodeId fold = folds_[f];
       Node node = graph_[fold];
       std::vector<NodeId> args;
-      for (const NodeId arg : graph_.args(fold)) args.push_back(now[arg.index]);
+      for (const NodeId arg : graph_.args(fold)) args.push_back(part.now[arg.index]);
       if (node.kind == NodeKind::Extent) {
-        states[fold] = block.outputs.size();
+        new_states_[fold] = block.outputs.size();
         const NodeId extent = block.graph.add(node, args, graph_.where(fold));
         if (node.folded.has(axis_)) made.extents.push_back(extent);
-        add_output(block, extent, node.axes);
+        add_output(block, extent, list_of(node.axes));
         joins_.push_back({std::nullopt, node.axes, node.folded.has(axis_)});
         continue;
       }
@@ -366,16 +369,61 @@ private:
       if (known == made.folds.end()) {
         made.folds.push_back(all[0]);
         made.first_states.push_back(first);
-        for (const NodeId state : all) add_output(block, state, node.axes);
+        for (const NodeId state : all) add_output(block, state, list_of(node.axes));
         joins_.push_back({graph_[fold].recipe, node.axes, true});
       } else {
         first = made.first_states[std::size_t(known - made.folds.begin())];
       }
-      states[fold] = first + graph_[fold].payload;
+      new_states_[fold] = first + graph_[fold].payload;
     }
-    for (const auto &[fold, output] : states) states_[fold] = count_ + output;
-    count_ += block.outputs.size();
-    made.block = std::move(block);
+    return part;
+  }
+
+  // What one leaf of each scan of the round comes to; where any order has the same bits, a fold.
+  Part make_leaf(int number) {
+    FoldRound &made = made_.rounds.back();
+    Part part = begin(fmt::format("_leaf{}", number), all_places(), made_.takes_offset, true);
+    std::vector<bool> wanted(graph_.size(), false);
+    for (const ScanGroup &group : groups_)
+      if (group.round == number)
+        for (const NodeId arg : graph_.args(group.scan)) want(wanted, arg);
+    copy(part, wanted, &made.same_in_leaf);
+    for (const ScanGroup &group : groups_) {
+      if (group.round != number) continue;
+      const ops::Recipe &recipe = graph_.recipe(group.scan);
+      Node node = graph_[group.scan];
+      made.scans.push_back({{}, part.spec.outputs.size(), node.exclusive, node.reverse});
+      node.kind = recipe.exact ? NodeKind::Fold : NodeKind::Scan;
+      node.total = !recipe.exact;
+      node.exclusive = false;
+      node.reverse = node.reverse && node.total;
+      node.axes = node.axes - AxisSet::of(axis_);
+      std::vector<NodeId> args;
+      for (const NodeId arg : graph_.args(group.scan)) args.push_back(part.now[arg.index]);
+      for (std::size_t k = 0; k < recipe.states.size(); ++k) {
+        node.payload = std::uint32_t(k);
+        node.dtype = recipe.states[k];
+        const NodeId total = part.spec.graph.add(node, args, graph_.where(group.scan));
+        if (k == 0) made.scans.back().total = total;
+        add_output(part.spec, total, list_of(node.axes));
+      }
+      if (node.total) made.same_in_leaf.emplace_back(group.scan, made.scans.back().total);
+    }
+    return part;
+  }
+
+  // From here on the states of this round are known.
+  void know_states(int number, Part &block, Part &leaf) {
+    FoldRound &made = made_.rounds.back();
+    for (const auto &[fold, output] : new_states_) states_[fold] = count_ + output;
+    new_states_.clear();
+    count_ += block.spec.outputs.size();
+    auto scan = made.scans.begin();
+    for (ScanGroup &group : groups_)
+      if (group.round == number) group.first_known = count_ + (scan++)->first_state;
+    count_ += leaf.spec.outputs.size();
+    made.block = std::move(block.spec);
+    made.leaf = std::move(leaf.spec);
   }
 
   // All that it is made of, down to states that are known.
@@ -384,16 +432,6 @@ private:
     for (std::size_t n = root.index + 1; n-- > 0;)
       if (wanted[n] && !states_.contains({std::uint32_t(n)}))
         for (const NodeId arg : graph_.args({std::uint32_t(n)})) wanted[arg.index] = true;
-  }
-
-  NodeId copy(expr::Graph &graph, NodeId id, const std::vector<NodeId> &now,
-              std::size_t first_window) const {
-    std::vector<NodeId> args;
-    for (const NodeId arg : graph_.args(id)) args.push_back(now[arg.index]);
-    Node node = graph_[id];
-    if (node.kind == NodeKind::Input && node.payload >= given_)
-      node.payload += std::uint32_t(first_window - given_);
-    return graph.add(node, args, graph_.where(id));
   }
 
   void make_join() {
@@ -406,8 +444,8 @@ private:
       std::vector<NodeId> both;
       for (const char *side : {"a", "b"})
         for (const DType dtype : states_of(what)) {
-          join.inputs.push_back(
-              array_input(fmt::format("{}{}", side, join.inputs.size()), dtype, what.axes));
+          join.inputs.push_back(array_input(fmt::format("{}{}", side, join.inputs.size()), dtype,
+                                            list_of(what.axes)));
           both.push_back(read_input(join, join.inputs.size() - 1, {}));
         }
       const std::vector<NodeId> joined =
@@ -415,53 +453,35 @@ private:
               ? run_code(join.graph, graph_.recipe(*what.recipe).combine, both)
               : std::vector{operation(join.graph, what.sums ? ops::Op::Add : ops::Op::Maximum,
                                       DType::I64, both, {})};
-      for (const NodeId state : joined) add_output(join, state, what.axes);
+      for (const NodeId state : joined) add_output(join, state, list_of(what.axes));
     }
   }
 
+  void make_before(int number) {
+    TypedSpec &before = made_.rounds.back().before;
+    before = empty_like(spec_, fmt::format("_before{}", number));
+    for (const ScanGroup &group : groups_)
+      if (group.round == number)
+        add_before(before, graph_.recipe(group.scan), graph_[group.scan].axes - AxisSet::of(axis_),
+                   axis_, graph_[group.scan].reverse);
+  }
+
   TypedSpec make_rest() {
-    TypedSpec rest = empty_like(spec_, "_rest");
-    rest.graph = expr::Graph::with_recipes_of(graph_);
     made_.place_in_rest.assign(given_, -1);
-    for (std::size_t i = 0; i < given_; ++i) {
-      if (!made_.maps && (!made_.dims[i].empty() || !reads_in_rest(std::uint32_t(i)))) continue;
-      made_.place_in_rest[i] = int(rest.inputs.size());
-      rest.inputs.push_back(spec_.inputs[i]);
-      for (const int d : made_.dims[i]) rest.inputs.back().extents[std::size_t(d)] = -1;
-    }
-    const std::size_t first_state = rest.inputs.size();
-    add_states(rest);
-    const std::size_t first_window = made_.maps ? add_windows(rest) : 0;
-    std::vector<NodeId> now(graph_.size());
-    for (std::size_t n = 0; n < graph_.size(); ++n) {
-      if (!rest_[n]) continue;
-      const NodeId id{std::uint32_t(n)};
-      if (const auto state = states_.find(id); state != states_.end()) {
-        now[n] = read_input(rest, first_state + state->second, graph_.where(id));
-        continue;
-      }
-      Node node = graph_[id];
-      const auto moved = [&](std::uint32_t input) {
-        return input < given_ ? std::uint32_t(made_.place_in_rest[input])
-                              : std::uint32_t(first_window + input - given_);
-      };
-      if (node.kind == NodeKind::Input) node.payload = moved(node.payload);
-      std::vector<std::uint32_t> like;
-      for (const std::uint32_t input : graph_.like(node)) like.push_back(moved(input));
-      node.like = rest.graph.add_like(std::move(like));
-      std::vector<NodeId> args;
-      for (const NodeId arg : graph_.args(id)) args.push_back(now[arg.index]);
-      now[n] = rest.graph.add(node, args, graph_.where(id));
-      if (made_.maps && (node.kind == NodeKind::Fold || node.kind == NodeKind::Scan))
-        made_.same_in_rest.emplace_back(id, now[n]);
-    }
+    int count = 0;
+    for (std::size_t i = 0; i < given_; ++i)
+      if (made_.maps || (made_.dims[i].empty() && reads_in_rest(std::uint32_t(i))))
+        made_.place_in_rest[i] = count++;
+    Part part = begin("_rest", made_.place_in_rest, made_.rest_takes_offset, made_.maps);
+    copy(part, rest_, made_.maps ? &made_.same_in_rest : nullptr);
+    TypedSpec &rest = part.spec;
     rest.outputs = spec_.outputs;
     for (TypedOutput &output : rest.outputs) {
-      output.value = output.addend = now[output.value.index];
+      output.value = output.addend = part.now[output.value.index];
       for (std::uint32_t &like : output.like) like = std::uint32_t(made_.place_in_rest[like]);
     }
     rest.wishes.stores.resize(rest.outputs.size());
-    return rest;
+    return std::move(rest);
   }
 
   bool reads_in_rest(std::uint32_t input) const {
@@ -477,6 +497,11 @@ private:
     return false;
   }
 
+  struct ScanGroup {
+    NodeId scan;
+    int round = 0;
+    std::size_t first_known = 0; // of all states that are known: what comes before a block
+  };
   struct Join {
     std::optional<expr::RecipeId> recipe; // none: of extents
     AxisSet axes;
@@ -491,10 +516,14 @@ private:
   std::vector<bool> rest_; // [node]: needed by outputs outside of the folds, and these themselves
   std::vector<NodeId> folds_; // along the axis, and extents
   std::vector<int> round_of_; // [fold]
+  std::vector<NodeId> scans_; // along the axis, in `rest_` and in what is folded or scanned
+  std::vector<ScanGroup> groups_;
+  std::map<NodeId, std::size_t> group_of_; // of scans_
   std::map<NodeId, std::size_t>
-      states_;              // of folds_ in the rounds so far: which of all of their states
-  std::size_t count_ = 0;   // of these
-  std::vector<Join> joins_; // of a round, in the order of the outputs of its block
+      states_; // of folds_ in the rounds so far: which of all of their states
+  std::map<NodeId, std::size_t> new_states_; // of a round, by its outputs
+  std::size_t count_ = 0;                    // of all that is known
+  std::vector<Join> joins_;                  // of a round, in the order of the outputs of its block
   FoldSplit made_;
 };
 

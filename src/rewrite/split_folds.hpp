@@ -21,14 +21,29 @@
 
 namespace broadloom::spec {
 
+// Scans along it go in rounds, too: one round finds what each of their leaves (blocks of 4096 positions, docs/design.md) comes to, and of that
+// what comes before each; what reads the scan starts it from there, block by block.
+//
+//   out c = scan(sum, x, j)        leaf    in x          out state0 = scan(sum, x, j) total
+//                                  before  in start, t[leaf]      out state0[leaf]
+//                                  rest    in x, state0  out c = scan(sum, x, j) from state0
+
+struct ScanOfRound {
+  expr::NodeId total;          // in `leaf`: of its first state
+  std::size_t first_state = 0; // of the outputs of `leaf`
+  bool exclusive = false, reverse = false;
+};
+
 struct FoldRound {
   TypedSpec block, join;
+  TypedSpec leaf, before; // of scans
+  std::vector<ScanOfRound> scans;
   // Of `block`: the first state of each fold along the axis, what the places to cut follow from.
   std::vector<expr::NodeId> folds;
   std::vector<std::size_t> first_states; // [fold]: the output that this is
   std::vector<expr::NodeId> extents;     // of `block`: what counts positions of the axis
   // Folds and scans of the kernel, and what they are in `block`: their trees must be the same for the bits to be.
-  std::vector<std::pair<expr::NodeId, expr::NodeId>> same;
+  std::vector<std::pair<expr::NodeId, expr::NodeId>> same, same_in_leaf;
 };
 
 struct FoldSplit {
@@ -41,9 +56,11 @@ struct FoldSplit {
   // [input that a call is given]: its dims that are cut; of the others, which input of `rest` it is (-1: none).
   std::vector<std::vector<int>> dims;
   std::vector<int> place_in_rest;
-  // The inputs of a block are those of the kernel, where it begins as an i64 if this is set (for `iota(j)`, argmin and argmax), and the
-  // states of all rounds before, then windows; those of `rest` end with the states of all rounds and windows.
-  bool takes_offset = false;
+  // The inputs of a block or a leaf are those of the kernel, where it begins as an i64 if this is set (for `iota(j)`, argmin and argmax), and
+  // the states of all rounds before (of each: those of `block`, then what `leaf` gives, as it is before the block), then windows; those of
+  // `rest` end with where the block begins, the states of all rounds and windows.
+  bool takes_offset = false, rest_takes_offset = false;
+  bool rest_goes_on = false; // it scans along the axis
 };
 
 // The axis of this name. Throws ShapeError E0104 where no input has it.

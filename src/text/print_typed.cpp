@@ -122,7 +122,7 @@ std::string describe(const TypedSpec &spec, NodeId id, bool with_args) {
     const ops::Recipe &recipe = spec.graph.recipe(id);
     std::string text = node.kind == NodeKind::Scan ? "scan " : "fold ";
     text += recipe.name + args + (node.exclusive ? " exclusive" : "") +
-            (node.reverse ? " reverse" : "") +
+            (node.reverse ? " reverse" : "") + (node.total ? " total" : "") +
             (node.kind == NodeKind::Scan ? " along " : " over ") + names(spec, node.folded);
     if (recipe.states.size() > 1) text += " state " + std::to_string(node.payload);
     if (node.like.given()) text += " like " + spec.names_of(spec.graph.like(node));

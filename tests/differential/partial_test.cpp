@@ -46,7 +46,8 @@ LoopSpec with_output(const LoopSpec &spec, std::size_t output) {
 TEST_CASE("random kernels have the same bits block by block") {
   const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);
   const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count);
-  std::uint64_t folded = 0, cut = 0, inexact = 0, in_rounds = 0, in_parts = 0, alone = 0;
+  std::uint64_t folded = 0, cut = 0, inexact = 0, in_rounds = 0, in_parts = 0, alone = 0,
+                scanned = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const RandomSpec random = random_spec(seed);
     Random source(seed);
@@ -144,7 +145,8 @@ TEST_CASE("random kernels have the same bits block by block") {
         }
         std::ranges::reverse(blocks);
         for (std::size_t b = 0; b + 1 < borders.size() && (maps || b == 0); ++b) {
-          const Results results = kernel.combine(blocks, maps ? inputs_of(b) : others);
+          const Results results = maps ? kernel.combine(blocks, borders[b], inputs_of(b))
+                                       : kernel.combine(blocks, others);
           REQUIRE(results.size() == 1);
           Array want = (*whole)[0];
           // One element along the axis, as of inputs that are repeated along it, is the same in all blocks.
@@ -166,11 +168,13 @@ TEST_CASE("random kernels have the same bits block by block") {
       cut += blocks.size() > 1;
       inexact += blocks.size() > 1 && unit > 1;
       in_rounds += blocks.size() > 1 && rounds > 1;
+      scanned += blocks.size() > 1 && !blocks[0].pieces[0].scans.empty();
     }
   }
   MESSAGE(folded << " folded, " << cut << " of them in several blocks, " << inexact
                  << " of these along leaves, " << in_rounds << " in several rounds, " << in_parts
-                 << " with outputs in parts; " << alone << " refused");
+                 << " with outputs in parts, " << scanned << " with scans; " << alone
+                 << " refused");
   CHECK(alone < folded);
   CHECK(cut > count / 20);
   CHECK(inexact > count / 100);

@@ -91,8 +91,8 @@ class Blocks(unittest.TestCase):
         self.assertRaises(bl.ArgumentError, k.combine, [k.partial("j", 0, self.x)], y=3)
         self.assertRaises(TypeError, k.combine, 3)
         with self.assertRaises(bl.SpecError) as caught:
-            bl.compile("kernel k { in x : f64[j]; out y = scan(sum, x, j) - mean(x, j) }").unit("j", self.x)
-        self.assertIn("it scans by 'sum' along it", caught.exception.message)
+            bl.compile("accumulator f(a; x) { init a = 0. step a = 0.5 * a + x }\nkernel k { in x : f64[j]; out y = scan(f, x, j) }").unit("j", self.x)
+        self.assertIn("it scans by 'f' along it, which has no combine", caught.exception.message)
 
     def test_outputs_that_have_the_axis_are_given_block_by_block(self):
         k = bl.compile("kernel k { in x : f64[j]; in by : f64; let e = exp(x / 1e9 - max(x / 1e9, j)); out p = e / sum(e, j) * by; out m = max(x, j) }")
@@ -104,3 +104,22 @@ class Blocks(unittest.TestCase):
         self.assertEqual(np.concatenate([p for p, _ in made]).tobytes(), whole.p.tobytes())
         self.assertEqual({float(m) for _, m in made}, {float(whole.m)})
         self.assertRaises(bl.DataError, k.combine, [before], by=2.0)
+
+    def test_scans_are_given_block_by_block(self):
+        k = bl.compile("kernel k { in x : f64[j]; in offset : f64; let c = scan(sum, x, j); out total = c; out r = scan(var, x, j, reverse) * offset; "
+                       "out m = c - mean(c, j); out n = scan(argmax, x, j, state=i) + iota(j) }")
+        whole, borders = k(self.x, 2.0), [0, 4096, 3 * 4096, 20000]
+        self.assertEqual(k.rounds("j"), 2)
+        parts, before = [self.x[a:b].copy() for a, b in zip(borders, borders[1:])], "j"
+        for _ in range(k.rounds("j")):
+            before = k.join(pickle.loads(pickle.dumps([k.partial(before, a, part, 2.0) for a, part in zip(borders, parts)])))
+        made = [k.combine([before], a, x=part, offset=2.0) for a, part in zip(borders, parts)]
+        for name in ("total", "r", "m", "n"):
+            self.assertEqual(np.concatenate([part[name] for part in made]).tobytes(), whole[name].tobytes())
+        with self.assertRaises(bl.ShapeError) as caught:
+            k.combine([before], x=parts[0], offset=2.0)
+        self.assertIn("it is not said where their block begins", caught.exception.message)
+        self.assertRaises(bl.ShapeError, k.combine, [before], 100, x=parts[0], offset=2.0)
+        self.assertRaises(bl.ShapeError, k.combine, [before], 3 * 4096, x=parts[1], offset=2.0)
+        self.assertRaises(bl.ArgumentError, k.combine, [before], "j", x=parts[0], offset=2.0)
+        self.assertRaises(bl.ArgumentError, k.combine, [before], 0, 1, x=parts[0], offset=2.0)

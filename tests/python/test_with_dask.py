@@ -90,6 +90,22 @@ class OnBlocks(unittest.TestCase):
                 self.same(self.quietly(softmax, da.from_array(x, chunks=chunks), y), softmax(x, y))
         self.same(self.quietly(standard, da.from_array(x, chunks=(6, 4096)), w), standard(x, w))
 
+    def test_scans_are_made_block_by_block(self):
+        k = bl.compile("kernel k { in x : f64[i, j]; in y : f64[i]; let c = scan(sum, x, j); out total = c * y; out r = scan(logsumexp, x / 1e8, j, reverse); "
+                       "out m = max(c, j); out n = scan(sum, x - mean(x, j), j, exclusive) + iota(j) }")
+        x, y = numbers(6, 3 * 4096 + 77), numbers(6)
+        for chunks in ((6, 4096), (3, 8192)):
+            with self.subTest(chunks):
+                self.same(self.quietly(k, da.from_array(x, chunks=chunks), y), k(x, y))
+        columns = bl.compile("kernel k { in x : f64[i, j]; out c = scan(sum, x, i); out d = scan(max, x, i, reverse) }")
+        x = numbers(10000, 6)
+        self.same(self.quietly(columns, da.from_array(x, chunks=(4096, 3))), columns(x))
+        with self.assertWarns(bl.dask.RechunkWarning):  # leaves of a scan have 4096 positions, whatever lies beside them
+            self.same(bl.dask.apply(columns, da.from_array(x, chunks=(1000, 6))), columns(x))
+        exact = bl.compile("kernel k { in n : i64[j]; out c = scan(sum, n, j); out m = scan(max, n, j, reverse) }")
+        n = np.random.default_rng(3).integers(-9, 9, 1000)
+        self.same(self.quietly(exact, da.from_array(n, chunks=70)), exact(n))
+
     def test_what_is_repeated_along_an_axis_is_not_put_together_of_blocks(self):
         k = bl.compile("kernel k { in x : f64[i=1, j]; in w : f64[i, j]; out z = x * 2; out y = x * w; out s = mean(w, i) + x }")
         x, w = numbers(1, 7), numbers(1000, 7)
@@ -161,10 +177,11 @@ class OnBlocks(unittest.TestCase):
 
     def test_what_needs_neighbours_is_refused_and_says_why(self):
         x = da.zeros((8, 100), chunks=(8, 10))
-        for body, why in (("out z = x[i, j + 1] - x[i, j]", "it reads at positions"), ("out z = scan(sum, x, j)", "what is before a block"),
+        ordered = "accumulator f(a; x) { init a = 0. step a = 0.5 * a + x }\n"
+        for body, why in (("out z = x[i, j + 1] - x[i, j]", "it reads at positions"), ("out z = scan(f, x, j)", "what is before a block"),
                           ("out z = x * iota(j)", "numbers its positions")):
             with self.assertRaises(bl.SpecError) as caught:
-                bl.dask.apply(bl.compile(f"kernel k {{ in x : f64[i, j]; {body} }}"), x)
+                bl.dask.apply(bl.compile(f"{ordered}kernel k {{ in x : f64[i, j]; {body} }}"), x)
             self.assertIn(why, caught.exception.message)
             self.assertTrue(caught.exception.help)
 

@@ -1,0 +1,124 @@
+// See split_parts.hpp.
+#include "rewrite/split_parts.hpp"
+
+#include <fmt/format.h>
+
+namespace broadloom::spec {
+
+using expr::AxisSet;
+using expr::Node;
+using expr::NodeId;
+using expr::NodeKind;
+
+std::vector<int> list_of(AxisSet axes) {
+  std::vector<int> list;
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if (axes.has(axis)) list.push_back(axis);
+  return list;
+}
+
+TypedSpec empty_like(const TypedSpec &spec, const std::string &suffix) {
+  TypedSpec made;
+  made.name = spec.name + suffix;
+  made.source = spec.source;
+  made.order = spec.order;
+  made.axes = spec.axes;
+  made.accuracy = spec.accuracy;
+  made.relaxed = spec.relaxed;
+  return made;
+}
+
+TypedInput array_input(std::string name, DType dtype, std::vector<int> axes) {
+  TypedInput input;
+  input.name = std::move(name);
+  input.dtype = dtype;
+  input.axis_of_dim = std::move(axes);
+  input.extents.assign(input.axis_of_dim.size(), -1);
+  input.may_stretch.assign(input.axis_of_dim.size(), true); // as it may be 1 by like=
+  return input;
+}
+
+void add_output(TypedSpec &spec, NodeId value, std::vector<int> axes) {
+  TypedOutput output;
+  output.name = fmt::format("state{}", spec.outputs.size());
+  output.dtype = spec.graph[value].dtype;
+  output.axes = std::move(axes);
+  output.value = output.addend = value;
+  spec.outputs.push_back(std::move(output));
+  spec.wishes.stores.resize(spec.outputs.size());
+}
+
+NodeId read_input(TypedSpec &spec, std::size_t input, const Place &where) {
+  Node node;
+  node.kind = NodeKind::Input;
+  node.dtype = spec.inputs[input].dtype;
+  node.axes = spec.inputs[input].axes();
+  node.payload = std::uint32_t(input);
+  return spec.graph.add(node, {}, where);
+}
+
+NodeId operation(expr::Graph &graph, ops::Op op, DType dtype, const std::vector<NodeId> &args,
+                 const Place &where) {
+  Node node;
+  node.kind = NodeKind::Op;
+  node.op = op;
+  node.dtype = dtype;
+  for (const NodeId arg : args) node.axes = node.axes | graph[arg].axes;
+  return graph.add(node, args, where);
+}
+
+std::vector<NodeId> run_code(expr::Graph &graph, const ops::Code &code,
+                             std::vector<NodeId> values) {
+  using Line = ops::Code::Line;
+  return ops::write_out(
+      code, std::move(values),
+      [&](const Line &line) {
+        Node node;
+        node.dtype = line.dtype;
+        node.literal = line.literal;
+        return graph.add(node, {}, {});
+      },
+      [&](const Line &line, NodeId arg) {
+        Node node;
+        node.kind = NodeKind::Cast;
+        node.dtype = line.dtype;
+        node.axes = graph[arg].axes;
+        return line.dtype == graph[arg].dtype ? arg : graph.add(node, std::span(&arg, 1), {});
+      },
+      [&](const Line &line, const std::vector<NodeId> &args) {
+        return operation(graph, line.op, ops::compute_dtype(line.dtype), args, {});
+      });
+}
+
+void add_before(TypedSpec &spec, const ops::Recipe &recipe, AxisSet kept, int axis, bool reverse) {
+  ops::Recipe in_order = ops::joining(recipe);
+  in_order.combine = {};
+  in_order.exact = in_order.commutes = in_order.needs_value = false;
+  std::vector<int> dims = list_of(kept);
+  dims.insert(dims.begin(), axis);
+  Node scan;
+  scan.kind = NodeKind::Scan;
+  scan.exclusive = true;
+  scan.reverse = reverse;
+  scan.recipe = spec.graph.add_recipe(in_order);
+  scan.axes = kept | AxisSet::of(axis);
+  scan.folded = AxisSet::of(axis);
+  std::vector<NodeId> starts, args;
+  for (const DType state : recipe.states) {
+    spec.inputs.push_back(
+        array_input(fmt::format("start{}", spec.inputs.size()), state, list_of(kept)));
+    starts.push_back(read_input(spec, spec.inputs.size() - 1, {}));
+  }
+  for (const DType state : recipe.states) {
+    spec.inputs.push_back(array_input(fmt::format("t{}", spec.inputs.size()), state, dims));
+    args.push_back(read_input(spec, spec.inputs.size() - 1, {}));
+  }
+  args.insert(args.end(), starts.begin(), starts.end());
+  for (std::size_t k = 0; k < recipe.states.size(); ++k) {
+    scan.payload = std::uint32_t(k);
+    scan.dtype = recipe.states[k];
+    add_output(spec, spec.graph.add(scan, args, {}), dims);
+  }
+}
+
+} // namespace broadloom::spec
