@@ -210,18 +210,21 @@ std::optional<std::string> DiskCache::load(std::string_view key) const {
   return std::nullopt;
 }
 
-// A nameless file that gets its name at the end: nothing is left of a writer that is killed, and the folder, which many processes may
-// want to change, is changed once. Where a name is to be replaced, or there are no nameless files: a file of another name that is renamed.
+// A nameless file that gets its name at the end: nothing is left of a writer that is killed, and the folder is changed once. Whoever changes
+// it has its lock; when a writer that has it gets no processor, as many others wait as there are. So it is not changed for what is there, either.
+// Where a name is to be replaced, or there are no nameless files: a file of another name that is renamed.
 // Nothing is synced. After a loss of power an entry may be torn, which its checksum tells, and to wait for the disk takes longer than to
 // compile most kernels.
 bool DiskCache::write(const std::string &file, std::string_view content) const {
   const int folder = folder_->descriptor;
+  const auto is_there = [&] { return read(file, false) == content; }; // by somebody faster
+  if (is_there()) return true;
   {
     const Descriptor made(openat(folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
     const std::string path = "/proc/self/fd/" + std::to_string(made.fd);
     if (made.fd >= 0 && put(made.fd, content)) {
       if (linkat(AT_FDCWD, path.c_str(), folder, file.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
-      if (errno == EEXIST && read(file, false) == content) return true; // somebody was faster
+      if (errno == EEXIST && is_there()) return true;
     }
   }
   static std::atomic<std::uint64_t> next{std::random_device()()};

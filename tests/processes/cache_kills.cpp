@@ -150,11 +150,11 @@ int cache_kills(int count) {
       found.missing += again && !kept.is_loaded;
     }
   clean(folder, found);
-  std::printf(
-      "%d killed, %d of them while a file was written, of which %d had a name; %d loads of what "
-      "they had kept, %d wrong, %d of %d keys stay missing, %d unfinished files stay\n",
-      count, found.while_writing, found.unfinished, found.loads, found.wrong, found.missing, keys,
-      found.left);
+  std::printf("%d killed, %d of them while a file was written, of which %d left an unfinished "
+              "file; %d loads of what "
+              "they had kept, %d wrong, %d of %d keys stay missing, %d unfinished files stay\n",
+              count, found.while_writing, found.unfinished, found.loads, found.wrong, found.missing,
+              keys, found.left);
   return found.wrong + found.missing + found.left > 0;
 }
 
