@@ -21,8 +21,6 @@
 namespace broadloom::processes {
 namespace {
 
-constexpr double longest_wait = 1; // second
-
 double seconds_by(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);
@@ -72,7 +70,7 @@ void raise(std::atomic<double> &longest, double seconds) {
 
 } // namespace
 
-int cache_crowd(int processes, int kernels) {
+int cache_crowd(int processes, int kernels, double longest_wait) {
   const CacheFolder folder;
   void *memory =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

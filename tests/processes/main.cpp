@@ -16,8 +16,9 @@
 //   processes evict COUNT            so many kernels are made and dropped: what is left of them
 //   processes cache-kills COUNT      processes that are killed while they keep code on disk: what others then find there
 //   processes cache-mutations COUNT  files of the disk cache, changed at random: each is a miss, and made anew
-//   processes cache-crowd COUNT KERNELS
-//                                    so many processes make and take these kernels at once: how long one waits for the others
+//   processes cache-crowd COUNT KERNELS [SECONDS]
+//                                    so many processes make and take these kernels at once: how long one waits for the disk and the
+//                                    others, which SECONDS (1) are the most of
 //
 // The last line counts: "20 good, 0 hung, 0 ended by a signal, 0 wrong". The exit status is 1 where one is not good.
 #include "tests/processes/modes.hpp"
@@ -47,7 +48,9 @@ int main(int count, char **words) {
   if (mode == "evict") return evict(number);
   if (mode == "cache-kills") return cache_kills(number);
   if (mode == "cache-mutations") return cache_mutations(number);
-  if (mode == "cache-crowd") return cache_crowd(number, count > 3 ? std::atoi(words[3]) : 20);
+  if (mode == "cache-crowd")
+    return cache_crowd(number, count > 3 ? std::atoi(words[3]) : 20,
+                       count > 4 ? std::atof(words[4]) : 1);
   if (mode == "end-compiling") end_compiling(number);
   if (mode == "end-running") end_running(number);
   if (mode == "end-late") end_late();

@@ -28,6 +28,6 @@ int evict(int count);
 // cache_kills.cpp, cache_mutations.cpp, cache_crowd.cpp
 int cache_kills(int count);
 int cache_mutations(int count);
-int cache_crowd(int processes, int kernels);
+int cache_crowd(int processes, int kernels, double longest_wait); // in seconds
 
 } // namespace broadloom::processes
