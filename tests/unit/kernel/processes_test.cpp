@@ -90,7 +90,7 @@ TEST_CASE(
 TEST_CASE("Kernels that live side by side are few mappings") { check_status("live 100"); }
 
 TEST_CASE("Kernels that are made and dropped leave neither memory nor mappings behind") {
-  check_status("evict 300");
+  check_status("evict 1000");
 }
 
 TEST_CASE("Processes that are killed while they keep code leave no wrong code, no key that stays "
