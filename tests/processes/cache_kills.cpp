@@ -106,7 +106,7 @@ void kill_one(const CacheFolder &folder, int first, double after, bool is_named,
   kill(child, SIGKILL);
   int status = 0;
   waitpid(child, &status, 0);
-  found.wrong += !WIFSIGNALED(status);
+  found.wrong += !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL;
   found.while_writing += writes;
   found.unfinished += folder.unfinished().size() > before;
   for (int k = 0;; ++k) { // those that it has kept, and one that it may have been keeping
@@ -150,11 +150,12 @@ int cache_kills(int count) {
       found.missing += again && !kept.is_loaded;
     }
   clean(folder, found);
-  std::printf("%d killed, %d of them while a file was written, of which %d left an unfinished "
-              "file; %d loads of what "
-              "they had kept, %d wrong, %d of %d keys stay missing, %d unfinished files stay\n",
-              count, found.while_writing, found.unfinished, found.loads, found.wrong, found.missing,
-              keys, found.left);
+  std::printf(
+      "%d killed, %d of them while a file was written, of which %d left an unfinished file; "
+      "%d loads of what they had kept, %d wrong, %d of %d keys stay missing, %d unfinished files "
+      "stay\n",
+      count, found.while_writing, found.unfinished, found.loads, found.wrong, found.missing, keys,
+      found.left);
   return found.wrong + found.missing + found.left > 0;
 }
 
