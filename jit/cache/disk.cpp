@@ -111,6 +111,16 @@ void tell_once(const std::string &path, const std::string &message) {
     support::log().warn("no disk cache of code: {}; code is made anew in each process", message);
 }
 
+bool put(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t count = ::write(fd, content.data(), content.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    content.remove_prefix(std::size_t(count));
+  }
+  return true;
+}
+
 // The folder and those around it, for the user alone.
 bool make_folders(const std::string &path) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
@@ -200,27 +210,35 @@ std::optional<std::string> DiskCache::load(std::string_view key) const {
   return std::nullopt;
 }
 
+// A nameless file that gets its name at the end: nothing is left of a writer that is killed, and the folder is changed once. Whoever changes
+// it has its lock; when a writer that has it gets no processor, as many others wait as there are. So it is not changed for what is there, either.
+// Where a name is to be replaced, or there are no nameless files: a file of another name that is renamed.
+// Nothing is synced. After a loss of power an entry may be torn, which its checksum tells; and to wait for a disk that others write to may take
+// longer than to compile the kernel.
 bool DiskCache::write(const std::string &file, std::string_view content) const {
+  const int folder = folder_->descriptor;
+  const auto is_there = [&] { return read(file, false) == content; }; // by somebody faster
+  if (is_there()) return true;
+  {
+    const Descriptor made(openat(folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
+    const std::string path = "/proc/self/fd/" + std::to_string(made.fd);
+    if (made.fd >= 0 && put(made.fd, content)) {
+      if (linkat(AT_FDCWD, path.c_str(), folder, file.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
+      if (errno == EEXIST && is_there()) return true;
+    }
+  }
   static std::atomic<std::uint64_t> next{std::random_device()()};
   const std::string unfinished = std::string(unfinished_prefix) + std::to_string(getpid()) + "-" +
                                  std::to_string(next.fetch_add(1));
   bool good = false;
   {
-    const Descriptor made(openat(folder_->descriptor, unfinished.c_str(),
+    const Descriptor made(openat(folder, unfinished.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (made.fd < 0) return false;
-    std::size_t done = 0;
-    while (done < content.size()) {
-      const ssize_t put = ::write(made.fd, content.data() + done, content.size() - done);
-      if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) break;
-      done += std::size_t(put);
-    }
-    good = done == content.size() && fsync(made.fd) == 0;
+    good = put(made.fd, content);
   }
-  good = good &&
-         renameat(folder_->descriptor, unfinished.c_str(), folder_->descriptor, file.c_str()) == 0;
-  if (!good) unlinkat(folder_->descriptor, unfinished.c_str(), 0);
+  good = good && renameat(folder, unfinished.c_str(), folder, file.c_str()) == 0;
+  if (!good) unlinkat(folder, unfinished.c_str(), 0);
   return good;
 }
 

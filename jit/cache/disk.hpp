@@ -1,6 +1,6 @@
 // A cache of bytes on disk that any number of processes share, and that cannot break anything.
 //
-// One file for each entry. It is written under a name of its own, synced and renamed, so that a reader sees all of it or none.
+// One file for each entry. It is written without a name, or under another one, and then named, so that a reader sees all of it or none.
 // It holds its key in full and a checksum: whatever is wrong with it makes it a miss, and the file goes. It is read into
 // memory, never mapped, so that what somebody does to the file later changes nothing. A folder that is full, read-only or gone
 // costs time and nothing else. The folder must be the user's own and closed to others (mode 0700): code is run from it.

@@ -92,6 +92,26 @@ TEST_CASE("what is stored on disk is loaded again, by its whole key, and the las
   CHECK(!cache.load(key));
 }
 
+TEST_CASE("what is stored has its whole content when it has its name, and is not written again") {
+  const Folder folder;
+  const DiskCache cache = folder.cache();
+  cache.store(key, "about", "code");
+  const fs::path file = folder.only_file(); // no unfinished one beside it
+  const auto inode = [&] {
+    struct stat about{};
+    REQUIRE(stat(file.c_str(), &about) == 0);
+    CHECK((about.st_mode & 0777) == 0600);
+    return about.st_ino;
+  };
+  const auto first = inode();
+  cache.store(key, "about", "code");
+  CHECK(inode() == first);
+  cache.store(key, "about", "other"); // replaced, so that whoever reads has the one or the other
+  CHECK(inode() != first);
+  CHECK(folder.only_file() == file);
+  CHECK(cache.load(key) == "other");
+}
+
 TEST_CASE("an entry of another version is not called broken, and stays until all are removed") {
   const Folder folder;
   const DiskCache cache = folder.cache();

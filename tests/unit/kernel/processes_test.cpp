@@ -1,4 +1,4 @@
-// Forks, ends and threads that cannot be had: tests/processes is a program of its own, of which these run small sizes.
+// Forks, ends, killed writers, and threads that cannot be had: tests/processes is a program of its own, of which these run small sizes.
 #include "tests/unit/run_program.hpp"
 
 #include <doctest/doctest.h>
@@ -19,12 +19,16 @@ void check_all_good(const std::string &words, const std::string &count) {
         std::string::npos);
 }
 
+void check_status(const std::string &words) {
+  const Ended ended = run(words);
+  CAPTURE(ended.text);
+  CHECK(ended.status == 0);
+}
+
 } // namespace
 
 TEST_CASE("A text of far too many operations is refused within 256 MiB") {
-  const Ended ended = run("refuse 256");
-  CAPTURE(ended.text);
-  CHECK(ended.status == 0);
+  check_status("refuse 256");
 }
 
 TEST_CASE("A child that is forked while another thread runs a parallel kernel runs it, too") {
@@ -81,4 +85,24 @@ TEST_CASE(
     CHECK(ended.text.ends_with(": no more can be made\nthe same bits\n"));
     CHECK(std::ranges::count(ended.text, '\n') == 2);
   }
+}
+
+TEST_CASE("Kernels that live side by side are few mappings") { check_status("live 100"); }
+
+TEST_CASE("Kernels that are made and dropped leave neither memory nor mappings behind") {
+  check_status("evict 1000");
+}
+
+TEST_CASE("Processes that are killed while they keep code leave no wrong code, no key that stays "
+          "missing, and no file for ever") {
+  check_status("cache-kills 30");
+}
+
+TEST_CASE("Files of the disk cache that are changed at random are made anew, with the same bits") {
+  check_status("cache-mutations 200");
+}
+
+TEST_CASE("Processes that share a disk cache all at once make and take what is right") {
+  check_status(
+      "cache-crowd 6 20 30"); // how long one may wait is for machines that have nothing else to do
 }
