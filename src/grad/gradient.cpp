@@ -176,10 +176,16 @@ private:
   bool are_alike(const Expr &a, const Expr &b, AxisSet but) {
     const AxisSet axes = facts_.axes(a) - but;
     if (axes != facts_.axes(b) - but) return false;
-    for (int axis = 0; axis < expr::max_axes; ++axis)
-      if (axes.has(axis) && !facts_.is_firm(AxisSet::of(axis)) &&
-          facts_.lenders(a, axis) != facts_.lenders(b, axis))
-        return false;
+    for (int axis = 0; axis < expr::max_axes; ++axis) {
+      if (!axes.has(axis)) continue;
+      const bool firm = facts_.is_firm(AxisSet::of(axis));
+      if (firm && typed_.axes[std::size_t(axis)].labelled) continue;
+      const std::vector<std::string> of_a = facts_.lenders(a, axis), of_b = facts_.lenders(b, axis);
+      // Without a label an axis of one output may be longer than that of another, where nothing stretches, too.
+      const bool meet = std::ranges::any_of(
+          of_a, [&](const std::string &name) { return std::ranges::count(of_b, name) != 0; });
+      if (firm ? !meet : of_a != of_b) return false;
+    }
     return true;
   }
 

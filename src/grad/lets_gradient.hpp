@@ -264,11 +264,20 @@ private:
       if (!axis.labelled || axis.implied || declared.contains(axis.name)) continue;
       const auto dim = std::find(dims.begin(), dims.end(), int(a));
       if (dim != dims.end())
-        names[axis.name] = name + "_" + std::to_string(dim - dims.begin());
+        names[axis.name] =
+            support::free_name(name + "_" + std::to_string(dim - dims.begin()),
+                               [&](const std::string &free) { return !labels_cotangent(free); });
       else if (others.contains(axis.name))
         names[axis.name] = fresh_axis(axis.name + "_" + name);
     }
     return names;
+  }
+
+  // Such an axis has the extent of the cotangent, where d_vs[vs_0] beside v[vs_0] may end before v does.
+  bool labels_cotangent(const std::string &axis) const {
+    return std::ranges::any_of(made_.inputs, [&](const auto &input) {
+      return !input->window && std::ranges::count(input->dims, axis, &Dim::label) != 0;
+    });
   }
 
   std::string fresh_axis(const std::string &name) {

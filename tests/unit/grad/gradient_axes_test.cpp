@@ -288,3 +288,24 @@ TEST_CASE("an output has a gradient that is like an input which may be 1, or say
                {{"x", {1, 3}}, {"y", {1, 3}}});
   check_slopes("in x : f64[:]; out z[p < 1] = sum(x[p + u] * x[p + u], u)", {{"x", {3}}});
 }
+
+TEST_CASE("what flows from outputs of different extents into one input is summed for each, also "
+          "where nothing stretches") {
+  const LoopSpec back = gradient(parse("kernel k { stretch off; in x : f64[:, :]; in y : f64[:]\n"
+                                       "in z : f64[:, :]; out a = reduce(sum) x * y\n"
+                                       "out b = reduce(sum) z * y }"),
+                                 {"y"});
+  const std::vector<double> x{2, 3}, y{1, 1}, z{5, 7, 11, 13}, d{1, 10};
+  const Results r = compile(back)({{"x", View<const double>(x.data(), {1, 2})},
+                                   {"y", View<const double>(y.data(), {2})},
+                                   {"z", View<const double>(z.data(), {2, 2})},
+                                   {"d_a", View<const double>(d.data(), {2})},
+                                   {"d_b", View<const double>(d.data(), {2})}});
+  CHECK(r["d_y"].data<double>()[0] == 18);
+  CHECK(r["d_y"].data<double>()[1] == 230);
+  // Where they must be equal one sum is enough.
+  CHECK(print(gradient(parse("kernel k { stretch off; in x : f64[:, :]; in y : f64[:]\n"
+                             "out a = reduce(sum) x * y; out b = reduce(sum) exp(x * y) }"),
+                       {"y"}))
+            .find("sum(d_b") == std::string::npos);
+}

@@ -202,3 +202,17 @@ TEST_CASE("a let that no output asked about needs is not in the gradient, whatev
                               .call(std::vector<NamedView>{{"x", x}, {"w", w}, {"d_z", d_z}});
   for (int k = 0; k < 6; ++k) CHECK(results["d_x"].data<double>()[k] == 0);
 }
+
+TEST_CASE(
+    "an axis of what flows back through a let is not the one of a cotangent of the same name") {
+  const LoopSpec spec = parse("kernel k { in v : f64[:]; in x : f64\n"
+                              "let h[q] = v[q + 1] + v[q] + h[q - 1] from 1\n"
+                              "out a = x * h[-2*w + 2]; out b = sum(x, like=h[u]) }");
+  const Array v = wavy(5, 0), x = wavy(-1, 2), d_a = wavy(2, 1), d_b = wavy(4, 3);
+  const std::vector<NamedView> some{{"v", v}, {"x", x}, {"d_a", d_a}};
+  std::vector<NamedView> all = some;
+  all.push_back({"d_b", d_b});
+  const Results both = compile(gradient(spec, {"v", "x"})).call(all),
+                one = compile(gradient(spec, {"v"}, {.of = {"a"}})).call(some);
+  for (int k = 0; k < 5; ++k) CHECK(both["d_v"].data<double>()[k] == one["d_v"].data<double>()[k]);
+}
