@@ -173,9 +173,13 @@ private:
   Names names_of_cotangents(const std::vector<std::shared_ptr<const InputDecl>> &inputs) {
     const std::unordered_set<std::string> declared = declared_labels();
     std::unordered_set<std::string> own;
-    for (const auto &let : split_.lets)
+    for (const auto &let : split_.lets) {
       for (const spec::Axis &axis : let->typed.axes)
         if (axis.labelled && !axis.implied && !declared.contains(axis.name)) own.insert(axis.name);
+      // By these own_names() calls its dims, where d_h[h_0] beside x[h_0] may end before x does.
+      for (std::size_t dim = 0; dim < let->typed.outputs[0].axes.size(); ++dim)
+        own.insert(let->data.outputs[0].name + "_" + std::to_string(dim));
+    }
     Names names;
     for (const auto &input : inputs) {
       if (input->window || input->materialised || taken_.contains(input->name)) continue;
@@ -264,20 +268,11 @@ private:
       if (!axis.labelled || axis.implied || declared.contains(axis.name)) continue;
       const auto dim = std::find(dims.begin(), dims.end(), int(a));
       if (dim != dims.end())
-        names[axis.name] =
-            support::free_name(name + "_" + std::to_string(dim - dims.begin()),
-                               [&](const std::string &free) { return !labels_cotangent(free); });
+        names[axis.name] = name + "_" + std::to_string(dim - dims.begin());
       else if (others.contains(axis.name))
         names[axis.name] = fresh_axis(axis.name + "_" + name);
     }
     return names;
-  }
-
-  // Such an axis has the extent of the cotangent, where d_vs[vs_0] beside v[vs_0] may end before v does.
-  bool labels_cotangent(const std::string &axis) const {
-    return std::ranges::any_of(made_.inputs, [&](const auto &input) {
-      return !input->window && std::ranges::count(input->dims, axis, &Dim::label) != 0;
-    });
   }
 
   std::string fresh_axis(const std::string &name) {

@@ -10,6 +10,10 @@
 namespace broadloom::grad {
 namespace {
 
+bool is_of_let(const AffineForm::Extent &extent) {
+  return extent.of.node()->kind != ExprKind::Input;
+}
+
 class Reader {
 public:
   Reader(Facts &facts, const InputDecl &window, bool is_mask, const Terms &t)
@@ -215,9 +219,15 @@ private:
     };
     for (const AffineForm::Term &term : form.terms)
       add(make_iota(AxisRef(term.axis), {window_.name}, t_.place()), term.times);
-    if (!form.extents.empty()) fail("an index of a dim whose positions hold an extent");
+    for (const AffineForm::Extent &extent : form.extents)
+      if (is_of_let(extent)) fail("an index of a dim whose positions hold an extent of a let");
     for (const AffineForm::Index &index : form.indices)
       add(make_cast(DType::I64, make_input(index.read, t_.place()), t_.place()), index.times);
+    for (const AffineForm::Extent &extent : form.extents) {
+      const InputDecl &of = *extent.of.node()->input;
+      const int counted = facts_.dims(of)[extent.dim];
+      add(make_extent(facts_.axis_ref(counted), {of.name}, t_.place()), extent.times);
+    }
     if (form.is_from_end()) add(extent(axis), 1);
     if (!sum.node()) return make_cast(DType::I64, number(start), t_.place());
     if (start < 0) return t_.sub(sum, number(-start));
@@ -258,7 +268,7 @@ private:
 // Whether there are words for the index of what it reads in each dim.
 bool says_positions(const InputDecl &window) {
   return std::ranges::all_of(window.window->forms, [](const AffineForm &form) {
-    return form.outside == Outside::Fails && form.extents.empty();
+    return form.outside == Outside::Fails && std::ranges::none_of(form.extents, is_of_let);
   });
 }
 

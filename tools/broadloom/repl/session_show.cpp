@@ -1,4 +1,4 @@
-// What a kernel becomes: the stages of the compiler, the reasons, the gradient.
+// What a kernel becomes: the stage_words of the compiler, the reasons, the gradient.
 #include "tools/broadloom/repl/session.hpp"
 
 #include "support/text.hpp"
@@ -18,27 +18,27 @@ namespace broadloom::cli {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Stage>, 10> stages{{{"spec", Stage::spec},
-                                                                     {"folded", Stage::folded},
-                                                                     {"axes", Stage::axes},
-                                                                     {"graph", Stage::graph},
-                                                                     {"plan", Stage::plan},
-                                                                     {"loop", Stage::loop},
-                                                                     {"block", Stage::block},
-                                                                     {"llvm", Stage::llvm},
-                                                                     {"asm", Stage::assembly},
-                                                                     {"why", Stage::why}}};
+constexpr std::array<std::pair<std::string_view, Stage>, 10> stage_words{{{"spec", Stage::spec},
+                                                                          {"folded", Stage::folded},
+                                                                          {"axes", Stage::axes},
+                                                                          {"graph", Stage::graph},
+                                                                          {"plan", Stage::plan},
+                                                                          {"loop", Stage::loop},
+                                                                          {"block", Stage::block},
+                                                                          {"llvm", Stage::llvm},
+                                                                          {"asm", Stage::assembly},
+                                                                          {"why", Stage::why}}};
 
 Stage stage_of(const std::string &word) {
   std::vector<std::string> names;
-  for (const auto &[name, stage] : stages) {
+  for (const auto &[name, stage] : stage_words) {
     if (name == word) return stage;
     names.emplace_back(name);
   }
   const std::string near = nearest(word, names);
   throw UsageError(
       "E0401", word.empty() ? "a stage is missing" : fmt::format("there is no stage '{}'", word),
-      (near.empty() ? "" : fmt::format("did you mean '{}'? ", near)) + "the stages are " +
+      (near.empty() ? "" : fmt::format("did you mean '{}'? ", near)) + "the stage_words are " +
           support::quoted_list(names));
 }
 

@@ -11,13 +11,8 @@ namespace broadloom::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> generators{"rand",   "randn", "zeros", "ones",
-                                                     "arange", "full",  "eye",   "linspace"};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool in_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
-}
+constexpr std::array<std::string_view, 8> words_of_sources{"rand",   "randn", "zeros", "ones",
+                                                           "arange", "full",  "eye",   "linspace"};
 
 class Translator {
 public:
@@ -36,6 +31,10 @@ public:
   }
 
 private:
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  static bool in_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+  }
   char at(std::size_t place) const { return place < text_.size() ? text_[place] : '\0'; }
 
   void mark() {
@@ -90,7 +89,7 @@ private:
     std::size_t end = word_end(at_);
     const auto name = [&] { return std::string(text_.substr(at_, end - at_)); };
     if (!is_digit(text_[at_])) {
-      if (at(end) == '(' && std::ranges::count(generators, name()) != 0)
+      if (at(end) == '(' && std::ranges::count(words_of_sources, name()) != 0)
         return source(closing(end));
       if (at(end) == '.' && in_name(at(end + 1))) { // k.z
         const std::size_t first = end;
