@@ -1,6 +1,7 @@
 // See bounds.hpp.
 #include "grad/bounds.hpp"
 
+#include "expr/stretch.hpp"
 #include "expr/walk.hpp"
 #include "grad/accumulator_names.hpp"
 #include "grad/rename_axes.hpp"
@@ -58,6 +59,11 @@ void for_each_called(const Decls &inputs, const std::vector<std::string> &names,
     if (std::ranges::count(names, input->name) != 0) visit(*input);
 }
 
+// Whether the label of a dim gives its axis an extent: one that may be 1 gives none.
+bool says_extent(const Dim &dim) {
+  return !dim.label.empty() && dim.extent != expr::may_be_one && dim.extent != 1;
+}
+
 // That of a let in what is derived may be named only, where it says nothing of this.
 void add_free_axes_of_inputs(const Window &window, std::set<std::string> &axes) {
   if (!window.of->materialised && !window.of->is_let) add_free_axes(window, axes);
@@ -113,7 +119,7 @@ void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same) {
   for (const auto &input : data.inputs) {
     names.insert(input->name);
     for (const Dim &dim : input->dims)
-      if (!input->window && !dim.label.empty()) labels.insert(dim.label);
+      if (!input->window && says_extent(dim)) labels.insert(dim.label);
   }
   const auto note = [&](const InputDecl &decl) {
     if (!read.insert(decl.name).second || !decl.window) return;
@@ -219,7 +225,7 @@ public:
 private:
   void note_labels(const InputDecl &input) {
     for (const Dim &dim : input.dims)
-      if (!dim.label.empty()) labels_.insert(dim.label);
+      if (says_extent(dim)) labels_.insert(dim.label);
   }
   void note(const InputDecl &decl) {
     if (!read_.insert(decl.name).second) return;

@@ -4,6 +4,8 @@
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
 
+#include <algorithm>
+
 namespace broadloom::grad {
 namespace {
 
@@ -80,6 +82,14 @@ private:
     return found == now_.end() ? expr : found->second;
   }
 
+  // extent(h_0, of=h) is of the first dim of h, whatever axis is called so elsewhere.
+  static bool is_dim_of(const std::vector<std::string> &arrays, const std::string &label) {
+    return std::ranges::any_of(arrays, [&](const std::string &array) {
+      return label.size() > array.size() + 1 && label.starts_with(array + "_") &&
+             label.find_first_not_of("0123456789", array.size() + 1) == label.npos;
+    });
+  }
+
   // Nothing where the node stays.
   Expr exchanged(const ExprNode &node) {
     if (node.kind == ExprKind::Input) return read(node);
@@ -91,7 +101,8 @@ private:
     }
     std::vector<AxisRef> axes = node.axes;
     for (AxisRef &axis : axes)
-      if (const auto *label = std::get_if<std::string>(&axis.value()))
+      if (const auto *label = std::get_if<std::string>(&axis.value());
+          label != nullptr && !is_dim_of(node.of, *label))
         if (std::string name = *label; change(axes_, name)) axis = AxisRef(name), changed = true;
     std::vector<std::string> of = node.of;
     for (std::string &name : of) changed = change(windows_, name) || changed;
