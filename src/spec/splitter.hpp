@@ -394,7 +394,11 @@ private:
     data.inputs.insert(data.inputs.end(), lent.begin(), lent.end());
     data.inputs.insert(data.inputs.end(), windows.begin(), windows.end());
     // Axes come in the order in which windows are read, also where a later sum is like the second.
-    data.inputs = declared_inputs(data);
+    const std::vector<std::shared_ptr<const InputDecl>> as_read = declared_inputs(data);
+    std::erase_if(data.inputs,
+                  [](const auto &decl) { return decl->window && !decl->window->is_whole; });
+    for (const auto &decl : as_read)
+      if (decl->window && !decl->window->is_whole) data.inputs.push_back(decl);
   }
 
   static std::shared_ptr<const InputDecl> idle(const InputDecl &decl) {
