@@ -496,7 +496,7 @@ Results FoldBlocks::combine(std::span<const Partial> blocks, std::int64_t offset
                      "kernel '{}', which end at {}",
                      extent, axis_, offset, name_, all.extent),
          {}, "give the position at which the block of these inputs begins");
-  const Range range{0, extent, split_.rest_goes_on ? offset : nowhere};
+  const Range range{0, extent, needs_offset ? offset : nowhere};
   return rest_->call(views_of(cut, states, views, extent, range, split_.rest_takes_offset, keep));
 }
 

@@ -55,6 +55,7 @@ other_tree(const spec::TypedSpec &spec, const BlockLayouts &layouts, const spec:
   const Trees trees(asked), other_trees(asked_of_other);
   const int none = -1; // all axes count
   for (const auto &[fold, there] : same) {
+    if (!trees.needed(fold) || !other_trees.needed(there)) continue; // what nobody computes
     const bool one_step = !trees.is_fold(fold);
     if (one_step != !other_trees.is_fold(there)) return there;
     if (one_step ||

@@ -285,3 +285,19 @@ TEST_CASE("A scan along another axis than the one that is cut is part of what a 
   CHECK(kernel.rounds("j") == 1);
   check_scans(kernel, "j", {{"x", any_numbers({7, 9000}, f64), 1}}, {4096});
 }
+
+TEST_CASE(
+    "Positions are those in all of the data, also beside folds alone and in blocks of any length") {
+  const Kernel kernel = compile(tests::kernel_of(
+      "in n : i32[j]; out z = n - min(n, j) + iota(j); out b = iota(j) * max(n, j)"));
+  check_scans(kernel, "j", {{"n", any_numbers({1001}, i32), 0}}, {1, 7, 500, 1000});
+}
+
+TEST_CASE("A scan that begins somewhere may stand in a fold along another axis") {
+  const Kernel kernel = compile(
+      tests::kernel_of("in x : f64[i, j]; in y : f64[i, j]; "
+                       "out z = mean(where(x > 0, scan(max, y, j, exclusive, init=0.5), y), i)"));
+  check_scans(kernel, "j",
+              {{"x", any_numbers({3, 9000}, f64), 1}, {"y", any_numbers({3, 9000}, f64), 1}},
+              {4096, 8192});
+}
