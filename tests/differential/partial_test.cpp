@@ -168,7 +168,8 @@ TEST_CASE("random kernels have the same bits block by block") {
       cut += blocks.size() > 1;
       inexact += blocks.size() > 1 && unit > 1;
       in_rounds += blocks.size() > 1 && rounds > 1;
-      scanned += blocks.size() > 1 && !blocks[0].pieces[0].scans.empty();
+      scanned +=
+          blocks.size() > 1 && !blocks[0].pieces.empty() && !blocks[0].pieces[0].scans.empty();
     }
   }
   MESSAGE(folded << " folded, " << cut << " of them in several blocks, " << inexact
