@@ -182,9 +182,12 @@ private:
         folds_.push_back(id);
         enter(id);
       }
-      made_.takes_offset = made_.takes_offset || (node.kind == NodeKind::Index && has(node.axes));
       for (const NodeId arg : graph_.args(id)) inside[arg.index] = true;
     }
+    // Wherever it stands: a block may hold more than what its folds are made of.
+    for (std::uint32_t n = 0; n < graph_.size(); ++n)
+      made_.takes_offset =
+          made_.takes_offset || (graph_[{n}].kind == NodeKind::Index && has(graph_[{n}].axes));
     std::ranges::sort(folds_);
     std::ranges::sort(scans_);
     find_groups();
