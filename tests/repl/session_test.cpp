@@ -137,7 +137,7 @@ TEST_CASE("names that are wrong bring the name that was perhaps meant") {
   talk(scale);
   contains(talk.error(".rnu"), "did you mean .run?");
   contains(talk.error(".run scael"), "did you mean 'scale'?");
-  contains(talk.error(".show lop"), "did you mean 'loop'?");
+  contains(talk.error(".show lop"), "did you mean 'loop'? the stages are 'spec', 'folded', ");
   contains(talk.error(".set thread 2"), "did you mean 'threads'?");
   contains(talk.error(".run y=1"), "kernel 'scale' has no input 'y'");
   contains(talk.error(".grad scale y"), "kernel 'scale' has no input 'y'");

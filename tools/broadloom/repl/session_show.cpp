@@ -1,4 +1,4 @@
-// What a kernel becomes: the stage_words of the compiler, the reasons, the gradient.
+// What a kernel becomes: the stages of the compiler, the reasons, the gradient.
 #include "tools/broadloom/repl/session.hpp"
 
 #include "support/text.hpp"
@@ -38,7 +38,7 @@ Stage stage_of(const std::string &word) {
   const std::string near = nearest(word, names);
   throw UsageError(
       "E0401", word.empty() ? "a stage is missing" : fmt::format("there is no stage '{}'", word),
-      (near.empty() ? "" : fmt::format("did you mean '{}'? ", near)) + "the stage_words are " +
+      (near.empty() ? "" : fmt::format("did you mean '{}'? ", near)) + "the stages are " +
           support::quoted_list(names));
 }
 
