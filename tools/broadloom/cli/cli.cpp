@@ -6,6 +6,7 @@
 #include "tools/broadloom/cli/explain.hpp"
 #include "tools/broadloom/cli/failure.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
+#include "tools/broadloom/cli/stage_words.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/help/help.hpp"
 #include "tools/broadloom/repl/repl.hpp"
@@ -33,11 +34,7 @@ const std::map<std::string, Profile> profiles{
 const std::map<std::string, Policy> policies{
     {"auto", Policy::automatic}, {"save", Policy::save}, {"recompute", Policy::recompute}};
 
-const std::map<std::string, Stage> stages{{"spec", Stage::spec},    {"folded", Stage::folded},
-                                          {"axes", Stage::axes},    {"graph", Stage::graph},
-                                          {"plan", Stage::plan},    {"loop", Stage::loop},
-                                          {"block", Stage::block},  {"llvm", Stage::llvm},
-                                          {"asm", Stage::assembly}, {"why", Stage::why}};
+const std::map<std::string, Stage> stages(stage_words.begin(), stage_words.end());
 
 const std::map<std::string, ShowFormat::Graph> graph_formats{{"text", ShowFormat::Graph::text},
                                                              {"dot", ShowFormat::Graph::dot},

@@ -24,6 +24,11 @@ constexpr const char *forms =
     "arange(2, 10), full(3, value=2), eye(3), linspace(0, 1, 5), with "
     ", seed=7; then views like [::2, -1] and .T";
 
+// In the order of Generator.
+constexpr std::array<std::string_view, 8> words_of_generators{
+    "rand", "randn", "zeros", "ones", "arange", "full", "eye", "linspace"};
+static_assert(words_of_generators.size() == std::size_t(Generator::Linspace) + 1);
+
 class SourceParser {
 public:
   SourceParser(std::string_view text, const std::string &input, const Values *values)
@@ -158,23 +163,13 @@ private:
   }
 
   GeneratorSource generator() {
-    constexpr std::array<std::pair<std::string_view, Generator>, 8> names{{
-        {"rand", Generator::Rand},
-        {"randn", Generator::Randn},
-        {"zeros", Generator::Zeros},
-        {"ones", Generator::Ones},
-        {"arange", Generator::Arange},
-        {"full", Generator::Full},
-        {"eye", Generator::Eye},
-        {"linspace", Generator::Linspace},
-    }};
     const std::size_t start = at_;
     const std::string_view name = word();
-    const auto found = std::find_if(names.begin(), names.end(),
-                                    [&](const auto &entry) { return entry.first == name; });
-    if (found == names.end()) fail(start, fmt::format("there is no generator '{}'", name));
+    const auto found = std::ranges::find(words_of_generators, name);
+    if (found == words_of_generators.end())
+      fail(start, fmt::format("there is no generator '{}'", name));
     GeneratorSource source;
-    source.generator = found->second;
+    source.generator = Generator(found - words_of_generators.begin());
     expect('(');
     if (source.generator == Generator::Arange) return arange(std::move(source));
     if (source.generator == Generator::Linspace) return linspace(std::move(source));
@@ -367,6 +362,8 @@ private:
 };
 
 } // namespace
+
+std::span<const std::string_view> generator_words() { return words_of_generators; }
 
 Source parse_source(std::string_view text, const std::string &input, const Values *values) {
   return SourceParser(text, input, values).parse();

@@ -22,6 +22,7 @@
 #include <iosfwd>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -30,6 +31,9 @@
 namespace broadloom::cli {
 
 enum class Generator { Rand, Randn, Zeros, Ones, Arange, Full, Eye, Linspace };
+
+// "rand", "randn", ..
+std::span<const std::string_view> generator_words();
 
 struct Slice {
   std::optional<std::int64_t> start, stop, step;

@@ -4,14 +4,16 @@
 #include "ops/ops.hpp"
 #include "spec/schedule.hpp"
 #include "text/words.hpp"
+#include "tools/broadloom/cli/stage_words.hpp"
+#include "tools/broadloom/data/source.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
+#include "tools/broadloom/repl/words.hpp"
 
 #include <broadloom/dtype.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <set>
 
 namespace broadloom::cli {
@@ -20,22 +22,16 @@ namespace {
 
 using Words = std::set<std::string>;
 
-constexpr std::array generators{"rand(",   "randn(", "zeros(", "ones(",
-                                "arange(", "full(",  "eye(",   "linspace("};
-constexpr std::array stages{"spec", "folded", "axes", "graph", "plan",
-                            "loop", "block",  "llvm", "asm",   "why"};
 constexpr std::array dtypes{DType::Bool, DType::I8,  DType::I16, DType::I32, DType::I64,
                             DType::U8,   DType::U16, DType::U32, DType::U64, DType::F16,
                             DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128};
-
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 // All identifiers of a text: names that have been used once may be used again.
 void add_names(std::string_view text, Words &words) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at;
     while (end < text.size() && in_name(text[end])) ++end;
-    if (end > at && !std::isdigit(static_cast<unsigned char>(text[at])))
+    if (end > at && !is_digit(text[at]))
       words.emplace(text.substr(at, end - at));
     at = std::max(end, at + 1);
   }
@@ -138,7 +134,7 @@ Words arguments(const Command &command, const std::vector<std::string> &earlier,
     break;
   case Argument::Stage:
     if (first)
-      words.insert(stages.begin(), stages.end());
+      for (const auto &[word, stage] : stage_words) words.emplace(word);
     else if (earlier.size() == 2)
       add_kernels(library, words);
     if (earlier.size() == 3) add_inputs(library, earlier[2], "=", words);
@@ -172,7 +168,8 @@ Completion complete(std::string_view before, std::string_view line, const Librar
     if (earlier.empty()) {
       for (const Command &command : command_table()) words.emplace(command.name);
     } else if (after_equals) {
-      if (!after_arrow) words.insert(generators.begin(), generators.end());
+      for (const std::string_view word : generator_words())
+        if (!after_arrow) words.insert(std::string(word) + "(");
       found.files = true;
     } else if (after_arrow) {
       add_outputs(library, earlier[1], words);

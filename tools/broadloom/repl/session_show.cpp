@@ -3,6 +3,7 @@
 
 #include "support/text.hpp"
 #include "tools/broadloom/cli/progress.hpp"
+#include "tools/broadloom/cli/stage_words.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/repl/paint_stage.hpp"
 #include "tools/broadloom/repl/words.hpp"
@@ -11,23 +12,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <ostream>
 
 namespace broadloom::cli {
 
 namespace {
-
-constexpr std::array<std::pair<std::string_view, Stage>, 10> stage_words{{{"spec", Stage::spec},
-                                                                          {"folded", Stage::folded},
-                                                                          {"axes", Stage::axes},
-                                                                          {"graph", Stage::graph},
-                                                                          {"plan", Stage::plan},
-                                                                          {"loop", Stage::loop},
-                                                                          {"block", Stage::block},
-                                                                          {"llvm", Stage::llvm},
-                                                                          {"asm", Stage::assembly},
-                                                                          {"why", Stage::why}}};
 
 Stage stage_of(const std::string &word) {
   std::vector<std::string> names;

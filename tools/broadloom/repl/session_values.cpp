@@ -9,11 +9,13 @@
 #include "tools/broadloom/data/paths.hpp"
 #include "tools/broadloom/data/png_file.hpp"
 #include "tools/broadloom/repl/value_expression.hpp"
+#include "tools/broadloom/repl/words.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <ostream>
 #include <set>
 
@@ -59,11 +61,12 @@ bool Session::answer(const std::string &text) {
 
 // What begins as no definition and no statement, and has nothing of either.
 bool Session::is_expression(const std::string &text) const {
-  constexpr std::string_view definitions[] = {"kernel", "def", "accumulator", "derivative"};
+  constexpr std::array<std::string_view, 4> definitions{"kernel", "def", "accumulator",
+                                                        "derivative"};
   if (Library::is_statement(text)) return false;
   try {
-    const std::string first = trimmed(text).substr(0, trimmed(text).find_first_of(" \t\r\n{("));
-    if (std::ranges::find(definitions, first) != std::end(definitions)) return false;
+    const std::string begin = trimmed(text);
+    if (holds(definitions, begin.substr(0, begin.find_first_of(" \t\r\n{(")))) return false;
     // As the lexer knows no `k.z`.
     const spec::Source source = spec::lex(parse_value_expression(text, values_).text, "");
     if (source.tokens[0].kind == spec::Tok::End) return false;

@@ -1,18 +1,16 @@
 // See value_expression.hpp.
 #include "tools/broadloom/repl/value_expression.hpp"
 
+#include "tools/broadloom/repl/words.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace broadloom::cli {
 
 namespace {
-
-constexpr std::array<std::string_view, 8> words_of_sources{"rand",   "randn", "zeros", "ones",
-                                                           "arange", "full",  "eye",   "linspace"};
 
 class Translator {
 public:
@@ -31,10 +29,6 @@ public:
   }
 
 private:
-  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-  static bool in_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
-  }
   char at(std::size_t place) const { return place < text_.size() ? text_[place] : '\0'; }
 
   void mark() {
@@ -89,7 +83,7 @@ private:
     std::size_t end = word_end(at_);
     const auto name = [&] { return std::string(text_.substr(at_, end - at_)); };
     if (!is_digit(text_[at_])) {
-      if (at(end) == '(' && std::ranges::count(words_of_sources, name()) != 0)
+      if (at(end) == '(' && std::ranges::count(generator_words(), name()) != 0)
         return source(closing(end));
       if (at(end) == '.' && in_name(at(end + 1))) { // k.z
         const std::size_t first = end;

@@ -14,6 +14,12 @@ namespace broadloom::cli {
 // count, quotes are left out. Throws UsageError E0401 where a quote, a parenthesis or a bracket is left open.
 std::vector<std::string> words_of(std::string_view line);
 
+// Of a name in the language: letters of ASCII, digits and '_'.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool in_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
+
 // Whether it is one of a list of words.
 template <class Words> bool holds(const Words &words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
