@@ -1,8 +1,8 @@
 // See failure.hpp.
 #include "jit/failure.hpp"
 
-#include "array/layout.hpp"
 #include "jit/about.hpp"
+#include "jit/show.hpp"
 #include "support/check.hpp"
 #include "support/log.hpp"
 
@@ -38,12 +38,6 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string line_of_operand(std::string_view kind, const std::string &name, DType dtype,
-                            const Layout &layout) {
-  return fmt::format("  {} {} : {} shape {} strides {}\n", kind, name, broadloom::name(dtype),
-                     array::shape_text(layout.shape()), array::shape_text(layout.steps()));
-}
-
 std::string report_of(const Failure &failure) {
   const About made = about();
   std::string text = fmt::format("{}\n{}\n\nversion\n  Broadloom {}, LLVM {}, oneTBB {}, {}\n  {}, "
@@ -54,10 +48,10 @@ std::string report_of(const Failure &failure) {
   const spec::TypedSpec &spec = failure.typed;
   const kernel::Layouts &layouts = failure.layouts;
   for (std::size_t i = 0; i < layouts.inputs.size(); ++i)
-    text += line_of_operand("in ", spec.inputs[i].name, spec.inputs[i].dtype, layouts.inputs[i]);
+    text += operand_line("in ", spec.inputs[i].name, spec.inputs[i].dtype, layouts.inputs[i]);
   for (std::size_t o = 0; o < layouts.outputs.size(); ++o)
-    text += layouts.wanted[o] ? line_of_operand("out", spec.outputs[o].name, spec.outputs[o].dtype,
-                                                layouts.outputs[o])
+    text += layouts.wanted[o] ? operand_line("out", spec.outputs[o].name, spec.outputs[o].dtype,
+                                             layouts.outputs[o])
                               : fmt::format("  out {} is not wanted\n", spec.outputs[o].name);
   text += "\noptions\n" + failure.options + "\nprinted\n" + failure.error.ir();
   if (text.size() > longest_report) text = text.substr(0, longest_report) + "\n(cut off here)\n";

@@ -1,6 +1,7 @@
 // See fold_blocks.hpp.
 #include "jit/fold_blocks.hpp"
 
+#include "array/copy.hpp"
 #include "jit/kernel.hpp"
 #include "kernel/layouts.hpp"
 #include "loop/tree.hpp"
@@ -278,12 +279,8 @@ std::vector<AnyView> FoldBlocks::views_of(const Cut &cut, const Pieces &before,
   std::vector<AnyView> views(inputs.begin(), inputs.end());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!is_cut(inputs, i, extent)) continue;
-    const auto dim = std::size_t(split_.dims[i][0]);
-    views[i].layout.extents[dim] = range.extent();
-    if (views[i].data != nullptr)
-      views[i].data =
-          static_cast<char *>(views[i].data) +
-          range.begin * views[i].layout.strides[dim] * std::int64_t(size_of(views[i].dtype));
+    views[i] =
+        array::rows_of(inputs[i], std::size_t(split_.dims[i][0]), range.begin, range.extent());
   }
   if (takes_offset)
     views.push_back(keep.emplace_back(filled(DType::I64, {}, ops::scalar_from(range.offset))));

@@ -1,6 +1,7 @@
 // See frozen.hpp; and Kernel::freeze, which makes the kernels, and Kernel::refreeze.
 #include "jit/frozen.hpp"
 
+#include "array/copy.hpp"
 #include "jit/kernel.hpp"
 #include "ops/ops.hpp"
 #include "scale/fold.hpp"
@@ -20,10 +21,6 @@ namespace {
 
 using support::fail;
 using Value = FrozenParameters::Value;
-
-Array copy_of(const AnyView &view) { // in C order
-  return Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy();
-}
 
 bool holds(Sign sign, double value) {
   switch (sign) {
@@ -82,7 +79,7 @@ std::vector<Value> read_values(const KernelImpl &kernel, std::span<const NamedVi
     if (view.view.data == nullptr && element_count(view.view.layout) > 0)
       fail("E0306", fmt::format("the array for parameter '{}' has a null pointer", view.name),
            found->where, "pass memory");
-    values.push_back({std::string(view.name), copy_of(view.view)});
+    values.push_back({std::string(view.name), array::dense_copy(view.view)});
     check_sign(*found, values.back().array);
   }
   return values;

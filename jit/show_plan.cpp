@@ -8,13 +8,14 @@
 #include <fmt/ranges.h>
 
 namespace broadloom::jit {
-namespace {
 
 std::string operand_line(std::string_view kind, const std::string &name, DType dtype,
                          const Layout &layout) {
-  return fmt::format("  {:<8} {} : {} shape {} strides {}\n", kind, name, broadloom::name(dtype),
+  return fmt::format("  {} {} : {} shape {} strides {}\n", kind, name, broadloom::name(dtype),
                      array::shape_text(layout.shape()), array::shape_text(layout.steps()));
 }
+
+namespace {
 
 // How a buffer moves along an axis: '.' not at all, 1 by one element, 2, 3, 4 or - by a step that the code knows, s by any other.
 std::string walks(const loop::Program &program, const loop::Buffer &buffer) {
@@ -41,10 +42,11 @@ std::string plan_text(const spec::TypedSpec &spec, const kernel::Layouts &layout
                       std::span<const Decision> why) {
   std::string text = fmt::format("plan of {}\noperands\n", spec.name);
   for (std::size_t i = 0; i < spec.inputs.size(); ++i)
-    text += operand_line("in", spec.inputs[i].name, spec.inputs[i].dtype, layouts.inputs[i]);
+    text += operand_line("in      ", spec.inputs[i].name, spec.inputs[i].dtype, layouts.inputs[i]);
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     if (layouts.wanted[o])
-      text += operand_line("out", spec.outputs[o].name, spec.outputs[o].dtype, layouts.outputs[o]);
+      text +=
+          operand_line("out     ", spec.outputs[o].name, spec.outputs[o].dtype, layouts.outputs[o]);
   text += "axes\n";
   for (std::size_t a = 0; a < program.axes.size(); ++a) {
     const loop::Axis &axis = program.axes[a];

@@ -1,5 +1,6 @@
 // Kernels that own arrays. Each state that is updated has two: calls read the one and write the other, and when all is computed the two
 // change places. So nothing that ends a call early leaves anything behind.
+#include "array/copy.hpp"
 #include "spec/spec.hpp"
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"
@@ -50,11 +51,6 @@ void check_value(const InputInfo &state, const AnyView &value) {
   if (value.data == nullptr && element_count(value.layout) > 0)
     fail("E0306", fmt::format("the array for state '{}' has a null pointer", state.name),
          state.where, "pass memory");
-}
-
-// In C order.
-Array copy_of_state(const AnyView &view) {
-  return Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy();
 }
 
 } // namespace
@@ -160,7 +156,7 @@ void StatefulKernel::set(std::string_view name, const AnyView &value) try {
   const std::lock_guard lock(impl_->calls());
   OwnedState &state = impl_->at(name);
   check_value(state.info, value);
-  Array copy = copy_of_state(value);
+  Array copy = array::dense_copy(value);
   const support::Undivided here;
   Impl::put(state, std::move(copy));
 } catch (const std::bad_alloc &) {

@@ -71,6 +71,10 @@ void copy_elements(const AnyView &from, void *to, const Layout &layout) {
   }
 }
 
+Array dense_copy(const AnyView &view) {
+  return Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy();
+}
+
 AnyView rows_of(const AnyView &view, std::size_t dim, std::int64_t first, std::int64_t count) {
   AnyView rows = view;
   rows.layout.extents[dim] = count;

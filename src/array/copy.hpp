@@ -9,6 +9,9 @@ namespace broadloom::array {
 // outside the elements is read or written. Dims along which both stand still are copied once.
 void copy_elements(const AnyView &from, void *to, const Layout &layout);
 
+// The elements in C order, in memory of its own. Throws DataError E0305 where there is none.
+Array dense_copy(const AnyView &view);
+
 // `count` positions of dim `dim` of the view, from `first` on.
 AnyView rows_of(const AnyView &view, std::size_t dim, std::int64_t first, std::int64_t count);
 

@@ -152,6 +152,8 @@ Layout fortran_layout(std::span<const std::int64_t> shape) {
   return layout;
 }
 
+bool has_no_elements(const Layout &layout) { return std::ranges::count(layout.shape(), 0) != 0; }
+
 bool is_c_contiguous(const Layout &layout) {
   std::vector<int> dims = dims_from_first(layout);
   std::reverse(dims.begin(), dims.end());

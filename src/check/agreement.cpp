@@ -1,6 +1,7 @@
 // See agreement.hpp.
 #include "check/agreement.hpp"
 
+#include "array/copy.hpp"
 #include "array/layout.hpp"
 #include "ops/ops.hpp"
 #include "reference/reference.hpp"
@@ -96,7 +97,7 @@ std::vector<double> relative_tolerances(const spec::TypedSpec &typed) {
 }
 
 std::vector<ops::Scalar> elements(const AnyView &view) {
-  const Array dense = Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy();
+  const Array dense = array::dense_copy(view);
   std::vector<ops::Scalar> values;
   const auto step = std::ptrdiff_t(size_of(dense.dtype()));
   for (std::int64_t k = 0; k < dense.size(); ++k)

@@ -12,6 +12,7 @@
 #include "grad/through_lets.hpp"
 #include "grad/widen.hpp"
 #include "spec/declared.hpp"
+#include "spec/own_axis.hpp"
 #include "support/fail.hpp"
 #include "support/free_name.hpp"
 #include "support/text.hpp"
@@ -178,7 +179,7 @@ private:
         if (axis.labelled && !axis.implied && !declared.contains(axis.name)) own.insert(axis.name);
       // By these own_names() calls its dims, where d_h[h_0] beside x[h_0] may end before x does.
       for (std::size_t dim = 0; dim < let->typed.outputs[0].axes.size(); ++dim)
-        own.insert(let->data.outputs[0].name + "_" + std::to_string(dim));
+        own.insert(spec::own_axis(let->data.outputs[0].name, dim));
     }
     Names names;
     for (const auto &input : inputs) {
@@ -268,7 +269,7 @@ private:
       if (!axis.labelled || axis.implied || declared.contains(axis.name)) continue;
       const auto dim = std::find(dims.begin(), dims.end(), int(a));
       if (dim != dims.end())
-        names[axis.name] = name + "_" + std::to_string(dim - dims.begin());
+        names[axis.name] = spec::own_axis(name, std::size_t(dim - dims.begin()));
       else if (others.contains(axis.name))
         names[axis.name] = fresh_axis(axis.name + "_" + name);
     }

@@ -3,8 +3,9 @@
 
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
+#include "spec/own_axis.hpp"
 
-#include <algorithm>
+#include <broadloom/array.hpp>
 
 namespace broadloom::grad {
 namespace {
@@ -84,10 +85,10 @@ private:
 
   // extent(h_0, of=h) is of the first dim of h, whatever axis is called so elsewhere.
   static bool is_dim_of(const std::vector<std::string> &arrays, const std::string &label) {
-    return std::ranges::any_of(arrays, [&](const std::string &array) {
-      return label.size() > array.size() + 1 && label.starts_with(array + "_") &&
-             label.find_first_not_of("0123456789", array.size() + 1) == label.npos;
-    });
+    for (const std::string &array : arrays)
+      for (std::size_t dim = 0; dim < std::size_t(max_rank); ++dim)
+        if (label == spec::own_axis(array, dim)) return true;
+    return false;
   }
 
   // Nothing where the node stays.

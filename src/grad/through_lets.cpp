@@ -23,7 +23,7 @@ void ThroughLets::pull_apart(const spec::Materialised &let) {
     std::vector<AffineForm> own, forms;
     const std::size_t rank = let.typed.outputs[0].axes.size();
     for (std::size_t dim = 0; dim < rank && places; ++dim) {
-      own.push_back({0, {{part_name + "_" + std::to_string(dim), 1}}, {}});
+      own.push_back({0, {{spec::own_axis(part_name, dim), 1}}, {}});
       AffineForm &form = forms.emplace_back(places->of_parts[k][dim]);
       form.terms[0].axis = own.back().terms[0].axis;
       exchange_extents(form, [&](const Expr &of) {
@@ -35,7 +35,7 @@ void ThroughLets::pull_apart(const spec::Materialised &let) {
         forms.push_back(first);
         continue;
       }
-      own.push_back({0, {{part_name + "_" + std::to_string(own.size()), 1}}, {}});
+      own.push_back({0, {{spec::own_axis(part_name, own.size()), 1}}, {}});
       forms.push_back(own.back());
       if (dim == let.join->dim) add_to(forms.back(), first, 1);
     }

@@ -219,11 +219,10 @@ private:
     };
     for (const AffineForm::Term &term : form.terms)
       add(make_iota(AxisRef(term.axis), {window_.name}, t_.place()), term.times);
-    for (const AffineForm::Extent &extent : form.extents)
-      if (is_of_let(extent)) fail("an index of a dim whose positions hold an extent of a let");
     for (const AffineForm::Index &index : form.indices)
       add(make_cast(DType::I64, make_input(index.read, t_.place()), t_.place()), index.times);
     for (const AffineForm::Extent &extent : form.extents) {
+      if (is_of_let(extent)) fail("an index of a dim whose positions hold an extent of a let");
       const InputDecl &of = *extent.of.node()->input;
       const int counted = facts_.dims(of)[extent.dim];
       add(make_extent(facts_.axis_ref(counted), {of.name}, t_.place()), extent.times);

@@ -71,12 +71,6 @@ void place(const spec::TypedSpec &spec, std::span<const NamedView> views, std::s
   }
 }
 
-bool is_empty(const Layout &layout) {
-  for (const std::int64_t extent : layout.shape())
-    if (extent == 0) return true;
-  return false;
-}
-
 void check_writable(const Described &operand, const AnyView &view) {
   if (!operand.output || view.writable) return;
   fail("E0309", fmt::format("the memory given for output '{}' is read-only", operand.name),
@@ -85,7 +79,7 @@ void check_writable(const Described &operand, const AnyView &view) {
 
 void check_pointer(const Described &operand, const AnyView &view) {
   const std::string_view kind = operand.output ? "output" : "input";
-  if (view.data == nullptr && !is_empty(view.layout))
+  if (view.data == nullptr && !array::has_no_elements(view.layout))
     fail("E0306",
          fmt::format("{} '{}' of shape {} has a null pointer", kind, operand.name,
                      array::shape_text(view.layout.shape())),
@@ -211,7 +205,7 @@ void check_pointers(const spec::TypedSpec &spec, Operands operands) {
         k < read.size() && spec.inputs[k].window ? &*spec.inputs[k].window : nullptr;
     if (!window || (!window->is_gather() && !window->sum))
       check_pointer(describe(spec, k), *operands[k]);
-    else if (!is_empty(operands[k]->layout)) // an array of ours
+    else if (!array::has_no_elements(operands[k]->layout)) // an array of ours
       check_gathered(spec, window->sum.value_or(std::uint32_t(k)), operands, !window->sum);
   }
 }

@@ -2,6 +2,7 @@
 // whose position it stands; any other takes the greatest extent for which every read is inside its array (window_extents.hpp).
 #include "kernel/viewer.hpp"
 
+#include "array/layout.hpp"
 #include "kernel/check.hpp"
 #include "kernel/positions.hpp"
 #include "kernel/window_extents.hpp"
@@ -41,11 +42,6 @@ bool is_guarded(const TypedWindow &window, std::size_t dim) {
 
 bool is_guarded(const TypedWindow &window) { return window.needs_zeros() || !window.pads.empty(); }
 
-static bool has_no_elements(const Layout &layout) {
-  return std::any_of(layout.shape().begin(), layout.shape().end(),
-                     [](std::int64_t extent) { return extent == 0; });
-}
-
 Seen Viewer::see(std::size_t index, const Box *box) {
   index_ = index;
   box_ = box;
@@ -54,7 +50,7 @@ Seen Viewer::see(std::size_t index, const Box *box) {
   seen.layout = shape();
   const spec::TypedInput &input = spec_.inputs[index];
   const TypedWindow &window = *input.window;
-  const bool empty = has_no_elements(seen.layout);
+  const bool empty = array::has_no_elements(seen.layout);
   Layout of = given_[window.of];
   if (window.is_gather() || window.sum) {
     seen.layout = contiguous_layout(seen.layout.shape());

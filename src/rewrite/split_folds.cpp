@@ -184,7 +184,7 @@ private:
       }
       for (const NodeId arg : graph_.args(id)) inside[arg.index] = true;
     }
-    // Wherever it stands: a block may hold more than what its folds are made of.
+    // Wherever it stands: blocks also hold what an Extent counts, which was not looked into.
     for (std::uint32_t n = 0; n < graph_.size(); ++n)
       made_.takes_offset =
           made_.takes_offset || (graph_[{n}].kind == NodeKind::Index && has(graph_[{n}].axes));

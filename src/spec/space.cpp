@@ -6,6 +6,7 @@
 #include "expr/window.hpp"
 #include "spec/check_updates.hpp"
 #include "spec/check_windows.hpp"
+#include "spec/own_axis.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 #include "text/words.hpp"
@@ -267,17 +268,17 @@ void Space::name_own_axes() {
     if (!has_own_axes(*decl)) continue;
     std::size_t fresh = 0;
     for (std::size_t dim = 0; dim < decl->dims.size(); ++dim)
-      fresh += label_axis_.count(own_axis(*decl, dim)) == 0;
+      fresh += label_axis_.count(own_axis(decl->name, dim)) == 0;
     const std::size_t left = needed.contains(decl->name) ? 0 : room;
     if (out_.axes.size() + fresh + left > expr::max_axes) continue;
     for (std::size_t dim = 0; dim < decl->dims.size(); ++dim)
-      if (label_axis_.try_emplace(own_axis(*decl, dim), int(out_.axes.size())).second)
-        out_.axes.push_back({own_axis(*decl, dim), true, true});
+      if (label_axis_.try_emplace(own_axis(decl->name, dim), int(out_.axes.size())).second)
+        out_.axes.push_back({own_axis(decl->name, dim), true, true});
   }
 }
 
 void Space::place(const InputDecl &decl, TypedInput &input) const {
-  const bool own = has_own_axes(decl) && label_axis_.count(own_axis(decl, 0)) != 0;
+  const bool own = has_own_axes(decl) && label_axis_.count(own_axis(decl.name, 0)) != 0;
   input.labelled = decl.labelled() || own;
   input.materialised = decl.materialised;
   input.in_windows_only =
@@ -296,7 +297,7 @@ void Space::place(const InputDecl &decl, TypedInput &input) const {
   }
   if (own) {
     for (std::size_t dim = 0; dim < decl.dims.size(); ++dim)
-      input.axis_of_dim.push_back(label_axis_.at(own_axis(decl, dim)));
+      input.axis_of_dim.push_back(label_axis_.at(own_axis(decl.name, dim)));
     return;
   }
   if (rank > axes && !has_own_axes(decl)) too_many_dims(decl.name, rank, decl.where);

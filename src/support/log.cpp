@@ -26,20 +26,6 @@ bool is_set(const char *variable) {
   return value != nullptr && *value != '\0';
 }
 
-std::string asked_level() {
-  return is_set("BROADLOOM_LOG") ? std::getenv("BROADLOOM_LOG") : "warn";
-}
-
-// spdlog takes a name that it does not know for `off`, which would hide warnings over a typing slip.
-bool is_known_level(const std::string &name) {
-  return name == "off" || spdlog::level::from_str(name) != spdlog::level::off;
-}
-
-spdlog::level::level_enum level_from_environment() {
-  const std::string asked = asked_level();
-  return is_known_level(asked) ? spdlog::level::from_str(asked) : spdlog::level::warn;
-}
-
 // stderr, or what set_log_sink was given: the one place where spdlog asks for a derived class.
 class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
 public:
@@ -83,10 +69,14 @@ std::atomic<bool> is_made{false}; // the logger, whose level may be another than
 
 spdlog::logger *make_logger() {
   auto logger = std::make_unique<spdlog::logger>("broadloom", sink());
-  logger->set_level(level_from_environment());
-  if (!is_known_level(asked_level()))
+  const std::string asked = is_set("BROADLOOM_LOG") ? std::getenv("BROADLOOM_LOG") : "warn";
+  const spdlog::level::level_enum level = spdlog::level::from_str(asked);
+  // spdlog takes a name that it does not know for `off`, which would hide warnings over a typing slip.
+  const bool is_known = level != spdlog::level::off || asked == "off";
+  logger->set_level(is_known ? level : spdlog::level::warn);
+  if (!is_known)
     logger->warn("BROADLOOM_LOG is '{}': write trace, debug, info, warn, error, critical or off",
-                 asked_level());
+                 asked);
   is_made = true;
   return logger.release();
 }

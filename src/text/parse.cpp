@@ -152,10 +152,7 @@ private:
     data_->name = cursor_.word(name_);
     data_->source = source_.text;
     data_->where = source_.place(name_);
-    symbols_.clear();
-    symbols_.windows.clear();
-    symbols_.read.clear();
-    symbols_.walked.clear();
+    symbols_ = {};
     has_schedule_ = false;
     parts_ = {};
     skip_breaks();
@@ -193,8 +190,6 @@ private:
 
   // The lets of this kernel.
   void look_ahead() {
-    symbols_.ahead.clear();
-    symbols_.in_let.clear();
     int open = 1;
     bool begins = true; // a statement
     for (std::size_t at = 0; open > 0 && cursor_.peek(at).kind != Tok::End; ++at) {

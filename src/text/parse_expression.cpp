@@ -295,9 +295,8 @@ private:
       push_value(make_literal({kind, integer, real, false}, place), token, token);
     };
     if (word == "true" || word == "false") return number(Number::Kind::Bool, word == "true", 0);
-    auto symbol = symbols_.find(word);
+    auto symbol = symbols_.look_up(word);
     if (symbol != symbols_.end()) {
-      symbols_.read.insert(word);
       if (symbol->second.kind == Symbol::Kind::Output)
         cursor_.fail("E0003", "'" + word + "' is an output, and outputs are not readable", token,
                      "name the value with `let` and use that twice");

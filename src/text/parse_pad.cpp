@@ -28,8 +28,7 @@ public:
     }
     const Token &name = cursor_.expect(Tok::Name, "the name of an input");
     const std::string word(cursor_.word(name));
-    symbols_.read.insert(word);
-    const auto found = symbols_.find(word);
+    const auto found = symbols_.look_up(word);
     const bool is_ahead = found == symbols_.end() && symbols_.may_read_ahead(word);
     if (found == symbols_.end() && !is_ahead)
       cursor_.fail("E0003", "'" + word + "' is not defined", name,

@@ -33,8 +33,7 @@ std::string parse_input_name(Cursor &cursor, const Symbols &symbols, const std::
   } else {
     cursor.expect(Tok::Name, "the name of an input");
     const std::string name(cursor.word(token));
-    symbols.read.insert(name);
-    const auto it = symbols.find(name);
+    const auto it = symbols.look_up(name);
     const bool is_let = it != symbols.end() && is_let_of_kernel(it->second);
     if (it == symbols.end() || (it->second.kind != Symbol::Kind::Input && !is_let) ||
         (is_let && !cursor.is(Tok::LeftBracket)))

@@ -137,9 +137,7 @@ private:
     if (at_pad(cursor_)) {
       of = parse_pad(cursor_, symbols_);
     } else {
-      const std::string word(cursor_.word(cursor_.next()));
-      symbols_.read.insert(word);
-      const auto symbol = symbols_.find(word);
+      const auto symbol = symbols_.look_up(std::string(cursor_.word(cursor_.next())));
       if (symbol != symbols_.end() && symbol->second.kind == Symbol::Kind::Input)
         of = symbol->second.expr;
     }
@@ -166,8 +164,7 @@ private:
     const Token name = cursor_.peek();
     const std::string word(
         cursor_.word(cursor_.expect(Tok::Name, "the name of an input or a let")));
-    symbols_.read.insert(word);
-    const auto symbol = symbols_.find(word);
+    const auto symbol = symbols_.look_up(word);
     const Expr of = symbol == symbols_.end() ? Expr() : symbol->second.expr;
     const bool is_array =
         of.node() && (of.node()->kind == ExprKind::Let ||

@@ -93,6 +93,11 @@ struct Symbols : std::unordered_map<std::string, Symbol> {
   // Inputs and lets whose values or extents something reads, and axes that positions walk, where they first do: see misread_names.cpp.
   mutable std::unordered_set<std::string> read;
   mutable std::unordered_map<std::string, Token> walked;
+  // What a name stands for where its value or its extents are read.
+  const_iterator look_up(const std::string &name) const {
+    read.insert(name);
+    return find(name);
+  }
 };
 
 // The callables that the text has defined so far.

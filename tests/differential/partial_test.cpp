@@ -1,4 +1,5 @@
 // Random kernels whose data is folded block by block: the bits are those of one call.
+#include "parts_of_arrays.hpp"
 #include "random_data.hpp"
 #include "random_spec.hpp"
 #include "same_bits.hpp"
@@ -16,14 +17,6 @@ namespace broadloom::differential {
 namespace {
 
 // Positions begin to end along a dim.
-AnyView part(const Array &array, std::size_t dim, std::int64_t begin, std::int64_t end) {
-  AnyView view = array;
-  view.layout.extents[dim] = end - begin;
-  view.data = static_cast<char *>(view.data) +
-              begin * view.layout.strides[dim] * std::int64_t(size_of(array.dtype()));
-  return view;
-}
-
 // Some of the multiples of `unit` below `extent`.
 std::vector<std::int64_t> cut_somewhere(Random &random, std::int64_t unit, std::int64_t extent) {
   std::set<std::int64_t> borders{0, extent};
@@ -82,7 +75,7 @@ TEST_CASE("random kernels have the same bits block by block") {
         Operand operand(source, random.inputs[i].dtype, shape, false);
         operand.fill(source, false);
         const AnyView view = operand.view();
-        arrays.push_back(Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy());
+        arrays.push_back(tests::dense_copy(view));
       }
       if (elements > 1e6 || std::ranges::count(dims, -1) == std::ptrdiff_t(dims.size())) continue;
       std::map<std::string, std::int64_t> extents; // outputs may have more axes than any input
@@ -121,10 +114,8 @@ TEST_CASE("random kernels have the same bits block by block") {
         for (std::size_t i = 0; i < infos.size(); ++i) {
           AnyView view = arrays[i];
           if (dims[i] >= 0)
-            view = part(arrays[i], std::size_t(dims[i]), borders[b], borders[b + 1]);
-          if (b % 2 == 1)
-            view = copies.emplace_back(
-                Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy());
+            view = tests::part_of(arrays[i], std::size_t(dims[i]), borders[b], borders[b + 1]);
+          if (b % 2 == 1) view = copies.emplace_back(tests::dense_copy(view));
           inputs.push_back({infos[i].name, view});
         }
         return inputs;
@@ -151,8 +142,8 @@ TEST_CASE("random kernels have the same bits block by block") {
           Array want = (*whole)[0];
           // One element along the axis, as of inputs that are repeated along it, is the same in all blocks.
           if (maps && want.shape()[std::size_t(dim)] != 1) {
-            const AnyView here = part(want, std::size_t(dim), borders[b], borders[b + 1]);
-            want = Array(std::shared_ptr<void>(), here.dtype, here.data, here.layout).copy();
+            const AnyView here = tests::part_of(want, std::size_t(dim), borders[b], borders[b + 1]);
+            want = tests::dense_copy(here);
           }
           INFO("block " << b << " of " << blocks.size());
           CHECK(std::ranges::equal(results[0].shape(), want.shape()));

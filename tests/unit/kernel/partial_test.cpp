@@ -1,4 +1,5 @@
 // Kernel::partial and Kernel::combine: blocks of the data have the bits of the whole.
+#include "parts_of_arrays.hpp"
 #include "unit/kernel/all_engines.hpp"
 
 #include <cmath>
@@ -9,6 +10,8 @@
 using namespace broadloom;
 using tests::bytes;
 using tests::code_thrown_by;
+using tests::dense_copy;
+using tests::part_of;
 using tests::with;
 
 namespace {
@@ -27,18 +30,6 @@ Array numbers(std::vector<std::int64_t> shape, DType dtype = f64, unsigned seed 
       array.data<std::complex<float>>()[k] = {float(value), float(exponent(random))};
   }
   return array;
-}
-
-// Positions begin to end along a dim: a copy, as on another machine, or a view.
-AnyView part(const Array &array, int dim, std::int64_t begin, std::int64_t end) {
-  AnyView view = array;
-  view.layout.extents[std::size_t(dim)] = end - begin;
-  view.data = static_cast<char *>(view.data) +
-              begin * view.layout.strides[std::size_t(dim)] * std::int64_t(size_of(array.dtype()));
-  return view;
-}
-Array copy_of(const AnyView &view) {
-  return Array(nullptr, view.dtype, view.data, view.layout).copy();
 }
 
 struct Given {
@@ -72,9 +63,10 @@ void check_blocks(const Kernel &kernel, const std::string &axis, const std::vect
         if (input.dim < 0)
           inputs.push_back({input.name, input.array});
         else if (b % 2 == 0)
-          inputs.push_back({input.name, part(input.array, input.dim, borders[b], borders[b + 1])});
+          inputs.push_back(
+              {input.name, part_of(input.array, input.dim, borders[b], borders[b + 1])});
         else
-          inputs.push_back({input.name, copies.emplace_back(copy_of(part(
+          inputs.push_back({input.name, copies.emplace_back(dense_copy(part_of(
                                             input.array, input.dim, borders[b], borders[b + 1])))});
       }
       blocks.push_back(before ? kernel.partial(*before, borders[b], inputs)
@@ -161,7 +153,7 @@ TEST_CASE("Blocks of rows, of several axes and of other orders have the bits of 
 
   // Not one in memory: each row is a leaf.
   const Array padded = numbers({20, 101});
-  const AnyView inner = part(padded, 1, 0, 100);
+  const AnyView inner = part_of(padded, 1, 0, 100);
   const std::vector<Given> apart{{"x", Array(nullptr, f64, inner.data, inner.layout), 0}};
   CHECK(total.unit("i", {{"x", inner}}) == 1);
   check_blocks(total, "i", apart, {});
@@ -229,7 +221,7 @@ TEST_CASE("Blocks of what is read at positions along other axes, or in a whole a
 TEST_CASE("A position is not left alone where it would be folded in another order") {
   const Kernel kernel = compile(tests::kernel_of("in x : f64[i, j]; out m = max(sum(x, i), j)"));
   const Array x = numbers({9000, 7});
-  CHECK(code_thrown_by([&] { kernel.partial("j", 6, {{"x", part(x, 1, 6, 7)}}); }) == "E0150");
+  CHECK(code_thrown_by([&] { kernel.partial("j", 6, {{"x", part_of(x, 1, 6, 7)}}); }) == "E0150");
   check_blocks(kernel, "j", {{"x", x, 1}}, {2, 5});
 }
 
@@ -292,9 +284,9 @@ TEST_CASE("Outputs that have the axis are given block by block, with the bits of
       const Results whole = kernel.call(all);
       const std::vector<std::int64_t> borders{0, 4096, 2 * 4096, n};
       const auto inputs = [&](std::size_t b) {
-        return std::vector<NamedView>{{"x", part(x, 1, borders[b], borders[b + 1])},
+        return std::vector<NamedView>{{"x", part_of(x, 1, borders[b], borders[b + 1])},
                                       {"y", y},
-                                      {"w", part(w, 0, borders[b], borders[b + 1])}};
+                                      {"w", part_of(w, 0, borders[b], borders[b + 1])}};
       };
       std::vector<Partial> blocks;
       for (int round = 0; round < kernel.rounds("j"); ++round) {
@@ -312,8 +304,8 @@ TEST_CASE("Outputs that have the axis are given block by block, with the bits of
           const Array &made = whole[o];
           const bool has = !made.shape().empty() && made.shape().back() == n;
           const AnyView want =
-              has ? part(made, made.rank() - 1, borders[b], borders[b + 1]) : AnyView(made);
-          CHECK(bytes(copy_of(got[o])) == bytes(copy_of(want)));
+              has ? part_of(made, made.rank() - 1, borders[b], borders[b + 1]) : AnyView(made);
+          CHECK(bytes(dense_copy(got[o])) == bytes(dense_copy(want)));
         }
       }
       CHECK(code_thrown_by([&] { kernel.combine(blocks, std::vector<NamedView>{{"y", y}}); }) ==
@@ -460,7 +452,7 @@ TEST_CASE("Wrong blocks are mistakes with their places") {
       compile(tests::kernel_of("in x : f64[j]; in y : f64; out z = sum(x, j) * y"));
   const Array x = numbers({10000}), y = numbers({});
   const auto block = [&](std::int64_t begin, std::int64_t end) {
-    return kernel.partial("j", begin, {{"x", part(x, 0, begin, end)}, {"y", y}});
+    return kernel.partial("j", begin, {{"x", part_of(x, 0, begin, end)}, {"y", y}});
   };
   CHECK(code_thrown_by([&] { block(100, 200); }) == "E0150");
   const Partial a = block(0, 4096), b = block(4096, 8192), c = block(8192, 10000),
@@ -479,7 +471,7 @@ TEST_CASE("Wrong blocks are mistakes with their places") {
       compile(tests::kernel_of("in x : f64[j]; out z = sum(x)"), with(Engine::reference));
   CHECK(code_thrown_by([&] { reference.unit("j", {{"x", x}}); }) == "E0060");
   const Kernel fixed = compile(tests::kernel_of("in x : f64[j=8192]; out z = sum(x)"));
-  const Partial half = fixed.partial("j", 0, {{"x", part(x, 0, 0, 4096)}});
+  const Partial half = fixed.partial("j", 0, {{"x", part_of(x, 0, 0, 4096)}});
   CHECK(code_thrown_by([&] { fixed.combine({half}, {}); }) == "E0102");
 }
 
@@ -488,10 +480,10 @@ TEST_CASE("Blocks of a wrong round are mistakes with their places") {
       compile(tests::kernel_of("in x : f64[j]; out z = mean((x - mean(x, j)) ^ 2, j)"));
   const Array x = numbers({10000});
   const auto first = [&](std::int64_t begin, std::int64_t end) {
-    return kernel.partial("j", begin, {{"x", part(x, 0, begin, end)}});
+    return kernel.partial("j", begin, {{"x", part_of(x, 0, begin, end)}});
   };
   const auto second = [&](const Partial &before, std::int64_t begin, std::int64_t end) {
-    return kernel.partial(before, begin, {{"x", part(x, 0, begin, end)}});
+    return kernel.partial(before, begin, {{"x", part_of(x, 0, begin, end)}});
   };
   const Partial a = first(0, 4096), b = first(4096, 10000), all = kernel.join(std::vector{a, b});
   const Partial c = second(all, 0, 4096), d = second(all, 4096, 10000);

@@ -1,4 +1,5 @@
 // Scans along the axis that is cut into blocks: their bits are those of one call.
+#include "parts_of_arrays.hpp"
 #include "unit/kernel/all_engines.hpp"
 
 #include <cmath>
@@ -9,6 +10,8 @@
 using namespace broadloom;
 using tests::bytes;
 using tests::code_thrown_by;
+using tests::dense_copy;
+using tests::part_of;
 using tests::with;
 
 namespace {
@@ -38,16 +41,6 @@ Array any_numbers(std::vector<std::int64_t> shape, DType dtype, unsigned seed = 
   return kernel({{"x", array}})[0];
 }
 
-AnyView part_of(const Array &array, int dim, std::int64_t begin, std::int64_t end) {
-  AnyView view = array;
-  view.layout.extents[std::size_t(dim)] = end - begin;
-  view.data = static_cast<char *>(view.data) +
-              begin * view.layout.strides[std::size_t(dim)] * std::int64_t(size_of(array.dtype()));
-  return view;
-}
-Array dense(const AnyView &view) {
-  return Array(nullptr, view.dtype, view.data, view.layout).copy();
-}
 // That lies in the same order of dims.
 Array moved(const AnyView &view) {
   const Array array(nullptr, view.dtype, view.data, view.layout);
@@ -115,12 +108,12 @@ void check_scans(const Kernel &kernel, const std::string &axis, const std::vecto
     const Results got = kernel.combine(std::vector{*before}, borders[b], inputs);
     for (std::size_t o = 0; o < whole.size(); ++o) {
       const auto dim = std::ranges::find(infos[o].axes, axis);
-      const AnyView want =
-          dim == infos[o].axes.end()
-              ? AnyView(whole[o])
-              : part_of(whole[o], int(dim - infos[o].axes.begin()), borders[b], borders[b + 1]);
+      const AnyView want = dim == infos[o].axes.end()
+                               ? AnyView(whole[o])
+                               : part_of(whole[o], std::size_t(dim - infos[o].axes.begin()),
+                                         borders[b], borders[b + 1]);
       INFO(print(kernel.spec()) << infos[o].name << " in block " << b << " of " << total);
-      CHECK(bytes(dense(got[o])) == bytes(dense(want)));
+      CHECK(bytes(dense_copy(got[o])) == bytes(dense_copy(want)));
     }
   }
 }
