@@ -47,7 +47,8 @@ bool same_states(const Partial::Piece &a, const Partial::Piece &b) {
 FoldBlocks::FoldBlocks(const spec::TypedSpec &whole, const std::string &axis,
                        const Compile &compile)
     : name_(whole.name), axis_(axis), inputs_(whole.given().begin(), whole.given().end()),
-      whole_(whole), split_(spec::split_folds(whole, axis)), rest_(compile(split_.rest)) {
+      split_(spec::split_folds(whole, axis)), whole_(spec::of_any_extent(whole, split_.axis)),
+      rest_(compile(split_.rest)) {
   for (const spec::FoldRound &round : split_.rounds) {
     const auto made = [&](const spec::TypedSpec &spec) {
       return spec.outputs.empty() ? nullptr : compile(spec);

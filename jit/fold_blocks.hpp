@@ -91,8 +91,8 @@ private:
 
   const std::string name_, axis_;
   const std::vector<spec::TypedInput> inputs_; // of the kernel
-  const spec::TypedSpec whole_;
   const spec::FoldSplit split_;
+  const spec::TypedSpec whole_; // of any extent along the axis
   std::vector<Round> rounds_;
   const std::shared_ptr<const KernelImpl> rest_;
   bool all_exact_ = true;

@@ -122,6 +122,10 @@ void Arranger::add_ordered_fold(NodeId fold) {
       item.args.clear();
       item.arg_item = below;
       item.recipe = ops::intern(nests_.recipes, handing_on(request_.spec.graph.recipe(fold)));
+      // What is folded only the innermost group reads: it may lie in a row, which the loops out here do not walk.
+      item.needs =
+          needs_of(k == 0 ? request_.spec.graph.start_args(fold) : std::span<const NodeId>{},
+                   ways_.holds.use_of_fold.at(fold));
       item.needs.push_back(*below);
     }
     const ItemId above = add_item(fold, item);

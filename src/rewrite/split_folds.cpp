@@ -18,6 +18,16 @@ using expr::Node;
 using expr::NodeId;
 using expr::NodeKind;
 
+// Declared as 1: the same element for all positions of the axis.
+bool is_repeated(const TypedInput &input, std::size_t dim) {
+  return input.extents[dim] == 1 && input.may_stretch[dim];
+}
+
+void lift_extents(TypedInput &input, int axis) {
+  for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d)
+    if (input.axis_of_dim[d] == axis && !is_repeated(input, d)) input.extents[d] = -1;
+}
+
 class Splitter {
 public:
   Splitter(const TypedSpec &spec, int axis)
@@ -53,10 +63,6 @@ private:
 
   bool has(AxisSet axes) const { return axes.has(axis_); }
   bool input_has(std::uint32_t input) const { return has(spec_.inputs[input].axes()); }
-  // Declared as 1: the same element for all positions of the axis.
-  static bool is_repeated(const TypedInput &input, std::size_t dim) {
-    return input.extents[dim] == 1 && input.may_stretch[dim];
-  }
   bool any_arg_has(NodeId id) const {
     return std::ranges::any_of(graph_.args(id), [&](NodeId arg) { return has(graph_[arg].axes); });
   }
@@ -260,7 +266,7 @@ private:
     for (std::size_t i = 0; i < given_; ++i) {
       if (place[i] < 0) continue;
       spec.inputs.push_back(spec_.inputs[i]);
-      for (const int d : made_.dims[i]) spec.inputs.back().extents[std::size_t(d)] = -1;
+      lift_extents(spec.inputs.back(), axis_);
     }
     part.offset = spec.inputs.size();
     if (takes_offset) spec.inputs.push_back(array_input("offset", DType::I64, {}));
@@ -283,8 +289,7 @@ private:
     const std::size_t first = spec.inputs.size();
     for (std::size_t i = given_; i < spec_.inputs.size(); ++i) {
       TypedInput &window = spec.inputs.emplace_back(spec_.inputs[i]);
-      for (std::size_t d = 0; d < window.axis_of_dim.size(); ++d)
-        if (window.axis_of_dim[d] == axis_) window.extents[d] = -1;
+      lift_extents(window, axis_);
       for (TypedWindow::Form &form : window.window->forms)
         for (TypedWindow::Index &index :
              form.indices) // which may be a window, as k[n] of table[k[n]]
@@ -531,6 +536,11 @@ private:
 };
 
 } // namespace
+
+TypedSpec of_any_extent(TypedSpec spec, int axis) {
+  for (TypedInput &input : spec.inputs) lift_extents(input, axis);
+  return spec;
+}
 
 FoldSplit split_folds(const TypedSpec &spec, const std::string &axis) {
   return Splitter(spec, find_axis(spec, axis)).run();

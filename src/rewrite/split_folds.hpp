@@ -63,6 +63,9 @@ struct FoldSplit {
   bool rest_goes_on = false; // it scans along the axis
 };
 
+// For blocks: no input declares how long this axis is, but for those that are repeated along it.
+TypedSpec of_any_extent(TypedSpec spec, int axis);
+
 // The axis of this name. Throws ShapeError E0104 where no input has it.
 int find_axis(const TypedSpec &spec, const std::string &axis);
 

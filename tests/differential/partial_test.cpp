@@ -150,6 +150,7 @@ TEST_CASE("random kernels have the same bits block by block") {
           CHECK(same_bits(maps ? results[0].copy() : results[0], want));
         }
       } catch (const ShapeError &error) { // a position that is left alone
+        INFO(std::string(error.what()));
         CHECK((error.code() == "E0150"));
         ++alone;
         continue;

@@ -475,6 +475,21 @@ TEST_CASE("Wrong blocks are mistakes with their places") {
   CHECK(code_thrown_by([&] { fixed.combine({half}, {}); }) == "E0102");
 }
 
+TEST_CASE("A declared extent is that of all blocks together") {
+  const Kernel kernel =
+      compile(tests::kernel_of("in x : f64[i=3, j=8000]; out z = x - mean(x, j)"));
+  const Array x = numbers({3, 8000});
+  const auto inputs = [&](std::int64_t begin, std::int64_t end) {
+    return std::vector<NamedView>{{"x", part_of(x, 1, begin, end)}};
+  };
+  const Results whole = kernel.call(inputs(0, 8000));
+  const std::vector<Partial> blocks{kernel.partial("j", 0, inputs(0, 4096)),
+                                    kernel.partial("j", 4096, inputs(4096, 8000))};
+  const Results part = kernel.combine(blocks, inputs(4096, 8000));
+  CHECK(bytes(dense_copy(part[0])) == bytes(dense_copy(part_of(whole[0], 1, 4096, 8000))));
+  CHECK(code_thrown_by([&] { kernel.combine({&blocks[0], 1}, inputs(0, 4096)); }) == "E0102");
+}
+
 TEST_CASE("Blocks of a wrong round are mistakes with their places") {
   const Kernel kernel =
       compile(tests::kernel_of("in x : f64[j]; out z = mean((x - mean(x, j)) ^ 2, j)"));

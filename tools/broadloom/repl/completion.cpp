@@ -31,8 +31,7 @@ void add_names(std::string_view text, Words &words) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at;
     while (end < text.size() && in_name(text[end])) ++end;
-    if (end > at && !is_digit(text[at]))
-      words.emplace(text.substr(at, end - at));
+    if (end > at && !is_digit(text[at])) words.emplace(text.substr(at, end - at));
     at = std::max(end, at + 1);
   }
 }
