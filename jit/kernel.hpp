@@ -11,6 +11,9 @@
 //   lets.cpp      the lets that are kernels of their own
 //   show.cpp      its stages as text
 //   kernel.cpp    the public face
+//   bound_call.cpp    calls with their arguments fixed
+//   kernel_impl.cpp   what is made, and said without a call
+//   kernel_blocks.cpp the public face of
 //   fold_blocks.cpp   blocks of the data, joined
 //   frozen.hpp    parameters that are built into a kernel
 #pragma once
