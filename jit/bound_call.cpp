@@ -134,6 +134,19 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   state->kernel = std::move(kernel);
 }
 
+// As KernelImpl::run_unchecked.
+static std::shared_ptr<const BoundState> bound_call(const std::shared_ptr<const KernelImpl> &kernel,
+                                                    std::shared_ptr<const FrozenParameters> frozen,
+                                                    kernel::Operands call, int most_threads) try {
+  std::shared_ptr<const BoundState> state =
+      bound_state(kernel, std::move(frozen), call, most_threads);
+  if (kernel->engine() == Engine::reference) kernel->check_shapes(call); // others have done so
+  return state;
+} catch (const DataError &) {
+  kernel->check_shapes(call);
+  throw;
+}
+
 BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView> outputs,
                        Line line) const try {
   std::vector<AnyView> all;
@@ -142,7 +155,7 @@ BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView>
   std::vector<const AnyView *> operands = pointers_to(inputs);
   for (const AnyView &view : outputs) operands.push_back(&view);
   const jit::runtime::ThreadCap cap(most_threads_); // copies are made here
-  return BoundCall(bound_state(impl(), frozen_, operands, most_threads_));
+  return BoundCall(bound_call(impl(), frozen_, operands, most_threads_));
 } catch (Error &error) {
   rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {
@@ -154,9 +167,9 @@ BoundCall Kernel::bind_named(std::span<const NamedView> inputs, std::span<const 
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
   const jit::runtime::ThreadCap cap(most_threads_);
-  return BoundCall(bound_state(impl(), frozen_,
-                               kernel::by_name(impl()->typed(), impl()->names(), inputs, outputs),
-                               most_threads_));
+  return BoundCall(bound_call(impl(), frozen_,
+                              kernel::by_name(impl()->typed(), impl()->names(), inputs, outputs),
+                              most_threads_));
 } catch (Error &error) {
   rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {

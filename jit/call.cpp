@@ -95,6 +95,28 @@ inline bool KernelImpl::run_again(const Specialisation *special, Operands operan
   return true;
 }
 
+// Mistakes in shapes come before those in data, which may come of them. Elements that say positions are read before all
+// shapes are looked at, as that is done once for many calls.
+void KernelImpl::run_unchecked(Operands call) const try {
+  lets_.empty() ? run_lent(call) : run_lets(call);
+} catch (const DataError &) {
+  check_shapes(call);
+  throw;
+}
+
+void KernelImpl::check_shapes(Operands call) const {
+  const Operands inputs = call.first(callers_inputs_), outputs = call.subspan(callers_inputs_);
+  std::vector<AnyView> lets;
+  if (!lets_.empty()) lets = lets_.views(*lets_.layouts(inputs), nullptr);
+  const std::vector<const AnyView *> rest = lets_.operands_of_rest(inputs, lets, outputs);
+  const kernel::LentOperands lent(typed_, rest);
+  kernel::check_operands(typed_, lent.all().first(typed_.given_inputs()));
+  const kernel::WindowedOperands windowed(typed_, lent.all(), helpers(), windows_of_nothing());
+  kernel::check_operands(typed_, windowed.all());
+  kernel::Layouts layouts;
+  resolve(windowed.all(), layouts);
+}
+
 void KernelImpl::run_lets(Operands call) const {
   const Operands inputs = call.first(typed_.callers_inputs());
   const Operands outputs = call.subspan(inputs.size());

@@ -241,23 +241,29 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
   support::out_of_memory();
 }
 
-std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operands,
-                                                        std::uint64_t hash, Use use) const {
-  const support::FloatWorld world;
-  const support::Undivided here;
-  const jit::Stopwatch watch;
-  kernel::Layouts layouts;
+// The axes and shapes of operands with these layouts. Throws what check_outputs does, and E0102.
+plan::Resolved KernelImpl::resolve(kernel::Operands operands, kernel::Layouts &layouts) const {
   for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
     layouts.inputs.push_back(operands[i]->layout);
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
     layouts.wanted.push_back(operands[typed_.inputs.size() + o] != nullptr);
-  const plan::Resolved resolved = plan::resolve(typed_, layouts.inputs, layouts.wanted);
+  plan::Resolved resolved = plan::resolve(typed_, layouts.inputs, layouts.wanted);
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o) {
     const AnyView *view = operands[typed_.inputs.size() + o];
     layouts.outputs.push_back(view != nullptr ? view->layout
                                               : contiguous_layout(resolved.output_shapes[o]));
   }
   kernel::check_outputs(typed_, layouts, resolved.output_shapes);
+  return resolved;
+}
+
+std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operands,
+                                                        std::uint64_t hash, Use use) const {
+  const support::FloatWorld world;
+  const support::Undivided here;
+  const jit::Stopwatch watch;
+  kernel::Layouts layouts;
+  const plan::Resolved resolved = resolve(operands, layouts);
 
   // Beyond this point the layouts are right: a failure is our bug, or no code could be had.
 

@@ -52,9 +52,9 @@ public:
       return run_windowed(call);
     is_debugged() ? run_checked(call) : run_unchecked(call);
   }
-  void run_unchecked(kernel::Operands call) const {
-    lets_.empty() ? run_lent(call) : run_lets(call);
-  }
+  void run_unchecked(kernel::Operands call) const;
+  // Looks at layouts only, of all that a call is.
+  void check_shapes(kernel::Operands call) const;
   void run_lent(kernel::Operands named) const {
     has_lent_ ? run_given(kernel::LentOperands(typed_, named).all()) : run_given(named);
   }
@@ -156,6 +156,7 @@ private:
   };
 
   // compile.cpp
+  plan::Resolved resolve(kernel::Operands operands, kernel::Layouts &layouts) const;
   std::shared_ptr<const jit::Specialisation> build(kernel::Operands operands, std::uint64_t hash,
                                                    Use use) const;
   void place(jit::Specialisation &special, const plan::Resolved &resolved, int threads,

@@ -232,7 +232,7 @@ TEST_CASE("A loop over time is stopped at the step that makes the first nan") {
     CHECK(error.where.line == 2);
     CHECK(y == std::vector<float>(3, -1));
     const Kernel whole = debugged(text + "  out y = u }", Debug::all, engine);
-    const Told more = told([&] { whole.run({View(x)}, {View(all, {20, 3})}); });
+    const Told more = told([&] { whole.run({View(x)}, {View(all, {3, 20})}); });
     CHECK(more.text == nan + ": -inf - -inf gives the first one, at j 1");
     CHECK(more.where.column == 22);
     CHECK(all == std::vector<float>(60, -1));

@@ -121,6 +121,36 @@ TEST_CASE(
   CHECK(code("in x : f64[:]; in k : i32[:]; out y = sum(x[k[i] + u], u)", {x, k}) == "E0141");
 }
 
+TEST_CASE("shapes that are wrong are told before an index that is outside") {
+  const Array table(f64, {3, 4}), bad = array<std::int32_t>({2}, {9, 1});
+  for (const std::string body :
+       {"in t : f64[:, :]; in k : i32[i]; in e : f64[i, j]; out y = t[k[i], j] * e",
+        "in t : f64[:, :]; in k : i32[i]; in e : f64[i, j]; let l = t[k[i], j]; out y = l[i, j] * "
+        "e"})
+    for (const Engine engine : {Engine::reference, Engine::interpreter, Engine::jit}) {
+      INFO(body);
+      const Kernel kernel = compile(parse("kernel k { " + body + " }"), with(engine));
+      const auto codes = [&](const Shape &of_e, const Shape &of_y) {
+        const Array e(f64, of_e), y(f64, of_y);
+        std::string run = "none", bound = "none";
+        try {
+          kernel.run({table, bad, e}, {y});
+        } catch (const Error &error) {
+          run = error.code();
+        }
+        try {
+          kernel.bind({table, bad, e}, {y})();
+        } catch (const Error &error) {
+          bound = error.code();
+        }
+        return run == bound ? run : run + " and " + bound;
+      };
+      CHECK(codes({3, 4}, {2, 4}) == "E0102");
+      CHECK(codes({2, 4}, {2, 5}) == "E0120");
+      CHECK(codes({2, 4}, {2, 4}) == "E0315");
+    }
+}
+
 TEST_CASE("an index outside is an error that names the first of them, and nothing is written") {
   const std::string body = "in x : f64[:, :]; in k : i32[:]; out y = x[k[i], j]";
   const NamedView x{"x", x34};
