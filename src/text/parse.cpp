@@ -1,7 +1,6 @@
 // Kernels and statements: the outer grammar of docs/language.md, one function for each kind.
 #include "text/parser.hpp"
 
-#include "expr/stretch.hpp"
 #include "spec/definition.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -12,72 +11,8 @@
 #include "text/words.hpp"
 
 #include <array>
-#include <charconv>
 
 namespace broadloom::spec {
-
-void Cursor::fail(const char *code, std::string message, const Token &first, const Token &last,
-                  std::string help) const {
-  support::fail(code, std::move(message),
-                support::with_text(source_.place(first, last), source_.text.get()),
-                std::move(help));
-}
-
-std::string Cursor::shown(const Token &token) const {
-  if (token.kind == Tok::End) return "the end of the text";
-  if (token.kind == Tok::Break && word(token) == "\n") return "the end of the line";
-  std::string_view text = word(token);
-  constexpr std::size_t longest = 40;
-  return "'" + std::string(text.substr(0, longest)) + (text.size() > longest ? "..'" : "'");
-}
-
-void Cursor::unexpected(const std::string &expected) const {
-  const Token &token = peek();
-  bool line_end = token.kind == Tok::Break && word(token) == "\n";
-  const std::string hint = token.kind == Tok::Name ? hint_for_operator(word(token)) : "";
-  fail("E0002", "expected " + expected + ", found " + shown(token), token,
-       !hint.empty() ? hint
-       : line_end    ? "a line goes on after a comma, after a binary operator and inside ( )"
-                     : "docs/language.md has the grammar");
-}
-
-const Token &Cursor::expect_new_name(const char *what) {
-  const Token &token = expect(Tok::Name, what);
-  NameCheck found = check_name(word(token), what);
-  if (!found.code.empty()) fail(found.code.c_str(), found.message, token, found.help);
-  return token;
-}
-
-int Cursor::expect_int(const char *what) {
-  bool minus = is(Tok::Minus);
-  if (minus) next();
-  const Token &token = expect(Tok::Int, what);
-  std::string_view digits = word(token);
-  int value = 0;
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc())
-    fail("E0006", "'" + std::string(digits) + "' is too large here", token, "use a smaller number");
-  return minus ? -value : value;
-}
-
-const Token &expect_new_value(Cursor &cursor, const Symbols &symbols, const char *what) {
-  const Token &token = cursor.expect_new_name(what);
-  if (symbols.count(std::string(cursor.word(token))))
-    cursor.fail("E0004", "'" + std::string(cursor.word(token)) + "' is defined twice", token,
-                "inputs, lets and outputs share one set of names; choose another");
-  return token;
-}
-
-DType parse_dtype(Cursor &cursor) {
-  const Token &token = cursor.expect(Tok::Name, "a dtype");
-  std::string word(cursor.word(token));
-  auto dtype = dtype_from_name(word);
-  if (!dtype)
-    cursor.fail("E0002", "expected a dtype, found '" + word + "'", token,
-                !hint_for_dtype(word).empty()
-                    ? hint_for_dtype(word)
-                    : "the dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128");
-  return *dtype;
-}
 
 namespace {
 
@@ -206,9 +141,9 @@ private:
   void statement() {
     const Token &token = cursor_.peek();
     std::string_view word = token.kind == Tok::Name ? cursor_.word(token) : "";
-    if (word == "in") return in_statement(InputRole::plain);
-    if (word == "param") return in_statement(InputRole::parameter);
-    if (word == "state") return in_statement(InputRole::state);
+    if (word == "in") return parse_input(cursor_, symbols_, *data_, InputRole::plain);
+    if (word == "param") return parse_input(cursor_, symbols_, *data_, InputRole::parameter);
+    if (word == "state") return parse_input(cursor_, symbols_, *data_, InputRole::state);
     if (word == "let") return let_statement();
     if (word == "call") return parse_call(cursor_, symbols_, definitions_, kernels_, *data_);
     if (word == "out") return out_statement();
@@ -258,103 +193,6 @@ private:
     else
       cursor_.unexpected("on or off");
     cursor_.next();
-  }
-
-  void in_statement(InputRole role) {
-    cursor_.next();
-    const Token name = expect_new_value(cursor_, symbols_,
-                                        role == InputRole::plain       ? "an input"
-                                        : role == InputRole::parameter ? "a parameter"
-                                                                       : "a state");
-    auto decl = std::make_shared<InputDecl>();
-    decl->role = role;
-    decl->name = cursor_.word(name);
-    cursor_.expect(Tok::Colon, "':' and a dtype");
-    decl->dtype = parse_dtype(cursor_);
-    if (cursor_.accept(Tok::LeftBracket)) dims(*decl);
-    if (cursor_.is_word("dims") || cursor_.is_word("axes")) placement(*decl);
-    if (role == InputRole::parameter) decl->sign = sign();
-    decl->where = source_.place_with_line(name, cursor_.previous());
-    data_->inputs.push_back(decl);
-    symbols_[decl->name] = {Symbol::Kind::Input, make_input(decl, decl->where)};
-  }
-
-  void dims(InputDecl &decl) {
-    if (cursor_.accept(Tok::RightBracket)) return;
-    do {
-      const Token &token = cursor_.peek();
-      Dim dim;
-      if (cursor_.is(Tok::Name)) {
-        dim.label = cursor_.word(cursor_.expect_new_name("an axis"));
-        if (cursor_.accept(Tok::Assign))
-          dim.extent = extent();
-        else if (cursor_.accept(Tok::Question))
-          dim.extent = expr::may_be_one;
-      } else if (cursor_.is(Tok::Int)) {
-        dim.extent = extent();
-      } else if (!cursor_.accept(Tok::Colon)) {
-        cursor_.unexpected("a dim: a label, ':' or an extent");
-      }
-      if (cursor_.is(Tok::Question))
-        cursor_.fail(
-            "E0012", "'?' stands behind a label alone", token, cursor_.peek(),
-            "write `i?`: `:` may be 1 without it, and an extent that is given is the extent");
-      if (!decl.dims.empty() && decl.labelled() == dim.label.empty())
-        cursor_.fail("E0012", "'" + decl.name + "' has labelled and unlabelled dims", token,
-                     "label all of them, `c=3` where a dim is fixed, or none");
-      for (const Dim &other : decl.dims)
-        if (!dim.label.empty() && other.label == dim.label)
-          cursor_.fail(
-              "E0133", "'" + decl.name + "' has the label '" + dim.label + "' twice", token,
-              "declare two labels, or none, and read the diagonal at positions: " + decl.name +
-                  "[" + dim.label + ", " + dim.label + "]");
-      decl.dims.push_back(std::move(dim));
-    } while (cursor_.accept(Tok::Comma));
-    cursor_.expect(Tok::RightBracket, "',' or ']'");
-  }
-
-  std::int64_t extent() {
-    const Token &token = cursor_.expect(Tok::Int, "an extent");
-    std::string_view digits = cursor_.word(token);
-    std::int64_t value = 0;
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc() ||
-        value > std::int64_t(1) << 62)
-      cursor_.fail("E0006", "the extent is too large", token, "extents go up to 2^62");
-    return value;
-  }
-
-  void placement(InputDecl &decl) {
-    bool dims = cursor_.is_word("dims");
-    decl.placement = dims ? Placement::Dims : Placement::Axes;
-    const Token &clause = cursor_.next();
-    if (decl.labelled())
-      cursor_.fail("E0132",
-                   "'" + decl.name + "' has labels, and " + (dims ? "dims" : "axes") +
-                       "() places unlabelled dims",
-                   clause, "leave the clause out: the labels say where the dims are");
-    cursor_.expect(Tok::LeftParen, "'('");
-    if (cursor_.accept(Tok::RightParen)) return;
-    do decl.axes.push_back(cursor_.expect_int("an axis position"));
-    while (cursor_.accept(Tok::Comma));
-    cursor_.expect(Tok::RightParen, "',' or ')'");
-  }
-
-  // `> 0` after a parameter, or nothing.
-  Sign sign() {
-    constexpr std::array signs{
-        std::pair{Tok::Greater, Sign::positive}, std::pair{Tok::GreaterEqual, Sign::nonnegative},
-        std::pair{Tok::Less, Sign::negative}, std::pair{Tok::LessEqual, Sign::nonpositive},
-        std::pair{Tok::NotEqual, Sign::nonzero}};
-    for (const auto &[token, sign] : signs) {
-      if (!cursor_.accept(token)) continue;
-      const Token &zero = cursor_.peek();
-      if (!cursor_.is(Tok::Int) || cursor_.word(zero) != "0")
-        cursor_.fail("E0002", "a parameter is compared with 0, and found " + cursor_.shown(zero),
-                     zero, "write one of > 0, >= 0, < 0, <= 0 and != 0");
-      cursor_.next();
-      return sign;
-    }
-    return Sign::any;
   }
 
   void let_statement() {

@@ -114,6 +114,8 @@ struct Definitions {
 
 // Reads one expression and leaves the cursor behind it.
 Expr parse_expression(Cursor &cursor, const Symbols &symbols, const Definitions &definitions);
+// `in`, `param` or `state`, the cursor on the word: parse_input.cpp.
+void parse_input(Cursor &cursor, Symbols &symbols, SpecData &data, InputRole role);
 // `set NAME = VALUE`, and `fuse A, B` or `separate A, B`, the cursor on the first word: parse_setting.cpp.
 void parse_set(Cursor &cursor, SpecData &data);
 void parse_pairing(Cursor &cursor, SpecData &data);
