@@ -81,12 +81,15 @@ private:
   Arrays joined_once(std::size_t round, const Arrays &starts, const Arrays &totals) const;
   const ops::Recipe &recipe_of(std::size_t round, const spec::ScanOfRound &scan) const;
   bool has_exact_joins(std::size_t round, const spec::ScanOfRound &scan) const;
+
+  // fold_blocks_join.cpp
   Partial::Piece joined(std::size_t round, const Partial::Piece &a, const Partial::Piece &b) const;
   Partial::Piece finished(const Partial &all) const;
   std::vector<AnyView> inputs_of_rest(std::span<const NamedView> inputs) const;
   void join_idle_ways(std::size_t round, Partial::Piece &piece,
                       const std::vector<bool> &has_ways) const;
   void check(const Partial &block) const;
+
   void check_extents(std::int64_t extent) const;
 
   const std::string name_, axis_;

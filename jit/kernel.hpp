@@ -14,7 +14,7 @@
 //   bound_call.cpp    calls with their arguments fixed
 //   kernel_impl.cpp   what is made, and said without a call
 //   kernel_blocks.cpp the public face of
-//   fold_blocks.cpp   blocks of the data, joined
+//   fold_blocks*.cpp  blocks of the data, joined
 //   frozen.hpp    parameters that are built into a kernel
 #pragma once
 
