@@ -314,6 +314,9 @@ void save_npy(const std::string &path, const Array &array);
 using NamedArrays = std::vector<std::pair<std::string, Array>>;
 NamedArrays load_npz(const std::string &path);
 
+// One array of it: the others may be of element types that Broadloom does not have. Throws DataError E0304, too, where there is none of this name.
+Array load_npz(const std::string &path, const std::string &name);
+
 // Stored, not compressed; a reader never sees half a file. Throws DataError E0303 (cannot be written, or two of one name), E0305.
 void save_npz(const std::string &path, const NamedArrays &arrays);
 

@@ -4,6 +4,7 @@
 #include "array/layout.hpp"
 #include "array/npy.hpp"
 #include "support/out_of_memory.hpp"
+#include "support/text.hpp"
 
 #include <broadloom/error.hpp>
 
@@ -108,31 +109,63 @@ void add_entry(zip_t *archive, const std::string &path, const std::string &name,
     cannot_write_archive(path, zip_strerror(archive));
 }
 
-} // namespace
-
-NamedArrays load_npz(const std::string &path) try {
+Archive open_to_read(const std::string &path) {
   int code = 0;
-  const Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
+  Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (!archive && (code == ZIP_ER_NOENT || code == ZIP_ER_OPEN || code == ZIP_ER_READ))
     throw DataError("E0301", fmt::format("cannot read '{}': {}", path, text_of(code)), {},
                     "check the path and its permissions");
   if (!archive) malformed(path, text_of(code));
+  return archive;
+}
+
+struct Entry {
+  std::string name; // of the array
+  std::uint64_t size = 0;
+};
+
+Entry entry_at(zip_t *archive, zip_uint64_t index, const std::string &path) {
+  zip_stat_t entry;
+  zip_stat_init(&entry);
+  if (zip_stat_index(archive, index, 0, &entry) != 0) malformed(path, zip_strerror(archive));
+  std::string name = (entry.valid & ZIP_STAT_NAME) != 0 ? entry.name : "";
+  if (!name.ends_with(suffix) || (entry.valid & ZIP_STAT_SIZE) == 0)
+    malformed(path, fmt::format("'{}' in it is no .npy file", name));
+  name.resize(name.size() - suffix.size());
+  return {std::move(name), entry.size};
+}
+
+Array load_entry(zip_t *archive, zip_uint64_t index, const Entry &entry, const std::string &path) {
+  return load_entry(archive, index, entry.size, path + ":" + entry.name + std::string(suffix));
+}
+
+} // namespace
+
+NamedArrays load_npz(const std::string &path) try {
+  const Archive archive = open_to_read(path);
   NamedArrays arrays;
-  const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
-  for (zip_int64_t k = 0; k < count; ++k) {
-    zip_stat_t entry;
-    zip_stat_init(&entry);
-    if (zip_stat_index(archive.get(), zip_uint64_t(k), 0, &entry) != 0)
-      malformed(path, zip_strerror(archive.get()));
-    std::string name = (entry.valid & ZIP_STAT_NAME) != 0 ? entry.name : "";
-    if (!name.ends_with(suffix) || (entry.valid & ZIP_STAT_SIZE) == 0)
-      malformed(path, fmt::format("'{}' in it is no .npy file", name));
-    const std::string place = path + ":" + name;
-    name.resize(name.size() - suffix.size());
-    arrays.emplace_back(std::move(name),
-                        load_entry(archive.get(), zip_uint64_t(k), entry.size, place));
+  const auto count = zip_uint64_t(zip_get_num_entries(archive.get(), 0));
+  for (zip_uint64_t k = 0; k < count; ++k) {
+    Entry entry = entry_at(archive.get(), k, path);
+    Array array = load_entry(archive.get(), k, entry, path);
+    arrays.emplace_back(std::move(entry.name), std::move(array));
   }
   return arrays;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+Array load_npz(const std::string &path, const std::string &name) try {
+  const Archive archive = open_to_read(path);
+  std::vector<std::string> names;
+  const auto count = zip_uint64_t(zip_get_num_entries(archive.get(), 0));
+  for (zip_uint64_t k = 0; k < count; ++k) {
+    const Entry entry = entry_at(archive.get(), k, path);
+    if (entry.name == name) return load_entry(archive.get(), k, entry, path);
+    names.push_back(entry.name);
+  }
+  throw DataError("E0304", fmt::format("'{}' has no array '{}'", path, name), {},
+                  names.empty() ? "it is empty" : "it has " + support::quoted_list(names));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

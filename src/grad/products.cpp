@@ -64,16 +64,19 @@ Parts settled(const Scale &scale, const Parts &x) {
           t.add(x.exponent, t.where(large, t.num(1), t.where(small, t.num(-1), t.num(0))))};
 }
 
-// A number of this type: f32 is no smaller than 2^-149 and f64 than 2^-1074. A 0 may have any exponent.
+// A number of this type: f32 is no smaller than 2^-149 and f64 than 2^-1074. A 0 may have any exponent; that of f64 has none, as the
+// slope of five steps up is too large, and that of five steps down is 0 before they are undone.
 Parts parts_of(const Scale &scale, const Expr &x, bool narrow) {
   Parts parts{x, t.num(0)};
   if (scale.complex) return settled(scale, settled(scale, parts));
   if (narrow) return moved(scale, parts, below(x, 1), -1);
   parts = moved(scale, parts, from(parts.mantissa, half * half), 2); // of 2^1024
   parts = moved(scale, parts, from(parts.mantissa, half), 1);
-  parts = moved(scale, parts, below(parts.mantissa, 1 / (half * half)), -2); // of 2^-1074
-  parts = moved(scale, parts, below(parts.mantissa, 1 / half), -2);          // of 2^-562
-  return moved(scale, parts, below(parts.mantissa, 1), -1);
+  const Expr some = t.op(Op::Ne, {x, t.num(0)});
+  const auto small = [&](double bound) { return t.both(below(parts.mantissa, bound), some); };
+  parts = moved(scale, parts, small(1 / (half * half)), -2); // of 2^-1074
+  parts = moved(scale, parts, small(1 / half), -2);          // of 2^-562
+  return moved(scale, parts, small(1), -1);
 }
 
 Parts product(const Parts &a, const Parts &b) {

@@ -127,7 +127,13 @@ std::size_t Reindexer::inner(NodeId id, std::size_t by) {
     if (node.axes.has(axis)) within.axes.emplace(axis, instead);
   // Without a combine positions are taken in the order of the axes, which must stay as it is.
   const bool in_order = !spec_.graph.recipe(id).has_combine();
-  for_each_axis(taken.empty() || !in_order ? taken : bound, [&](int axis) {
+  const AxisSet renamed = taken.empty() || !in_order ? taken : bound;
+  // What keeps its name is an axis of the fold all the same: it has no extent of one outside that is called as it is.
+  for_each_axis(bound - renamed, [&](int axis) {
+    within.extents.erase(axis);
+    within.lenders.erase(axis);
+  });
+  for_each_axis(renamed, [&](int axis) {
     within.axes[axis] = {Position::of_axis(fresh_axis(axis, spec_.where(id))), true};
   });
   all_.push_back(std::move(within));

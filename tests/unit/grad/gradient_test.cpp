@@ -140,6 +140,27 @@ TEST_CASE("products of all others need no division and lose nothing on the way")
         D{-0x1.fp-531, 0x1.8p-530, -0x1.8p-530 * 0x1.fp-531});
 }
 
+TEST_CASE("second derivatives of a product are right where elements are 0") {
+  const LoopSpec product = kernel("in x : f64[i]\nout z = prod(x)");
+  const Kernel back = compile(gradient(gradient(product, {"x"}), {"x"})),
+               ahead = compile(jvp(gradient(product, {"x"}), {"x"}));
+  for (const D &x : {D{2, 0, 3}, D{0, 0, 3}, D{0, 0, 0}, D{1e-200, 2, 3}, D{0, 0, 0, 0, 0, 2}}) {
+    const std::size_t n = x.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      D along(n), want(n);
+      along[i] = 1;
+      for (std::size_t j = 0; j < n; ++j) {
+        want[j] = i != j;
+        for (std::size_t k = 0; k < n; ++k) want[j] *= k == i || k == j ? 1 : x[k];
+      }
+      const D one{1};
+      const NamedView at{"x", View(x)}, weight{"d_z", View<const double>(one.data(), {})};
+      check_near(values(back({at, weight, {"d_d_x", View(along)}})["d_x_2"]), want);
+      check_near(values(ahead({at, weight, {"t_x", View(along)}})["t_d_x"]), want);
+    }
+  }
+}
+
 TEST_CASE("ties of max share evenly, and so do those of maximum") {
   CHECK(folded("max(x)", {1, 3, 3}) == D{0, 0.5, 0.5});
   CHECK(folded("min(x)", {1, 3, 1}) == D{0.5, 0, 0.5});

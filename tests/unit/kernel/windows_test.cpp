@@ -134,6 +134,19 @@ TEST_CASE("every dtype is read through windows") {
   }
 }
 
+TEST_CASE("a sum inside of a sum like a window goes along all of its own axis") {
+  const NamedView x11{"x", view(data, {1, 1})}, x23{"x", view(data, {2, 3})};
+  // The three positions of the window each have the sum of the three: 9 times 1, whatever the 1 that stretches is called.
+  for (const std::string mode : {"wrap", "edge"}) {
+    const std::string read = "pad(x, 1: (2, 3), " + mode + ")[i, j + 3]";
+    const std::string fold = "out o = sum(sum(" + read + ", j), like=" + read + ")";
+    CHECK(values("in x : f64[i, j?]; " + fold, {x11}) == Numbers{9});
+    CHECK(values("in x : f64[a, b?]; " + fold, {x11}) == Numbers{9});
+  }
+  CHECK(values("in x : f64[i, j?]; out o = sum(sum(x[i, j + 1], j), like=x[i, j + 1])", {x23}) ==
+        Numbers{0, 5, 5, 0, 11, 11});
+}
+
 TEST_CASE("modes, scans, positions and extents take windows as other inputs") {
   const std::string head = "in x : f64[:]; in w : f64[u]; ";
   run(head + "out y[i] = reduce(sum) x[i + u] * w", {x7, w3});

@@ -305,6 +305,15 @@ TEST_CASE("tables of numbers and arrays of archives are read") {
   CHECK(code_of(folder.write("bad.csv", "1,2\n3\n"), f64) == "E0302");
   CHECK(code_of(folder.write("word.csv", "1,2\n3,x\n"), f64) == "E0302");
   CHECK(code_of(folder / "none.csv", f64) == "E0402");
+  // Nothing is left out: not a line in which a field is missing or is no number, not the first line of a text of Excel.
+  for (const char *text : {"1,,3\n4,5,6\n", "3,NA\n3,4\n", ",1\n2,3\n", "1,2\n3,,\n"})
+    CHECK(code_of(folder.write("gap.csv", text), f64) == "E0302");
+  const Array marked = read(folder.write("excel.csv", "\xef\xbb\xbf"
+                                                      "1;2;\r\n 3 ; 4 ;\r\n"),
+                            f64);
+  CHECK(marked.to_vector<double>() == std::vector<double>{1, 2, 3, 4});
+  const Array spaced = read(folder.write("spaces.csv", "  1  2\n3\t4 \n"), f64);
+  CHECK(spaced.to_vector<double>() == std::vector<double>{1, 2, 3, 4});
   save_npz(folder / "w.npz", {{"w", read("[1, 2]", f32)}, {"b", read("3", f32)}});
   CHECK(read(folder / "w.npz:w[::-1]", f32).to_vector<float>() == std::vector<float>{2, 1});
   CHECK(code_of(folder / "w.npz:q", f32) == "E0304");

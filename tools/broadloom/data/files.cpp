@@ -15,21 +15,33 @@
 namespace broadloom::cli {
 namespace {
 
-// The words of a line; false where one is no number.
-bool read_row(const std::string &line, std::vector<std::string> &words) {
-  constexpr std::string_view between = ",; \t\r";
-  for (std::size_t at = line.find_first_not_of(between); at != line.npos;) {
+constexpr std::string_view space = " \t\r";
+
+// What stands between commas or semicolons, or, where there are none, between spaces. Such a mark at the end of a line ends it.
+std::vector<std::string> words_of(const std::string &line) {
+  const bool marked = line.find_first_of(",;") != line.npos;
+  const std::string_view between = marked ? ",;" : space;
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < line.size();) {
     const std::size_t end = std::min(line.find_first_of(between, at), line.size());
-    words.push_back(line.substr(at, end - at));
-    const std::string &word = words.back();
-    const std::size_t sign = word[0] == '+' ? 1 : 0;
-    double value = 0;
-    const auto [stop, error] =
-        std::from_chars(word.data() + sign, word.data() + word.size(), value);
-    if (error == std::errc::invalid_argument || stop != word.data() + word.size()) return false;
-    if (sign == 1) words.back().erase(0, 1);
-    at = line.find_first_not_of(between, end);
+    const std::size_t first = std::min(line.find_first_not_of(space, at), end);
+    const std::size_t last = line.find_last_not_of(space, end - 1);
+    const bool none = first == end;
+    const bool rest = line.find_first_not_of(space, at) == line.npos; // behind the last mark
+    if (!none) words.push_back(line.substr(first, last + 1 - first));
+    if (none && marked && !rest) words.emplace_back();
+    at = end + 1;
   }
+  return words;
+}
+
+// Without the sign of `+1`, which from_chars does not read.
+bool is_number(std::string &word) {
+  const std::size_t sign = word.starts_with('+') ? 1 : 0;
+  double value = 0;
+  const auto [stop, error] = std::from_chars(word.data() + sign, word.data() + word.size(), value);
+  if (error == std::errc::invalid_argument || stop != word.data() + word.size()) return false;
+  word.erase(0, sign);
   return true;
 }
 
@@ -44,16 +56,21 @@ ListSource read_csv(const std::string &path) {
   std::int64_t rows = 0, columns = -1, number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
-    std::vector<std::string> words;
-    const bool fine = read_row(line, words);
-    if (words.empty() || (!fine && rows == 0 && number == 1)) continue; // a heading
+    if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3); // as Excel begins a text
+    std::vector<std::string> words = words_of(line);
+    const auto wrong = std::ranges::find_if_not(words, is_number);
+    const bool fine = wrong == words.end();
+    if (words.empty() || (number == 1 && std::ranges::none_of(words, is_number)))
+      continue; // a heading
     if (!fine || (columns >= 0 && columns != std::int64_t(words.size())))
       throw DataError(
           "E0302",
           fine ? fmt::format("line {} of '{}' has {}, those before have {}", number, path,
                              support::count(std::int64_t(words.size()), "number"), columns)
-               : fmt::format("'{}' in line {} of '{}' is no number", words.back(), number, path),
-          {}, "a .csv file has as many numbers in each line, with commas between");
+               : fmt::format("'{}' in line {} of '{}' is no number", *wrong, number, path),
+          {},
+          "a .csv file has as many numbers in each line, with commas between; a heading, which is "
+          "the first line, holds none");
     columns = std::int64_t(words.size());
     ++rows;
     std::ranges::move(words, std::back_inserter(list.words));
@@ -83,16 +100,6 @@ void write_csv(const std::string &path, const Array &array) {
   if (!(file << text) || !file.flush())
     throw DataError("E0303", fmt::format("'{}' cannot be written", path), {},
                     "check that the folder is there and may be written to");
-}
-
-Array entry_of(const std::string &path, const std::string &entry) {
-  std::vector<std::string> names;
-  for (auto &[name, array] : load_npz(path)) {
-    if (name == entry) return array;
-    names.push_back(name);
-  }
-  throw DataError("E0304", fmt::format("'{}' has no array '{}'", path, entry), {},
-                  names.empty() ? "it is empty" : "it has " + support::quoted_list(names));
 }
 
 } // namespace broadloom::cli

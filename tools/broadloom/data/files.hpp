@@ -17,7 +17,4 @@ void write_csv(const std::string &path, const Array &array);
 // What a .npy file or an entry of a .npz file holds, with its views.
 Array array_of_file(const Source &source);
 
-// An array of a .npz file. Throws DataError E0304 where it has none of that name, and what `load_npz` throws.
-Array entry_of(const std::string &path, const std::string &entry);
-
 } // namespace broadloom::cli

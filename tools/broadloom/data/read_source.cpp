@@ -151,7 +151,7 @@ Array file_array(const FileSource &source, const Target &target) {
   if (!is_stream) require_file(path, "input " + target.name);
   const Array array = is_stream              ? standard_input_array(target)
                       : source.entry.empty() ? array_in(path, kind_of_name(path), target)
-                                             : entry_of(path, source.entry);
+                                             : load_npz(path, source.entry);
   if (array.dtype() != target.dtype)
     wrong_dtype(is_stream ? "standard input" : path, array, target,
                 fmt::format("declare the input as {}, or convert the file with numpy",
@@ -233,7 +233,7 @@ Array array_of_file(const Source &source) {
   const auto &file = std::get<FileSource>(source.base);
   if (file.path == "-") return standard_input_array({"of the value", DType::F64, {}});
   require_file(file.path, "the value");
-  Array array = !file.entry.empty()           ? entry_of(file.path, file.entry)
+  Array array = !file.entry.empty()           ? load_npz(file.path, file.entry)
                 : file.path.ends_with(".png") ? read_png(file.path)
                                               : load_npy(file.path);
   for (const ViewStep &step : source.views) array = apply_view(array, step, source.text);
