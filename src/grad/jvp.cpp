@@ -144,7 +144,10 @@ private:
     if (!moved.node()) moved = make_cast(*output.dtype, t.num(0), old.where);
     if (old.mode.kind == ModeKind::broadcast) {
       output.mode = old.mode;
-      output.value = reads_all_of(value, moved, false) ? moved : repeated_like(value, moved, t);
+      // Like= gives axes without a read.
+      const bool has_all =
+          reads_all_of(value, moved, false) && (facts_.axes(value) - axes_read(moved)).empty();
+      output.value = has_all ? moved : repeated_like(value, moved, t);
     } else {
       AxisSet all;
       for (const int axis : axes) all = all | AxisSet::of(axis);

@@ -40,16 +40,22 @@ TEST_CASE("random kernels have the same bits block by block") {
   const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);
   const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count);
   std::uint64_t folded = 0, cut = 0, inexact = 0, in_rounds = 0, in_parts = 0, alone = 0,
-                scanned = 0;
+                scanned = 0, misnamed = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const RandomSpec random = random_spec(seed);
     Random source(seed);
     const LoopSpec spec = parse(random.text);
     const std::size_t outputs = spec.data().outputs.size();
-    const Kernel kernel =
-        compile(with_output(spec, std::size_t(source.below(int(outputs)))),
-                {.threads = 1 + int(seed % 3),
-                 .engine = seed % 4 == 0 ? Engine::automatic : Engine::interpreter});
+    Kernel kernel;
+    try {
+      kernel = compile(with_output(spec, std::size_t(source.below(int(outputs)))),
+                       {.threads = 1 + int(seed % 3),
+                        .engine = seed % 4 == 0 ? Engine::automatic : Engine::interpreter});
+    } catch (const ShapeError &error) {
+      CHECK((error.code() == "E0104")); // it names an axis that another output has brought
+      ++misnamed;
+      continue;
+    }
     const std::vector<InputInfo> infos = kernel.inputs();
     std::set<std::string> axes;
     for (const InputInfo &info : infos) axes.insert(info.axes.begin(), info.axes.end());
@@ -168,6 +174,7 @@ TEST_CASE("random kernels have the same bits block by block") {
                  << " of these along leaves, " << in_rounds << " in several rounds, " << in_parts
                  << " with outputs in parts, " << scanned << " with scans; " << alone
                  << " refused");
+  CHECK(misnamed <= count / 1000);
   CHECK(alone < folded);
   CHECK(cut > count / 20);
   CHECK(inexact > count / 100);

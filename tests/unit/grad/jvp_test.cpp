@@ -139,6 +139,15 @@ const std::string damped = "accumulator damped(a; m) { init a = 0; step a = 0.5 
 
 } // namespace
 
+TEST_CASE("what does not move has the shape of its output") {
+  const LoopSpec moved = jvp(kernel("in x : f64[i, j]\nout y = x\n"
+                                    "out z = broadcast min(exp2(extent(i, of=x)), like=(x, x))"),
+                             {"x"});
+  const std::vector<OutputInfo> outputs = compile(moved).outputs();
+  REQUIRE(outputs.size() == 2);
+  CHECK(outputs[1].axes == std::vector<std::string>{"i", "j"});
+}
+
 TEST_CASE("the tangent of a product prints as one would write it") {
   CHECK(print(jvp(kernel("in x : f32[i, j]; in y : f32[i]; out z = x * exp(y)"), {"x", "y"})) ==
         "kernel k_jvp {\n"

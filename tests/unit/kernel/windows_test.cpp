@@ -143,8 +143,15 @@ TEST_CASE("a sum inside of a sum like a window goes along all of its own axis") 
     CHECK(values("in x : f64[i, j?]; " + fold, {x11}) == Numbers{9});
     CHECK(values("in x : f64[a, b?]; " + fold, {x11}) == Numbers{9});
   }
-  CHECK(values("in x : f64[i, j?]; out o = sum(sum(x[i, j + 1], j), like=x[i, j + 1])", {x23}) ==
+  CHECK(values("in x : f64[:, :]; out o = sum(sum(x[i, j + 1], j), like=x[i, j + 1])", {x23}) ==
         Numbers{0, 5, 5, 0, 11, 11});
+}
+
+TEST_CASE("a let without elements is an array of which nothing is read") {
+  const Array x(f64, {2, 0}), v(i8, {1, 0});
+  run("in x : f64[a, b]; in v : i8[:, :]; let s[p, q < extent(v, 1)] = v[p, q + 0]; "
+      "out y = where(s[u, u] < 1, x, prod(s[u, l], u, l)); out z = 1 - sum(s[u, u], like=s[u, l])",
+      {{"x", x}, {"v", v}});
 }
 
 TEST_CASE("modes, scans, positions and extents take windows as other inputs") {
