@@ -3,6 +3,7 @@
 
 #include "grad/order.hpp"
 #include "grad/shape.hpp"
+#include "grad/tangents.hpp"
 #include "spec/definition.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
@@ -259,9 +260,13 @@ void check_integer(Facts &facts, const Expr &root) {
                facts.space().shown(node.where),
                "an integer has no derivative: let the function give a float, as floor() does");
     if ((node.kind == ExprKind::Fold || node.kind == ExprKind::Scan) &&
-        facts.is_continuous(node.args[0]))
+        facts.is_continuous(node.args[0])) {
+      bool moves = false; // a count of steps does not
+      for (std::size_t k = 0; k < node.folded; ++k) moves = moves || moves_result(facts, expr, k);
+      if (!moves) continue;
       fail_no_rule(facts, "'" + std::string(spec::name_of(node.use->accumulator)) + "'",
                    node.where);
+    }
     for (const Expr &arg : node.args) work.push_back(arg);
   }
 }

@@ -161,6 +161,18 @@ TEST_CASE("second derivatives of a product are right where elements are 0") {
   }
 }
 
+TEST_CASE("an accumulator that counts steps in an integer has derivatives of any order") {
+  // z = 1*x0^2 + 2*x1^2 + 3*x2^2
+  const LoopSpec counted = parse("accumulator weighted(n, m; x) { init n = 0, m = 0\n"
+                                 "step n = n + 1, m = m + x * x * (n + 1)\nresult m }\n"
+                                 "kernel k { in x : f64[i]\nout z = weighted(x) }");
+  const Kernel second = compile(gradient(gradient(counted, {"x"}), {"x"}));
+  const D x{1, 5, -2}, along{1, 1, 1}, one{1};
+  const Results r =
+      second({{"x", View(x)}, {"d_z", View<const double>(one.data(), {})}, {"d_d_x", View(along)}});
+  CHECK(values(r["d_x_2"]) == D{2, 4, 6});
+}
+
 TEST_CASE("ties of max share evenly, and so do those of maximum") {
   CHECK(folded("max(x)", {1, 3, 3}) == D{0, 0.5, 0.5});
   CHECK(folded("min(x)", {1, 3, 1}) == D{0.5, 0, 0.5});
