@@ -161,6 +161,10 @@ def where(condition, *chosen):
 def clip(x, a_min=None, a_max=None, out=None, *, min=None, max=None, **options):
     plain("clip", {"out": out, **options})
     low, high = (a_min if min is None else min), (a_max if max is None else max)
+    x = operand(x)
+    if x.dtype.kind in "iu":  # an int beyond the type bounds nothing
+        low = None if type(low) is int and low < np.iinfo(x.dtype).min else low
+        high = None if type(high) is int and high > np.iinfo(x.dtype).max else high
     if low is not None:
         x = np.maximum(x, low)
     return x if high is None else np.minimum(x, high)
@@ -170,7 +174,7 @@ def rounded(x, decimals=0, out=None):
     plain("round", {"out": out})
     if decimals != 0:
         refuse("numpy.round with decimals= cannot be recorded", "scale before and after", code="E0021")
-    return x if x.dtype.kind in "iub" else np.rint(x)
+    return x if x.dtype.kind in "iu" else np.rint(x)
 
 
 # --- products -------------------------------------------------------------------------------------

@@ -95,6 +95,13 @@ class Lazy(unittest.TestCase):
         except TypeError:
             return ()
 
+    def test_bounds_beyond_the_type_and_rounded_truths_are_those_of_numpy(self):
+        small = np.array([3, 250, 0], "u1")
+        for low, high in ((-1, 2), (1, 300), (-5, None), (None, 999)):
+            self.both(lambda x: np.clip(x, low, high), small, what=f"clip {low} {high}")
+        self.both(np.round, np.array([True, False]), what="round of bool")
+        self.both(np.round, small, what="round of u8")
+
     def test_folds_and_scans_of_all_dtypes_and_axes(self):
         rng = np.random.default_rng(3)
         for dtype, shape in itertools.product(DTYPES, [(3, 4), (2, 1, 4), (1, 1), (5,), ()]):
