@@ -43,6 +43,12 @@ def compile(text, name=None, *, threads=0, target="", engine="auto", debug=False
         file = os.fspath(text)
         with open(file, encoding="utf-8") as source:
             text = source.read()
+    elif not isinstance(text, str):
+        raise ArgumentError("E0401", f"a kernel is compiled from its text, a str, or from a path, and this is a {type(text).__name__}", None,
+                            "decode bytes first" if isinstance(text, bytes) else "write bl.compile('kernel k { in x : f64[i]; out y = 2 * x }')")
+    elif text.endswith(".loom") and "{" not in text:
+        raise ArgumentError("E0401", f"'{text}' is the name of a file, and a str is the text of a kernel", None,
+                            f"write bl.compile(pathlib.Path('{text}'))")
     return _core._compile(text, name, threads, target, engine, debug, file)
 
 

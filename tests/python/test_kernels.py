@@ -185,6 +185,11 @@ class Compiling(unittest.TestCase):
         with self.assertRaises(bl.SpecError):
             bl.compile("kernel \0")
 
+    def test_what_is_no_text_is_an_argument_error_that_says_what_to_write(self):
+        for text, word in ((b"kernel k { }", "bytes"), (None, "NoneType"), ("samples/softmax.loom", "pathlib.Path")):
+            with self.assertRaisesRegex(bl.ArgumentError, word):
+                bl.compile(text)
+
     def test_words_that_are_no_utf8_are_errors_of_ours(self):
         k, half = bl.compile(TWO), "\udcff"
         for wrong in (lambda: bl.compile(half), lambda: bl.compile(TWO, half), lambda: k(**{half: 1}), lambda: k.grad(half),
