@@ -8,8 +8,6 @@
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"
 
-#include <algorithm>
-
 namespace broadloom {
 
 using kernel::pointers_to;
@@ -81,7 +79,7 @@ static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const Kerne
   const kernel::Operands inputs = call.first(spec.callers_inputs());
   kernel::check_operands(spec, inputs);
   const auto layouts = lets.layouts(inputs);
-  state->let_memory = Array(DType::U8, {std::max<std::int64_t>(layouts->places.bytes, 1)});
+  state->let_memory = Array(DType::U8, {layouts->bytes_to_have()});
   const std::vector<AnyView> views =
       lets.views(*layouts, static_cast<char *>(state->let_memory.raw()));
   const kernel::Operands outputs = call.subspan(inputs.size());

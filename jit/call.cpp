@@ -26,8 +26,6 @@
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 
-#include <algorithm>
-
 namespace broadloom {
 namespace {
 
@@ -124,8 +122,7 @@ void KernelImpl::run_lets(Operands call) const {
   const Operands outputs = call.subspan(inputs.size());
   kernel::check_operands(typed_, inputs);
   const std::shared_ptr<const jit::Lets::Layouts> layouts = lets_.layouts(inputs);
-  // Lets without elements have memory, too: null is what is not there.
-  const jit::runtime::Scratch memory(std::size_t(std::max<std::int64_t>(layouts->places.bytes, 1)));
+  const jit::runtime::Scratch memory(std::size_t(layouts->bytes_to_have()));
   const std::vector<AnyView> lets = lets_.views(*layouts, memory.data());
   const std::vector<bool> needed = lets_.needed(outputs);
   for (std::size_t k = 0; profile_ == Profile::paths && k < needed.size(); ++k)

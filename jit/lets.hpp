@@ -8,6 +8,7 @@
 #include "support/lifetimes.hpp"
 #include "support/undivided.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -52,6 +53,8 @@ public:
     std::vector<Layout> lets;
     std::vector<std::int64_t> bytes; // [let]
     support::Places places;
+    // For all of them, also where none has elements: null is what is not there.
+    std::int64_t bytes_to_have() const { return std::max<std::int64_t>(places.bytes, 1); }
     // Of a let that reads itself: its first step, in bytes from its place, where the rows of the start may lie before, and the numbers of
     // the steps.
     std::vector<std::int64_t> first, positions; // [let]

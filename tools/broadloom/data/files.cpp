@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view space = " \t\r";
 
 // What stands between commas or semicolons, or, where there are none, between spaces. Such a mark at the end of a line ends it.
-std::vector<std::string> words_of(const std::string &line) {
+std::vector<std::string> fields_of(const std::string &line) {
   const bool marked = line.find_first_of(",;") != line.npos;
   const std::string_view between = marked ? ",;" : space;
   std::vector<std::string> words;
@@ -57,7 +57,7 @@ ListSource read_csv(const std::string &path) {
   for (std::string line; std::getline(file, line);) {
     ++number;
     if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3); // as Excel begins a text
-    std::vector<std::string> words = words_of(line);
+    std::vector<std::string> words = fields_of(line);
     const auto wrong = std::ranges::find_if_not(words, is_number);
     const bool fine = wrong == words.end();
     if (words.empty() || (number == 1 && std::ranges::none_of(words, is_number)))
