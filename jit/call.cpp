@@ -109,7 +109,16 @@ void KernelImpl::check_shapes(Operands call) const {
   std::vector<AnyView> lets;
   if (!lets_.empty()) lets = lets_.views(*lets_.layouts(inputs), nullptr);
   const std::vector<const AnyView *> rest = lets_.operands_of_rest(inputs, lets, outputs);
-  const kernel::LentOperands lent(typed_, rest);
+  // Without their elements, which may be none: nothing has looked at the pointers.
+  std::vector<AnyView> shapes(rest.size());
+  std::vector<const AnyView *> given(rest.size(), nullptr);
+  for (std::size_t k = 0; k < rest.size(); ++k) {
+    if (rest[k] == nullptr) continue;
+    shapes[k] = *rest[k];
+    shapes[k].data = nullptr;
+    given[k] = &shapes[k];
+  }
+  const kernel::LentOperands lent(typed_, given);
   kernel::check_operands(typed_, lent.all().first(typed_.given_inputs()));
   const kernel::WindowedOperands windowed(typed_, lent.all(), helpers(), windows_of_nothing());
   kernel::check_operands(typed_, windowed.all());
