@@ -199,6 +199,8 @@ TEST_CASE("mistakes of a call in classes are told of the whole, and nothing is w
   CHECK(code(nowhere) == "E0306");
   nowhere.data = reinterpret_cast<char *>(d.data<double>()) + 1;
   CHECK(code(nowhere) == "E0310");
+  nowhere.data = reinterpret_cast<char *>(4097); // no memory of ours: it is not looked at
+  CHECK(code(nowhere) == "E0310");
   CHECK(
       std::all_of(s.data<double>(), s.data<double>() + s.size(), [](double v) { return v == 0; }));
 }
