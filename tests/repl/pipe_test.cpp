@@ -63,6 +63,8 @@ TEST_CASE("-c runs lines and reads no other") {
   CHECK(wrong.status == cli::WrongUsage);
   CHECK(wrong.out == "3\n");
   CHECK(wrong.err.find("<text>:2: error[E0401]") == 0);
+  CHECK(pipe("", {"-c", "sum("}).err.find("expected an expression, found the end") !=
+        std::string::npos);
   CHECK(pipe("", {"-c", "kernel k {"}).status == cli::WrongSpec);
   CHECK(pipe("", {"-c", ""}).status == cli::Fine);
 }

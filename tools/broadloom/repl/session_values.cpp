@@ -131,7 +131,11 @@ Array Session::evaluate(const std::string &text) {
   try {
     library.define({"<input>", 1, kernel + " out " + output + " = " + expression.text + " }"});
   } catch (const Error &error) { // the place is one of the kernel, which nobody has written
-    support::fail(error.code(), error.message(), {}, help_at_prompt(error));
+    std::string message = error.message();
+    const std::size_t ours = message.find("found '}'"); // which ends that kernel
+    if (ours != message.npos && expression.text.find('}') == expression.text.npos)
+      message.replace(ours, std::string_view("found '}'").size(), "found the end");
+    support::fail(error.code(), message, {}, help_at_prompt(error));
   }
   Options options;
   options.threads = settings_.threads;
