@@ -121,20 +121,20 @@ const Promise promises[] = {
      "A product and a sum round twice: nothing is contracted"},
     {"3 values", "subnormals are kept", "unit/spec/semantics_test",
      "Subnormal numbers are kept, in operands and in results"},
-    {"3 values", "the floating-point environment", "unit/kernel/kernel_test",
+    {"3 values", "the floating-point environment", "unit/kernel/kernel_threads_test",
      "Floating-point control of the caller neither matters nor changes"},
     {"3 determinism", "the tree of a fold", "unit/loop/interpret_test",
      "folds follow the tree of the definition, in one piece, in chunks and reversed"},
-    {"3 determinism", "any thread count", "unit/kernel/kernel_test",
+    {"3 determinism", "any thread count", "unit/kernel/kernel_threads_test",
      "Every number of threads gives the same bits"},
     {"3 determinism", "AVX2, AVX-512, interpreter; the bound of a sum",
      "differential/differential_test",
      "interpreter, native code and reference agree on random kernels"},
     {"3 determinism", "all NaNs are equal", "unit/ops/evaluate_test",
      "no answer depends on the sign of a NaN"},
-    {"3 aliasing", "as if copied first", "unit/kernel/kernel_test",
+    {"3 aliasing", "as if copied first", "unit/kernel/overlapping_operands_test",
      "Inputs that overlap outputs behave as if they had been copied first"},
-    {"3 aliasing", "outputs that overlap", "unit/kernel/kernel_test",
+    {"3 aliasing", "outputs that overlap", "unit/kernel/overlapping_operands_test",
      "Outputs may interleave in memory but not overlap"},
     {"8 processes", "a child of fork runs its kernels", "unit/kernel/processes_test",
      "A child that is forked while another thread runs a parallel kernel runs it, too"},
@@ -182,7 +182,8 @@ TEST_CASE("every promise of the design has a test that is built and says it") {
   for (const Promise &promise : promises) {
     const bool nest = std::string(promise.file).rfind("nests/", 0) == 0;
     const std::string file = std::string(promise.file) + (nest ? ".loop" : ".cpp");
-    INFO(promise.part, ": ", promise.text, ": ", file, ": ", promise.test);
+    INFO(std::string(promise.part), ": ", std::string(promise.text), ": ", file, ": ",
+         std::string(promise.test));
     if (nest) { // a file that nests_test.cpp runs, and that begins with the sentence
       CHECK(contents("tests/" + file).rfind("# " + std::string(promise.test) + ".\n", 0) == 0);
       continue;

@@ -1,0 +1,105 @@
+// See lets.hpp.
+#include "reference/lets.hpp"
+
+#include "reference/join.hpp"
+#include "reference/windows.hpp"
+#include "spec/materialise.hpp"
+#include "support/check.hpp"
+
+#include <unordered_map>
+#include <utility>
+
+namespace broadloom::reference {
+
+WithLets::WithLets(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
+                   const EvaluateOne &evaluate)
+    : views_(inputs.begin(), inputs.end()) {
+  if (inputs.size() == spec.given_inputs()) return;
+  support::check(inputs.size() >= spec.callers_inputs(), "one view for each input that is given");
+  const std::span<const AnyView> lent = inputs.subspan(spec.callers_inputs());
+  inputs = inputs.first(spec.callers_inputs());
+  views_.resize(inputs.size());
+  std::unordered_map<std::string, AnyView> lets;
+  const auto add = [&](const spec::TypedSpec &reader, std::vector<AnyView> &views) {
+    for (const spec::TypedInput &input : reader.given())
+      if (input.materialised) views.push_back(lets.at(input.name));
+  };
+  for (std::size_t k = 0; k < spec.materialised.size(); ++k) {
+    const spec::Materialised &let = *spec.materialised[k];
+    if (let.recurrence && let.recurrence->first == k) {
+      const std::vector<AnyView> before(arrays_.begin(), arrays_.end());
+      const std::vector<Array> made = run_loop(spec.materialised, k, inputs, before, evaluate);
+      for (std::size_t m = 0; m < made.size(); ++m)
+        arrays_.push_back(steps_alone(*spec.materialised[k + m]->recurrence, made[m]));
+    } else if (let.join) {
+      std::vector<AnyView> parts;
+      for (const std::string &part : let.join->parts) parts.push_back(lets.at(part));
+      arrays_.push_back(joined(let, parts, [&](std::uint32_t array, std::size_t dim) {
+        return array < inputs.size() ? inputs[array].layout.extents[dim]
+                                     : arrays_[array - inputs.size()].layout().extents[dim];
+      }));
+    } else if (!let.recurrence) {
+      std::vector<AnyView> given(inputs.begin(), inputs.end());
+      add(let.typed, given);
+      arrays_.push_back(evaluate(let.typed, with_said(let.typed, std::move(given)), std::nullopt));
+    }
+    lets.emplace(let.typed.outputs[0].name, arrays_[k]);
+  }
+  add(spec, views_);
+  views_.insert(views_.end(), lent.begin(), lent.end()); // shapes of outputs
+  views_ = with_said(spec, std::move(views_));
+}
+
+static void add_said(const spec::TypedSpec &spec, std::vector<Layout> &layouts) {
+  for (const spec::TypedInput &input : spec.given())
+    if (!input.said.empty()) layouts.push_back(contiguous_layout(said_shape(input, layouts)));
+}
+
+std::vector<AnyView> with_said(const spec::TypedSpec &spec, std::vector<AnyView> given) {
+  std::vector<Layout> layouts;
+  for (const AnyView &view : given) layouts.push_back(view.layout);
+  add_said(spec, layouts);
+  for (std::size_t k = given.size(); k < layouts.size(); ++k)
+    given.push_back({spec.inputs[k].dtype, nullptr, false, layouts[k]});
+  return given;
+}
+
+std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
+  std::vector<Layout> all(inputs.begin(), inputs.end());
+  if (inputs.size() == spec.given_inputs()) return all;
+  const std::span<const Layout> lent = inputs.subspan(spec.callers_inputs());
+  inputs = inputs.first(spec.callers_inputs());
+  all.resize(inputs.size());
+  std::unordered_map<std::string, Layout> lets;
+  const auto add = [&](const spec::TypedSpec &reader, std::vector<Layout> &layouts) {
+    for (const spec::TypedInput &input : reader.given())
+      if (input.materialised) layouts.push_back(lets.at(input.name));
+  };
+  std::vector<Layout> arrays;
+  for (std::size_t k = 0; k < spec.materialised.size(); ++k) {
+    const spec::Materialised &let = *spec.materialised[k];
+    if (let.recurrence && let.recurrence->first == k) {
+      for (const auto &shape : loop_shapes(spec.materialised, k, inputs, arrays))
+        arrays.push_back(contiguous_layout(shape));
+    } else if (!let.recurrence) {
+      std::vector<Layout> given(inputs.begin(), inputs.end()), parts;
+      if (let.join)
+        for (const std::string &part : let.join->parts) parts.push_back(lets.at(part));
+      else
+        add(let.typed, given), add_said(let.typed, given);
+      const auto extent_of = [&](std::uint32_t array, std::size_t dim) {
+        return array < inputs.size() ? inputs[array].extents[dim]
+                                     : arrays[array - inputs.size()].extents[dim];
+      };
+      arrays.push_back(contiguous_layout(let.join ? shape_of_join(let, parts, extent_of)
+                                                  : output_shapes(let.typed, given)[0]));
+    }
+    lets.emplace(let.typed.outputs[0].name, arrays[k]);
+  }
+  add(spec, all);
+  all.insert(all.end(), lent.begin(), lent.end());
+  add_said(spec, all);
+  return all;
+}
+
+} // namespace broadloom::reference
