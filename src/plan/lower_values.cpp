@@ -84,7 +84,21 @@ Lowering::Placed Lowering::add_cast(Placed arg, DType from, DType to, std::uint6
   value.compute = from;
   value.dtype = to;
   value.args[value.arg_count++] = arg.id;
-  return add(value, arg.depth, key);
+  return add_once(value, arg.depth, std::uint64_t(arg.id.index) << 8 | std::uint64_t(to), key);
+}
+
+// As two means along one axis divide by one extent.
+Lowering::Placed Lowering::add_once(const Value &value, int depth, std::uint64_t what,
+                                    std::uint64_t key) {
+  what |= value_tag | (value.kind == ValueKind::Extent ? extent_tag : 0);
+  Placed placed;
+  if (!find(what, placed)) {
+    placed = add(value, depth, key);
+    scopes_[depth].values.emplace(what, placed.id);
+  } else if (key != no_key) {
+    scopes_[placed.depth].values.emplace(key, placed.id);
+  }
+  return placed;
 }
 
 void Lowering::add_extent(NodeId id) {
@@ -105,7 +119,7 @@ void Lowering::add_extent(NodeId id) {
   value.kind = ValueKind::Extent;
   value.dtype = DType::I64;
   value.axis = axis_of(LoopKind::Plain, classes);
-  add(value, 0, node_key(id));
+  add_once(value, 0, value.axis.index, node_key(id));
 }
 
 AxisId Lowering::counted_axis(const Group &classes) {

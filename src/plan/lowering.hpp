@@ -33,12 +33,14 @@ private:
     AxisId axis; // of the loop; unused at the root
     std::vector<Stmt> *out = nullptr;
     double turns = 1;                                  // how often the body runs
-    std::unordered_map<std::uint64_t, ValueId> values; // graph nodes, fold items, loads
+    std::unordered_map<std::uint64_t, ValueId> values; // graph nodes, fold items, casts, extents
   };
   static std::uint64_t node_key(NodeId id) { return id.index; }
   static std::uint64_t item_key(ItemId item, std::size_t state) {
     return std::uint64_t(1) << 63 | std::uint64_t(item.index) << 8 | state;
   }
+  static constexpr std::uint64_t value_tag = std::uint64_t(1) << 62, extent_tag = std::uint64_t(1)
+                                                                                  << 61;
 
   // axes and numbers
   AxisId axis_of(LoopKind kind, const Group &group);
@@ -78,6 +80,8 @@ private:
   };
   bool find(std::uint64_t key, Placed &placed) const;
   Placed add(const Value &value, int depth, std::uint64_t key);
+  // `what` tells apart values of this kind.
+  Placed add_once(const Value &value, int depth, std::uint64_t what, std::uint64_t key);
   static constexpr std::uint64_t no_key = ~std::uint64_t(0);
   Placed add_literal(DType dtype, ops::Scalar literal, std::uint64_t key);
   Placed add_load(BufferId buffer, std::uint64_t key);
