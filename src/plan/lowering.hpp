@@ -39,8 +39,8 @@ private:
   static std::uint64_t item_key(ItemId item, std::size_t state) {
     return std::uint64_t(1) << 63 | std::uint64_t(item.index) << 8 | state;
   }
-  static constexpr std::uint64_t value_tag = std::uint64_t(1) << 62, extent_tag = std::uint64_t(1)
-                                                                                  << 61;
+  static constexpr std::uint64_t value_tag = std::uint64_t(1) << 62;
+  static constexpr std::uint64_t extent_tag = std::uint64_t(1) << 61;
 
   // axes and numbers
   AxisId axis_of(LoopKind kind, const Group &group);
