@@ -36,6 +36,7 @@ void start_backend(const Target &target, int threads) {
   started.begun = true;
   if (threads < 2 || std::thread::hardware_concurrency() < 2) return;
   started.thread.emplace([target] { start(target); });
+  started.thread->leave();
 }
 
 } // namespace broadloom::jit

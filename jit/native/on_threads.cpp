@@ -67,6 +67,11 @@ void Beside::join() {
   runs_ = false;
 }
 
+void Beside::leave() {
+  if (runs_) pthread_detach(thread_);
+  runs_ = false;
+}
+
 void on_threads(std::size_t parts, int threads, const std::function<void(std::size_t)> &work) {
   std::vector<std::exception_ptr> thrown(parts);
   std::atomic<std::size_t> next{0};

@@ -22,6 +22,8 @@ public:
   ~Beside() { join(); }
 
   void join();
+  // Nobody waits for it. This object must live until it has ended.
+  void leave();
 
 private:
   std::function<void()> work_;
