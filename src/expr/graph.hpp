@@ -16,6 +16,7 @@
 #include <broadloom/error.hpp>
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -23,6 +24,8 @@
 #include <vector>
 
 namespace broadloom::expr {
+
+inline constexpr std::size_t max_nodes = std::size_t(1) << 20; // of a kernel; more are E0013
 
 struct NodeId {
   std::uint32_t index = 0;

@@ -20,8 +20,6 @@ using expr::NodeKind;
 
 namespace {
 
-constexpr std::size_t most_nodes = std::size_t(1) << 20;
-
 template <class Visit> void for_each_axis(AxisSet axes, Visit visit) {
   for (int axis = 0; axis < expr::max_axes; ++axis)
     if (axes.has(axis)) visit(axis);
@@ -400,13 +398,13 @@ int Reindexer::fresh_axis(int like, const Place &where) {
 }
 
 NodeId Reindexer::add(Node node, std::span<const NodeId> args, const Place &where) {
-  if (spec_.graph.size() >= most_nodes)
+  if (spec_.graph.size() >= expr::max_nodes)
     support::fail(
         "E0013",
         fmt::format(
             "the kernel is too large: with its sums through windows written out it has more "
             "than {} operations",
-            most_nodes),
+            expr::max_nodes),
         support::with_text(where, spec_.source.get()), "split the kernel");
   return spec_.graph.add(node, args, where);
 }

@@ -17,8 +17,6 @@ using support::fail;
 
 namespace {
 
-constexpr std::size_t max_nodes = std::size_t(1) << 20;
-
 bool is_mark(const ExprNode &node) {
   return node.kind == ExprKind::Op && (node.op == ops::Op::Keep || node.op == ops::Op::Recompute);
 }
@@ -87,7 +85,7 @@ Value Typer::type(const Key &root, const Entry &entry, Memo &known) {
       continue;
     }
     work.pop_back();
-    if (++steps_ > 16 * max_nodes)
+    if (++steps_ > 16 * expr::max_nodes)
       fail("E0013", "the kernel is too large: its outputs together need too many operations",
            space_.shown(node.where), "split the kernel");
     known.emplace(key, type_node(node, key.second, entry, known));
@@ -315,9 +313,10 @@ NodeId Typer::literal(DType dtype, ops::Scalar value, const Place &where) {
 }
 
 NodeId Typer::add(Node node, std::span<const NodeId> args, const Facts &facts, const Place &where) {
-  if (spec_.graph.size() >= max_nodes)
+  if (spec_.graph.size() >= expr::max_nodes)
     fail("E0013",
-         "the kernel is too large: it has more than " + std::to_string(max_nodes) + " operations",
+         "the kernel is too large: it has more than " + std::to_string(expr::max_nodes) +
+             " operations",
          space_.shown(where), "split the kernel");
   NodeId id = spec_.graph.add(node, args, where);
   if (id.index == facts_.size()) facts_.push_back(facts);
