@@ -1,4 +1,4 @@
-// See lets.hpp.
+// See lets.hpp, and reference.hpp for with_said() and with_lets().
 #include "reference/lets.hpp"
 
 #include "reference/join.hpp"
@@ -11,6 +11,14 @@
 
 namespace broadloom::reference {
 
+// Adds those that `reader` reads, of each let what is known.
+template <class Known>
+static void add_lets(const spec::TypedSpec &reader,
+                     const std::unordered_map<std::string, Known> &lets, std::vector<Known> &to) {
+  for (const spec::TypedInput &input : reader.given())
+    if (input.materialised) to.push_back(lets.at(input.name));
+}
+
 WithLets::WithLets(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                    const EvaluateOne &evaluate)
     : views_(inputs.begin(), inputs.end()) {
@@ -20,10 +28,6 @@ WithLets::WithLets(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
   inputs = inputs.first(spec.callers_inputs());
   views_.resize(inputs.size());
   std::unordered_map<std::string, AnyView> lets;
-  const auto add = [&](const spec::TypedSpec &reader, std::vector<AnyView> &views) {
-    for (const spec::TypedInput &input : reader.given())
-      if (input.materialised) views.push_back(lets.at(input.name));
-  };
   for (std::size_t k = 0; k < spec.materialised.size(); ++k) {
     const spec::Materialised &let = *spec.materialised[k];
     if (let.recurrence && let.recurrence->first == k) {
@@ -40,12 +44,12 @@ WithLets::WithLets(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
       }));
     } else if (!let.recurrence) {
       std::vector<AnyView> given(inputs.begin(), inputs.end());
-      add(let.typed, given);
+      add_lets(let.typed, lets, given);
       arrays_.push_back(evaluate(let.typed, with_said(let.typed, std::move(given)), std::nullopt));
     }
     lets.emplace(let.typed.outputs[0].name, arrays_[k]);
   }
-  add(spec, views_);
+  add_lets(spec, lets, views_);
   views_.insert(views_.end(), lent.begin(), lent.end()); // shapes of outputs
   views_ = with_said(spec, std::move(views_));
 }
@@ -71,10 +75,6 @@ std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layou
   inputs = inputs.first(spec.callers_inputs());
   all.resize(inputs.size());
   std::unordered_map<std::string, Layout> lets;
-  const auto add = [&](const spec::TypedSpec &reader, std::vector<Layout> &layouts) {
-    for (const spec::TypedInput &input : reader.given())
-      if (input.materialised) layouts.push_back(lets.at(input.name));
-  };
   std::vector<Layout> arrays;
   for (std::size_t k = 0; k < spec.materialised.size(); ++k) {
     const spec::Materialised &let = *spec.materialised[k];
@@ -86,7 +86,7 @@ std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layou
       if (let.join)
         for (const std::string &part : let.join->parts) parts.push_back(lets.at(part));
       else
-        add(let.typed, given), add_said(let.typed, given);
+        add_lets(let.typed, lets, given), add_said(let.typed, given);
       const auto extent_of = [&](std::uint32_t array, std::size_t dim) {
         return array < inputs.size() ? inputs[array].extents[dim]
                                      : arrays[array - inputs.size()].extents[dim];
@@ -96,7 +96,7 @@ std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layou
     }
     lets.emplace(let.typed.outputs[0].name, arrays[k]);
   }
-  add(spec, all);
+  add_lets(spec, lets, all);
   all.insert(all.end(), lent.begin(), lent.end());
   add_said(spec, all);
   return all;
