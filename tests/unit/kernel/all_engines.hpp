@@ -67,11 +67,12 @@ inline std::vector<std::int64_t> shape_of(const Array &array) {
   return {shape.begin(), shape.end()};
 }
 
-inline std::vector<double> first_numbers(std::size_t count) { // 1, 2, 3, ..
-  std::vector<double> values(count);
-  std::iota(values.begin(), values.end(), 1.0);
+template <class T> std::vector<T> counting(std::size_t count) { // 1, 2, 3, ..
+  std::vector<T> values(count);
+  std::iota(values.begin(), values.end(), T(1));
   return values;
 }
+inline std::vector<double> first_numbers(std::size_t count) { return counting<double>(count); }
 
 // The code of the error that it throws, or "none".
 template <class Call> std::string code_thrown_by(const Call &call) {

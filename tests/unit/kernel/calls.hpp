@@ -5,8 +5,6 @@
 
 #include <broadloom/broadloom.hpp>
 
-#include <cstddef>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -30,12 +28,6 @@ inline LoopSpec two_outputs() {
 inline LoopSpec row_sums() {
   const Expr x = input("x", f32, {"i", "j"});
   return LoopSpec("row_sums").out("s", sum(x, "j"));
-}
-
-template <class T> std::vector<T> counting(std::size_t count) {
-  std::vector<T> values(count);
-  std::iota(values.begin(), values.end(), T(1));
-  return values;
 }
 
 struct Caught {
