@@ -5,6 +5,7 @@
 #include "jit/show.hpp"
 #include "support/check.hpp"
 #include "support/log.hpp"
+#include "support/own_folder.hpp"
 
 #include <broadloom/version.hpp>
 
@@ -68,10 +69,11 @@ std::uint64_t hash_of(std::string_view text) {
 // Folders that may take reports, the best first.
 std::vector<fs::path> folders() {
   std::vector<fs::path> found;
-  if (const std::string state = variable("XDG_STATE_HOME"); state.starts_with('/'))
+  std::string state = variable("XDG_STATE_HOME");
+  if (const std::string home = variable("HOME"); !state.starts_with('/') && home.starts_with('/'))
+    state = home + "/.local/state";
+  if (state.starts_with('/') && support::may_make_below(state))
     found.push_back(fs::path(state) / "broadloom");
-  else if (const std::string home = variable("HOME"); home.starts_with('/'))
-    found.push_back(fs::path(home) / ".local/state/broadloom");
   const std::string temporary = variable("TMPDIR");
   found.push_back(fs::path(temporary.starts_with('/') ? temporary : "/tmp") /
                   fmt::format("broadloom-{}", getuid()));

@@ -3,14 +3,14 @@
 //   BLCODE02 | sizes of about, key, payload | about | key | payload | checksum of all before it
 #include "jit/cache/disk.hpp"
 
-#include "jit/native/backend.hpp"
+#include "jit/cache/files.hpp"
 #include "support/log.hpp"
+#include "support/own_folder.hpp"
 #include "support/undivided.hpp"
 
 #define XXH_INLINE_ALL // the library itself is not needed
 #include <xxhash.h>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,8 +30,6 @@ namespace {
 
 constexpr std::string_view magic =
     "BLCODE02"; // of every version the same but for its last two digits
-constexpr std::string_view prefix = "llvmcache-"; // what LLVM's pruning looks at
-constexpr std::string_view unfinished_prefix = "unfinished-";
 constexpr std::uint64_t largest_entry = std::uint64_t{64} << 20;
 constexpr std::size_t checksum_bytes = 16;
 
@@ -39,16 +37,6 @@ struct Sizes {
   std::uint32_t about = 0, key = 0, payload = 0;
 };
 constexpr std::size_t header_bytes = magic.size() + sizeof(Sizes);
-
-struct Descriptor {
-  int fd;
-  explicit Descriptor(int opened) : fd(opened) {}
-  Descriptor(const Descriptor &) = delete;
-  Descriptor &operator=(const Descriptor &) = delete;
-  ~Descriptor() {
-    if (fd >= 0) close(fd);
-  }
-};
 
 XXH128_hash_t hash_of(std::string_view bytes) { return XXH3_128bits(bytes.data(), bytes.size()); }
 
@@ -63,8 +51,8 @@ std::string checksum_of(std::string_view bytes) {
 std::string file_of(std::string_view key) {
   const XXH128_hash_t hash = hash_of(key);
   char name[48];
-  std::snprintf(name, sizeof name, "%.*s%016llx%016llx", int(prefix.size()), prefix.data(),
-                static_cast<unsigned long long>(hash.high64),
+  std::snprintf(name, sizeof name, "%.*s%016llx%016llx", int(entry_prefix.size()),
+                entry_prefix.data(), static_cast<unsigned long long>(hash.high64),
                 static_cast<unsigned long long>(hash.low64));
   return name;
 }
@@ -107,18 +95,7 @@ void tell_once(const std::string &path, const std::string &message) {
   static support::Mutex &mutex = *new support::Mutex;
   static auto &told = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
-  if (told.insert(path).second)
-    support::log().warn("no disk cache of code: {}; code is made anew in each process", message);
-}
-
-bool put(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t count = ::write(fd, content.data(), content.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    content.remove_prefix(std::size_t(count));
-  }
-  return true;
+  if (told.insert(path).second) support::log().warn("{}", message);
 }
 
 // The folder and those around it, for the user alone.
@@ -135,34 +112,43 @@ std::string variable(const char *name) {
   return value != nullptr ? value : "";
 }
 
+struct Where {
+  std::string path;
+  std::string home = {}; // in which it is to be made, where nobody has asked for the path itself
+};
+
+Where where_of(const std::string &request) {
+  if (!request.empty()) return {request};
+  if (std::string asked = variable("BROADLOOM_CACHE_DIR"); !asked.empty()) return {asked};
+  // The XDG specification: a path that is not absolute is to be ignored.
+  if (const std::string caches = variable("XDG_CACHE_HOME"); caches.starts_with('/'))
+    return {caches + "/broadloom", caches};
+  if (const std::string home = variable("HOME"); home.starts_with('/'))
+    return {home + "/.cache/broadloom", home};
+  return {};
+}
+
 } // namespace
 
 DiskCache::Folder::~Folder() {
   if (descriptor >= 0) close(descriptor);
 }
 
-std::string DiskCache::folder_of(const std::string &request) {
-  if (!request.empty()) return request;
-  if (std::string asked = variable("BROADLOOM_CACHE_DIR"); !asked.empty()) return asked;
-  // The XDG specification: a path that is not absolute is to be ignored.
-  if (const std::string caches = variable("XDG_CACHE_HOME"); caches.starts_with('/'))
-    return caches + "/broadloom";
-  if (const std::string home = variable("HOME"); home.starts_with('/'))
-    return home + "/.cache/broadloom";
-  return {};
-}
-
 bool DiskCache::wanted() { return variable("BROADLOOM_CACHE") != "0"; }
 
-std::optional<DiskCache> DiskCache::open(const std::string &request) {
+std::optional<DiskCache> DiskCache::open(const std::string &request, std::uint64_t bytes) {
   if (!wanted()) return std::nullopt;
-  const std::string path = folder_of(request);
-  const auto none = [&](const std::string &why) {
-    tell_once(path, why);
+  const auto [path, home] = where_of(request);
+  const auto none = [&path = path](const std::string &why) {
+    tell_once(path, "no disk cache of code: " + why + "; code is made anew in each process");
     return std::nullopt;
   };
   if (path.empty()) return none("neither HOME nor XDG_CACHE_HOME names a folder");
-  auto folder = std::make_shared<Folder>(path);
+  if (!home.empty() && !support::may_make_below(home))
+    return none("'" + home +
+                "' belongs to another user than this process: set BROADLOOM_CACHE_DIR, "
+                "or HOME, to a folder of its own");
+  auto folder = std::make_shared<Folder>(path, bytes);
   constexpr int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
   folder->descriptor = ::open(path.c_str(), flags);
   if (folder->descriptor < 0 && errno == ENOENT && make_folders(path))
@@ -177,8 +163,9 @@ std::optional<DiskCache> DiskCache::open(const std::string &request) {
 }
 
 std::optional<std::string> DiskCache::read(const std::string &file, bool is_use) const {
-  const Descriptor opened(
-      openat(folder_->descriptor, file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  // A look is no use: only the owner may have a file's time of access stay as it is.
+  const Descriptor opened(openat(folder_->descriptor, file.c_str(),
+                                 O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOATIME));
   struct stat about{};
   if (opened.fd < 0 || fstat(opened.fd, &about) != 0 || !S_ISREG(about.st_mode) ||
       about.st_uid != geteuid() || std::uint64_t(about.st_size) > largest_entry)
@@ -192,7 +179,8 @@ std::optional<std::string> DiskCache::read(const std::string &file, bool is_use)
     done += std::size_t(got);
   }
   // Pruning goes by the time of the last use, which most file systems do not keep by themselves.
-  if (const std::time_t now = std::time(nullptr); is_use && now - about.st_atime > 3600) {
+  const std::time_t now = std::time(nullptr), age = now - about.st_atime;
+  if (is_use && (age < 0 || age > hour)) {
     const timespec times[] = {{now, 0}, {0, UTIME_OMIT}};
     futimens(opened.fd, times); // where it cannot be set, the entry goes earlier
   }
@@ -237,7 +225,10 @@ bool DiskCache::write(const std::string &file, std::string_view content) const {
     if (made.fd < 0) return false;
     good = put(made.fd, content);
   }
-  good = good && renameat(folder, unfinished.c_str(), folder, file.c_str()) == 0;
+  const auto rename = [&] {
+    return renameat(folder, unfinished.c_str(), folder, file.c_str()) == 0;
+  };
+  good = good && (rename() || (errno == EISDIR && remove(file).empty() && rename()));
   if (!good) unlinkat(folder, unfinished.c_str(), 0);
   return good;
 }
@@ -245,43 +236,25 @@ bool DiskCache::write(const std::string &file, std::string_view content) const {
 void DiskCache::store(std::string_view key, std::string_view about,
                       std::string_view payload) const {
   if (about.size() + key.size() + payload.size() + 1024 > largest_entry) return;
-  if (!write(file_of(key), content_of(about, key, payload)))
-    return support::log().debug("'{}': {}: code is not kept", folder(), std::strerror(errno));
-  if (backend().prune(folder(), most_bytes, most_days))
-    remove_unfinished(std::time(nullptr) - 3600);
-}
-
-std::vector<std::string> DiskCache::names(std::string_view beginning) const {
-  std::vector<std::string> found;
-  const int copy = openat(folder_->descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *entries = copy < 0 ? nullptr : fdopendir(copy);
-  if (entries == nullptr) {
-    if (copy >= 0) close(copy);
-    return found;
+  const std::string file = file_of(key), content = content_of(about, key, payload);
+  if (!write(file, content)) {
+    const int error = errno;
+    if (const std::string kind = kind_of(file); !kind.empty())
+      tell_once(folder() + "/" + file, "'" + folder() + "/" + file + "' is " + kind +
+                                           ": one kernel's code is made anew in each process; "
+                                           "remove it");
+    return support::log().debug("'{}': {}: code is not kept", folder(), std::strerror(error));
   }
-  while (const dirent *entry = readdir(entries))
-    if (std::string_view(entry->d_name).starts_with(beginning)) found.emplace_back(entry->d_name);
-  closedir(entries);
-  return found;
-}
-
-void DiskCache::remove_unfinished(std::time_t older_than) const {
-  for (const std::string &name : names(unfinished_prefix)) {
-    struct stat about{};
-    if (fstatat(folder_->descriptor, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 &&
-        about.st_mtime <= older_than)
-      unlinkat(folder_->descriptor, name.c_str(), 0);
-  }
+  if (is_time_to_look(content.size())) look_through();
 }
 
 std::vector<DiskCache::Entry> DiskCache::list() const {
   std::vector<Entry> entries;
-  for (std::string &name : names(prefix)) {
+  for (std::string &name : names(entry_prefix)) {
     struct stat about{};
     if (fstatat(folder_->descriptor, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    Entry entry{std::move(name),
-                {},
-                std::uint64_t(about.st_size),
+    std::string kind = kind_of(name);
+    Entry entry{std::move(name), std::move(kind), std::uint64_t(about.st_size),
                 std::max(about.st_atime, about.st_mtime)};
     const std::optional<std::string> content = read(entry.file, false);
     if (const auto parts = content ? parts_of(*content) : std::nullopt) {
@@ -296,22 +269,6 @@ std::vector<DiskCache::Entry> DiskCache::list() const {
     return a.used != b.used ? a.used > b.used : a.file < b.file;
   });
   return entries;
-}
-
-int DiskCache::clear() const {
-  int gone = 0;
-  remove_unfinished(std::time(nullptr));
-  for (const Entry &entry : list())
-    gone += unlinkat(folder_->descriptor, entry.file.c_str(), 0) == 0;
-  return gone;
-}
-
-int DiskCache::remove_broken() const {
-  int gone = 0;
-  for (const Entry &entry : list())
-    gone += entry.state == Entry::State::broken &&
-            unlinkat(folder_->descriptor, entry.file.c_str(), 0) == 0;
-  return gone;
 }
 
 } // namespace broadloom::jit

@@ -21,13 +21,11 @@ public:
   static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
   static constexpr int most_days = 30; // since an entry was used
 
-  // Where a request ("": BROADLOOM_CACHE_DIR, else broadloom in the user's XDG cache folder) leads to; empty where
-  // there is no such place.
-  static std::string folder_of(const std::string &request);
-
-  // None where BROADLOOM_CACHE is 0, and where the folder cannot be made or is not closed to others, which is told in the log
-  // once for each folder. Only opens it: what is wrong later makes misses.
-  static std::optional<DiskCache> open(const std::string &request);
+  // In the folder of the request, else in BROADLOOM_CACHE_DIR, else in broadloom in the user's XDG cache folder. None where BROADLOOM_CACHE is 0, and
+  // where the folder cannot be made, is not closed to others or would be made in a home of somebody else, which is told in the log
+  // once for each folder. Only opens it: what is wrong later makes misses. `bytes`: how many may lie there.
+  static std::optional<DiskCache> open(const std::string &request,
+                                       std::uint64_t bytes = most_bytes);
 
   static bool wanted(); // BROADLOOM_CACHE is not 0
 
@@ -36,11 +34,11 @@ public:
   // The payload that was stored last for the key.
   std::optional<std::string> load(std::string_view key) const;
 
-  // `about` is a line for people. From time to time what is old, or too much, is removed.
+  // `about` is a line for people. What is old, or too much, is removed once in an hour, and as soon as there may be too much.
   void store(std::string_view key, std::string_view about, std::string_view payload) const;
 
   struct Entry {
-    std::string file, about;
+    std::string file, about; // of what is no file of ours, what it is: "a folder"
     std::uint64_t bytes = 0;
     std::time_t used = 0; // to the hour
     enum class State {
@@ -50,22 +48,38 @@ public:
     } state = State::broken;
   };
   std::vector<Entry> list() const; // used last in front
-  int clear() const;               // how many entries went
-  int remove_broken() const;
+  struct Left {
+    std::string name, why;
+  };
+  struct Removed { // links, pipes and empty folders at the names of entries go, too
+    int gone = 0;
+    std::vector<Left> left;
+  };
+  Removed clear() const;
+  Removed remove_broken() const;
 
 private:
   struct Folder {
     std::string path;
+    std::uint64_t most_bytes;
     int descriptor = -1;
+    Folder(std::string path, std::uint64_t bytes) : path(std::move(path)), most_bytes(bytes) {}
     ~Folder();
   };
   explicit DiskCache(std::shared_ptr<const Folder> folder) : folder_(std::move(folder)) {}
 
   std::optional<std::string> read(const std::string &file, bool is_use) const;
   bool write(const std::string &file, std::string_view content) const;
+  std::string kind_of(const std::string &name) const; // "a folder"; empty of a file of ours
+
+  // upkeep.cpp
+  bool is_time_to_look(std::uint64_t stored) const;
+  void look_through() const;
   std::vector<std::string> names(std::string_view prefix) const;
-  void
-  remove_unfinished(std::time_t older_than) const; // what a process that was killed left behind
+  std::string remove(const std::string &name) const; // why it is still there
+  Removed remove_all(const std::vector<std::string> &names) const;
+  // What a process that was killed left behind.
+  std::vector<Left> remove_unfinished(std::time_t older_than) const;
 
   std::shared_ptr<const Folder> folder_;
 };

@@ -6,10 +6,8 @@
 #include "jit/engine/start.hpp"
 
 #include <llvm-c/Core.h>
-#include <llvm/Support/CachePruning.h>
+#include <llvm/ADT/StringRef.h>
 #include <llvm/TargetParser/Host.h>
-
-#include <chrono>
 
 namespace broadloom::jit {
 namespace {
@@ -28,18 +26,9 @@ std::string version() {
 
 std::string processor() { return llvm::sys::getHostCPUName().str(); }
 
-bool prune(const std::string &folder, std::uint64_t most_bytes, int most_days) {
-  llvm::CachePruningPolicy policy;
-  policy.Interval = std::chrono::hours(1);
-  policy.Expiration = std::chrono::hours(24 * most_days);
-  policy.MaxSizeBytes = most_bytes;
-  return llvm::pruneCache(folder, policy);
-}
-
 } // namespace
 } // namespace broadloom::jit
 
 const broadloom::jit::Backend broadloom_backend = {
     broadloom::jit::start_llvm, broadloom::jit::compile, broadloom::jit::llvm_text,
-    broadloom::jit::asm_text,   broadloom::jit::version, broadloom::jit::processor,
-    broadloom::jit::prune};
+    broadloom::jit::asm_text,   broadloom::jit::version, broadloom::jit::processor};

@@ -12,6 +12,7 @@
 #include "jit/engine/functions.hpp"
 
 #include "support/log.hpp"
+#include "support/own_folder.hpp"
 #include "support/undivided.hpp"
 
 #include <fmt/format.h>
@@ -69,7 +70,13 @@ template <class T> void add(std::string &bytes, const T &value) {
 // A new folder that only this user can enter.
 std::string make_folder() {
   const char *base = std::getenv("JITDUMPDIR");
-  if (base == nullptr || *base == '\0') base = std::getenv("HOME");
+  if (base == nullptr || *base == '\0') {
+    base = std::getenv("HOME");
+    if (base != nullptr && *base != '\0' && !support::may_make_below(base)) {
+      errno = EPERM;
+      fail(std::string("'") + base + "' is the home of another user");
+    }
+  }
   if (base == nullptr || *base == '\0') base = ".";
   const std::filesystem::path parent = std::filesystem::path(base) / ".debug" / "jit";
   std::filesystem::create_directories(parent);

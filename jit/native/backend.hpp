@@ -36,9 +36,6 @@ struct Backend {
   // "19.1.7", of the library that is loaded, and its name of this processor, "znver4".
   std::string (*version)();
   std::string (*processor)();
-  // Once in an hour removes those of our files from the folder that were not used for so many days, and then the oldest until so many
-  // bytes are left. Whether it has looked.
-  bool (*prune)(const std::string &folder, std::uint64_t most_bytes, int most_days);
 };
 
 // Throws CompileError E0501 where it cannot be loaded. Thread-safe; what it has loaded stays.

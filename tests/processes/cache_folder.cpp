@@ -46,7 +46,7 @@ void CacheFolder::remove_entries() const {
 void CacheFolder::age_unfinished() const {
   const timespec old{std::time(nullptr) - 2 * 3600, 0}, times[] = {old, old};
   for (const fs::path &file : unfinished()) utimensat(AT_FDCWD, file.c_str(), times, 0);
-  utimensat(AT_FDCWD, (path_ + "/llvmcache.timestamp").c_str(), times, 0);
+  fs::remove(path_ + "/llvmcache.timestamp");
 }
 
 Kernel CacheFolder::compiled(const std::string &text) const {

@@ -23,7 +23,7 @@ public:
   std::vector<std::filesystem::path> entries() const;
   std::vector<std::filesystem::path> unfinished() const; // what a writer has not given its name yet
   void remove_entries() const;
-  void age_unfinished() const; // by two hours, as the time of the last look for them
+  void age_unfinished() const; // by two hours; the next entry leads to a look for them
 
   // Makes the kernel or takes it from here, calls it, and drops it.
   struct Kept {

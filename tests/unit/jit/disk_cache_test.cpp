@@ -6,17 +6,21 @@
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -41,10 +45,19 @@ public:
     setenv("BROADLOOM_CACHE", "0", 1);
     fs::remove_all(path);
   }
-  DiskCache cache() const {
-    std::optional<DiskCache> opened = DiskCache::open(path);
+  DiskCache cache(std::uint64_t most_bytes = DiskCache::most_bytes) const {
+    std::optional<DiskCache> opened = DiskCache::open(path, most_bytes);
     REQUIRE(opened);
     return *opened;
+  }
+  std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const DiskCache::Entry &entry : cache().list()) sum += entry.bytes;
+    return sum;
+  }
+  static void set_time(const fs::path &file, std::time_t from_now) {
+    const timespec time{std::time(nullptr) + from_now, 0}, times[] = {time, time};
+    REQUIRE(utimensat(AT_FDCWD, file.c_str(), times, 0) == 0);
   }
   fs::path only_file() const {
     std::vector<fs::path> files;
@@ -67,6 +80,21 @@ void spill(const fs::path &path, const std::string &content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
+// The warnings while it lives.
+class Logged {
+public:
+  Logged() {
+    set_log_sink([lines = lines_](LogLevel level, std::string_view line) {
+      if (level >= LogLevel::warn) lines->emplace_back(line);
+    });
+  }
+  ~Logged() { set_log_sink(nullptr); }
+  const std::vector<std::string> &lines() const { return *lines_; }
+
+private:
+  std::shared_ptr<std::vector<std::string>> lines_ = std::make_shared<std::vector<std::string>>();
+};
+
 const std::string key = std::string("a key\0with a zero", 17);
 
 } // namespace
@@ -87,7 +115,7 @@ TEST_CASE("what is stored on disk is loaded again, by its whole key, and the las
     CHECK(entry.state == DiskCache::Entry::State::whole);
     CHECK((entry.about == "second" || entry.about == "third"));
   }
-  CHECK(cache.clear() == 2);
+  CHECK(cache.clear().gone == 2);
   CHECK(cache.list().empty());
   CHECK(!cache.load(key));
 }
@@ -121,12 +149,12 @@ TEST_CASE("an entry of another version is not called broken, and stays until all
   REQUIRE(content.rfind(version, 0) == 0);
   spill(file, version + "97" + content.substr(version.size() + 2));
   CHECK(cache.list().at(0).state == DiskCache::Entry::State::other);
-  CHECK(cache.remove_broken() == 0);
+  CHECK(cache.remove_broken().gone == 0);
   for (const char *odd : {"xx", "9"}) {
     spill(file, version + odd);
     CHECK(cache.list().at(0).state == DiskCache::Entry::State::broken);
   }
-  CHECK(cache.remove_broken() == 1);
+  CHECK(cache.remove_broken().gone == 1);
   CHECK(cache.list().empty());
 }
 
@@ -202,8 +230,133 @@ TEST_CASE("an entry that is a link, a pipe or a folder is a miss, and nothing wa
   fs::remove(file);
   fs::create_directory(file);
   CHECK(!cache.load(key));
+}
+
+TEST_CASE(
+    "what is no file at an entry's name is replaced, and a folder with something in it is told "
+    "of once") {
+  const Folder folder;
+  const DiskCache cache = folder.cache();
   cache.store(key, "about", "code");
-  CHECK(!cache.load(key));
+  const fs::path file = folder.only_file();
+  const auto stored = [&] {
+    cache.store(key, "about", "code");
+    return cache.load(key) == "code";
+  };
+  fs::remove(file);
+  fs::create_symlink("/nowhere", file);
+  CHECK(stored());
+  fs::remove(file);
+  REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+  CHECK(stored());
+  fs::remove(file);
+  fs::create_directory(file);
+  CHECK(stored());
+  fs::remove(file);
+  fs::create_directories(file / "something");
+  const Logged logged;
+  CHECK(!stored());
+  CHECK(!stored());
+  REQUIRE(logged.lines().size() == 1);
+  CHECK(logged.lines()[0].find("'" + file.string() + "' is a folder") != std::string::npos);
+  CHECK(fs::exists(file / "something"));
+  const DiskCache::Removed removed = cache.clear();
+  CHECK(removed.gone == 0);
+  REQUIRE(removed.left.size() == 1);
+  CHECK(removed.left[0].name == file.filename());
+  CHECK(removed.left[0].why == "it is a folder that is not empty");
+}
+
+TEST_CASE("the bound holds at any moment, whatever the hour, and for all processes together") {
+  const Folder folder;
+  constexpr std::uint64_t most = 1 << 20;
+  std::uint64_t greatest = 0;
+  for (int k = 0; k < 60; ++k) { // 60 processes, each of which stores one entry of 64 KiB
+    folder.cache(most).store("key " + std::to_string(k), "about", std::string(64 << 10, 'x'));
+    greatest = std::max(greatest, folder.bytes());
+  }
+  CHECK(greatest <= most);
+  CHECK(greatest > most / 2);
+  CHECK(folder.bytes() > most / 2);
+  CHECK(folder.cache().load("key 59"));
+}
+
+TEST_CASE("times ahead of now switch off neither the bound nor the age") {
+  const Folder folder;
+  constexpr std::time_t day = 24 * 3600;
+  const DiskCache cache = folder.cache();
+  cache.store("old", "about", "code");
+  folder.set_time(folder.only_file(), -31 * day);
+  cache.store("ahead", "about", "code");
+  for (const DiskCache::Entry &entry : cache.list())
+    if (entry.used > std::time(nullptr) - day)
+      folder.set_time(fs::path(folder.path) / entry.file, 3300 * day);
+  const fs::path stamp = fs::path(folder.path) / "llvmcache.timestamp";
+  spill(stamp, "00000000009795803600"); // in the year 2280
+  folder.set_time(stamp, 3300 * day);
+  cache.store("new", "about", "code");
+  CHECK(!cache.load("old"));
+  CHECK(cache.load("ahead"));
+  for (const DiskCache::Entry &entry : cache.list()) CHECK(entry.used <= std::time(nullptr));
+
+  for (int k = 0; k < 30; ++k) {
+    folder.cache(1 << 20).store("key " + std::to_string(k), "about", std::string(64 << 10, 'x'));
+    for (const DiskCache::Entry &entry : cache.list())
+      folder.set_time(fs::path(folder.path) / entry.file, 3300 * day);
+  }
+  CHECK(folder.bytes() <= 1 << 20);
+}
+
+TEST_CASE("a stamp that is a link, a pipe or a folder is not followed, and replaced") {
+  const Folder folder;
+  const fs::path stamp = fs::path(folder.path) / "llvmcache.timestamp";
+  const fs::path precious = fs::path(folder.path) / "precious";
+  spill(precious, "mine");
+  fs::create_symlink(precious, stamp);
+  folder.cache().store(key, "about", "code");
+  CHECK(slurp(precious) == "mine");
+  CHECK(fs::is_regular_file(fs::symlink_status(stamp)));
+  fs::remove(stamp);
+  REQUIRE(mkfifo(stamp.c_str(), 0600) == 0);
+  folder.cache().store("another", "about", "code");
+  CHECK(fs::is_regular_file(fs::symlink_status(stamp)));
+  fs::remove(stamp);
+  fs::create_directory(stamp);
+  folder.cache().store("a third", "about", "code");
+  CHECK(fs::is_regular_file(fs::symlink_status(stamp)));
+  CHECK(folder.cache().list().size() == 3);
+}
+
+TEST_CASE("no folder is made below a home of another user, and a line says what to set") {
+  const Folder folder;
+  // Whoever is not root finds such a home in the system's own folders.
+  const std::string home = geteuid() == 0 ? folder.path + "/home" : "/usr";
+  if (geteuid() == 0) {
+    fs::create_directory(home);
+    REQUIRE(chown(home.c_str(), 12345, 12345) == 0);
+  }
+  const char *before = getenv("HOME"), *caches = getenv("XDG_CACHE_HOME");
+  const std::string old_home = before ? before : "", old_caches = caches ? caches : "";
+  unsetenv("XDG_CACHE_HOME");
+  setenv("HOME", home.c_str(), 1);
+  {
+    const Logged logged;
+    CHECK(!DiskCache::open(""));
+    CHECK(!DiskCache::open(""));
+    REQUIRE(logged.lines().size() == 1);
+    CHECK(logged.lines()[0].find("'" + home + "' belongs to another user") != std::string::npos);
+    CHECK(logged.lines()[0].find("set BROADLOOM_CACHE_DIR") != std::string::npos);
+    CHECK(!fs::exists(home + "/.cache"));
+    setenv("XDG_CACHE_HOME", (home + "/caches").c_str(), 1);
+    CHECK(!DiskCache::open(""));
+    CHECK(!fs::exists(home + "/caches"));
+    setenv("XDG_CACHE_HOME", (folder.path + "/own").c_str(), 1);
+    CHECK(DiskCache::open(""));
+  }
+  setenv("HOME", old_home.c_str(), 1);
+  setenv("XDG_CACHE_HOME", old_caches.c_str(), 1);
+  if (before == nullptr) unsetenv("HOME");
+  if (caches == nullptr) unsetenv("XDG_CACHE_HOME");
 }
 
 TEST_CASE("processes that store one key at once, and are killed, leave nothing broken") {
@@ -226,7 +379,7 @@ TEST_CASE("processes that store one key at once, and are killed, leave nothing b
       kill(child, SIGKILL);
       waitpid(child, nullptr, 0);
     }
-    CHECK(cache.remove_broken() == 0);
+    CHECK(cache.remove_broken().gone == 0);
   }
   CHECK(cache.load(key).has_value());
   cache.clear();
@@ -310,6 +463,14 @@ TEST_CASE("the program tells what its disk cache holds, and removes what is brok
   CHECK(run("list").find("  broken\n") != std::string::npos);
   CHECK(run("verify") == "2 files, 1 broken and removed\n");
   CHECK(run("clear") == "1 file removed from " + folder.path + "\n");
+  cache.store(key, "about", "code");
+  const std::string name = cache.list()[0].file;
+  REQUIRE(run("clear") == "1 file removed from " + folder.path + "\n");
+  fs::create_directories(folder.path + "/" + name + "/something");
+  CHECK(run("list").find("  broken: a folder\n") != std::string::npos);
+  CHECK(run("clear") == "0 files removed from " + folder.path + "\nleft " + name +
+                            ": it is a folder that is not empty\n");
+  fs::remove_all(folder.path + "/" + name);
   setenv("BROADLOOM_CACHE", "0", 1);
   CHECK(run("info") == "the disk cache is off: BROADLOOM_CACHE is 0\n");
   unsetenv("BROADLOOM_CACHE");

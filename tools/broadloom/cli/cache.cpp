@@ -34,10 +34,17 @@ std::string day_of(std::time_t time) {
 std::string shown(const DiskCache::Entry &entry) {
   switch (entry.state) {
   case DiskCache::Entry::State::whole: return entry.about;
-  case DiskCache::Entry::State::broken: return "broken";
+  case DiskCache::Entry::State::broken:
+    return entry.about.empty() ? "broken" : "broken: " + entry.about;
   case DiskCache::Entry::State::other: return "of another version of Broadloom";
   }
   return {};
+}
+
+// One line for each file that is still there.
+void print_left(const DiskCache::Removed &removed, std::ostream &out) {
+  for (const DiskCache::Left &left : removed.left)
+    out << "left " << support::printable(left.name) << ": " << left.why << "\n";
 }
 
 } // namespace
@@ -54,10 +61,10 @@ void cache(const CacheOptions &options, const Streams &streams) {
                      "BROADLOOM_CACHE_DIR names a folder that is yours alone (mode 0700), else "
                      "XDG_CACHE_HOME or HOME must; the line above says what is wrong");
   if (options.what == "clear") {
-    const int gone = found->clear();
-    streams.out << support::count(gone, "file") << " removed from "
+    const DiskCache::Removed removed = found->clear();
+    streams.out << support::count(removed.gone, "file") << " removed from "
                 << support::printable(found->folder()) << "\n";
-    return;
+    return print_left(removed, streams.out);
   }
   const std::vector<DiskCache::Entry> entries = found->list();
   if (options.what == "list") {
@@ -67,10 +74,10 @@ void cache(const CacheOptions &options, const Streams &streams) {
     return;
   }
   if (options.what == "verify") {
-    const int gone = found->remove_broken();
+    const DiskCache::Removed removed = found->remove_broken();
     streams.out << fmt::format("{}, {} broken and removed\n",
-                               support::count(std::int64_t(entries.size()), "file"), gone);
-    return;
+                               support::count(std::int64_t(entries.size()), "file"), removed.gone);
+    return print_left(removed, streams.out);
   }
   std::uint64_t bytes = 0;
   for (const DiskCache::Entry &entry : entries) bytes += entry.bytes;

@@ -7,6 +7,7 @@
 // first one lies.
 #include "tools/broadloom/repl/terminal.hpp"
 
+#include "support/own_folder.hpp"
 #include "support/text.hpp"
 #include "tools/broadloom/cli/terminal_info.hpp"
 #include "tools/broadloom/repl/entry_keys.hpp"
@@ -38,8 +39,7 @@ std::string history_path() {
     folder = state;
   else if (home != nullptr && *home == '/')
     folder = std::filesystem::path(home) / ".local/state";
-  else
-    return "";
+  if (folder.empty() || !support::may_make_below(folder)) return "";
   std::error_code error; // without a history all else works
   std::filesystem::create_directories(folder / "broadloom", error);
   return error ? "" : folder / "broadloom/history";
