@@ -87,7 +87,7 @@ private:
       gradient(spec, options_.wrt, {.of = options_.of});
     } catch (const SpecError &error) {
       // That there is no derivative will be said of each output and input on its own.
-      if (error.code() == "E0003" || error.code() == "E0603") throw;
+      if (error.code() == "E0003" || error.code() == "E0603" || error.code() == "E0608") throw;
     }
   }
 

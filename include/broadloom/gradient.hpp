@@ -43,8 +43,8 @@ struct GradientOptions {
 // the dtype of that input. For complex inputs d_IN is dL/dRe + i dL/dIm.
 // With Policy::save the kernel has further inputs saved_0, saved_1, ..: outputs of `saving_forward`.
 // Throws what `check` throws; SpecError E0601 for an operation without a derivative, E0602 for a cast to an
-// integer on the way, E0003 for a name that is not an input or an output; DTypeError E0603 for an integer or
-// bool input or output.
+// integer on the way, E0003 for a name that is not an input or an output, E0608 for one that is given twice; DTypeError E0603
+// for an integer or bool input or output.
 LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
                   const GradientOptions &options = {});
 

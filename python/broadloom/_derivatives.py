@@ -31,6 +31,9 @@ def moving(kernel: Kernel, wrt) -> tuple:
         if name not in known:
             raise ArgumentError("E0308", f"wrt= names '{name}', which is no input of kernel '{kernel.name}' that has a derivative", None,
                                 "those that have one are " + (", ".join(known) or "none"))
+    for name in names:
+        if names.count(name) > 1:
+            raise ArgumentError("E0308", f"wrt= names '{name}' twice", None, "leave one of them out")
     return names
 
 

@@ -267,6 +267,7 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
                               const GradientOptions &how) {
     return grad::Gradient(data, names, how).run().backward;
   };
+  grad::require_once(spec.data(), {wrt, options.of});
   const SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
   const auto finished = [&](SpecData made, bool has_arrays) {
     grad::write_as_modes(made, made.outputs.size() - wrt.size(), has_arrays);
@@ -285,6 +286,7 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
 LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wrt,
                         const GradientOptions &options) try {
   const support::FloatWorld world;
+  grad::require_once(spec.data(), {wrt, options.of});
   GradientOptions saving = options;
   saving.policy = Policy::save;
   const SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);

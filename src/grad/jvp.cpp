@@ -435,12 +435,12 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
 LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
              const JvpOptions &options) try {
   const support::FloatWorld world;
+  grad::require_once(spec.data(), {wrt, options.of});
   SpecData data = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
   data.inputs = spec::declared_inputs(data);
   grad::NewNames names(data);
   grad::JvpRequest request;
-  for (const std::string &name : wrt)
-    if (std::count(request.wrt.begin(), request.wrt.end(), name) == 0) request.wrt.push_back(name);
+  request.wrt = wrt;
   request.of = options.of;
   request.value = options.value;
   for (const std::string &name : request.wrt) names.add(name);

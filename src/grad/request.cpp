@@ -10,6 +10,17 @@ namespace broadloom::grad {
 
 using support::fail;
 
+void require_once(const SpecData &data, const Request &request) {
+  const auto check = [&](const std::vector<std::string> &names, const char *what) {
+    for (auto name = names.begin(); name != names.end(); ++name)
+      if (std::find(names.begin(), name, *name) != name)
+        fail("E0608", std::string(what) + " '" + *name + "' is named twice", data.where,
+             "leave one of them out");
+  };
+  check(request.wrt, "input");
+  check(request.of, "output");
+}
+
 void check_request(const Facts &facts, const SpecData &data, const spec::TypedSpec &typed,
                    const std::vector<std::shared_ptr<const InputDecl>> &inputs,
                    const Request &request, const Wording &wording) {

@@ -17,6 +17,9 @@ struct Wording {
   std::string by, of, what;
 };
 
+// As users ask: throws SpecError E0608 for an input or an output that is named twice.
+void require_once(const SpecData &data, const Request &request);
+
 // Throws SpecError E0003 for a name that is no input or output, DTypeError E0603 for one that is not real or complex.
 void check_request(const Facts &facts, const SpecData &data, const spec::TypedSpec &typed,
                    const std::vector<std::shared_ptr<const InputDecl>> &inputs,

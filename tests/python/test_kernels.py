@@ -338,7 +338,7 @@ class Gradients(unittest.TestCase):
         w = rng.normal(size=(2, 3))
         d_y = k.grad("y", of="z")(x, y, 1, d_z=w)
         np.testing.assert_allclose((w * both(x, y, 1, t_y=t_y).t_z).sum(), (d_y * t_y).sum(), rtol=1e-12)
-        for wrong, code in ((lambda: k.jvp("n"), "E0603"), (lambda: k.jvp("q"), "E0003"), (lambda: k.jvp(3), "E0401")):
+        for wrong, code in ((lambda: k.jvp("n"), "E0603"), (lambda: k.jvp("q"), "E0003"), (lambda: k.jvp(["x", "x"]), "E0608"), (lambda: k.jvp(3), "E0401")):
             with self.assertRaises(bl.Error) as caught:
                 wrong()
             self.assertEqual(caught.exception.code, code)
@@ -353,6 +353,7 @@ class Gradients(unittest.TestCase):
         k = bl.compile("kernel k { in x : f64[i]; in n : i64[i]; out z = x * n }")
         self.assertEqual([o.name for o in k.grad().outputs], ["d_x"])
         for wrong, code in ((lambda: k.grad("n"), "E0603"), (lambda: k.grad("y"), "E0003"), (lambda: k.grad(3), "E0401"),
+                            (lambda: k.grad(["x", "x"]), "E0608"), (lambda: k.grad("x", of=["z", "z"]), "E0608"),
                             (lambda: k.grad([1]), "E0401"), (lambda: k.grad("x", policy="sav"), "E0401")):
             with self.assertRaises(bl.Error) as caught:
                 wrong()

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -287,6 +288,16 @@ TEST_CASE("a gradient may be added to what is there") {
                      {"d_z", View<const double>(g.data(), {2, 2})}},
                     {{"d_y", View<double>(d_y.data(), {2})}});
   CHECK(d_y == D{13, 27});
+}
+
+TEST_CASE("an input or an output that is named twice is a mistake") {
+  const LoopSpec spec = kernel("in x : f64[i]\nout z = x * x");
+  CHECK(code_of(spec, {"x", "x"}) == "E0608");
+  CHECK(code_of(spec, {"x"}, {.of = {"z", "z"}}) == "E0608");
+  for (const auto &derive : std::vector<std::function<void()>>{
+           [&] { saving_forward(spec, {"x", "x"}); }, [&] { jvp(spec, {"x", "x"}); },
+           [&] { jvp(spec, {"x"}, {.of = {"z", "z"}}); }})
+    CHECK_THROWS_AS(derive(), SpecError);
 }
 
 TEST_CASE("what has no derivative is an error that names it") {

@@ -31,9 +31,13 @@ Stage stage_of(const std::string &word) {
           support::quoted_list(names));
 }
 
-// A name of the words that the kernel does not have is a mistake of use.
-void require_known(const std::string &name, const std::vector<std::string> &known,
-                   const std::string &kernel, const std::string &what, const char *code) {
+// The last of the names is a mistake of use where the kernel does not have it, or where it was given before.
+void require_new(const std::vector<std::string> &names, const std::vector<std::string> &known,
+                 const std::string &kernel, const std::string &what, const char *code) {
+  const std::string &name = names.back();
+  if (std::ranges::count(names, name) > 1)
+    throw UsageError(code, fmt::format("{} '{}' is given twice", what, name),
+                     "leave one of them out");
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   const std::string near = nearest(name, known);
   throw UsageError(code, fmt::format("kernel '{}' has no {} '{}'", kernel, what, name),
@@ -97,10 +101,10 @@ Asked asked_of(const DefinedKernel &defined, const std::vector<std::string> &wor
       asked.value = true;
     } else if (word.starts_with("of=")) {
       asked.of.push_back(word.substr(3));
-      require_known(asked.of.back(), outputs, defined.typed.name, "output", "E0405");
+      require_new(asked.of, outputs, defined.typed.name, "output", "E0405");
     } else if (!other(word)) {
-      require_known(word, inputs, defined.typed.name, "input", "E0404");
       asked.wrt.push_back(word);
+      require_new(asked.wrt, inputs, defined.typed.name, "input", "E0404");
     }
   }
   if (asked.wrt.empty()) asked.wrt = all; // all that have derivatives
