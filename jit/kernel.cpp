@@ -120,8 +120,12 @@ static std::vector<Signature> signatures(const KernelImpl &kernel,
   const kernel::Layouts layouts = kernel.allocated_layouts(inputs);
   std::vector<Signature> result;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
-    const auto shape = layouts.outputs[o].shape();
-    result.push_back({spec.outputs[o].name, spec.outputs[o].dtype, {shape.begin(), shape.end()}});
+    const Layout &layout = layouts.outputs[o];
+    const auto shape = layout.shape();
+    result.push_back({spec.outputs[o].name,
+                      spec.outputs[o].dtype,
+                      {shape.begin(), shape.end()},
+                      {layout.strides.begin(), layout.strides.begin() + layout.rank}});
   }
   return result;
 }

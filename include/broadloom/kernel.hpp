@@ -71,6 +71,7 @@ struct Signature { // an output's dtype and shape for given inputs
   std::string name;
   DType dtype;
   std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides = {}; // in elements, as a call lays it out that allocates it
 };
 
 // Where the time of a kernel's compilations went: milliseconds of each step, all compilations together. Of parts that were made side by
@@ -266,7 +267,7 @@ public:
   }
   void prepare_named(std::span<const NamedView> inputs) const;
 
-  // Dtypes and shapes of the outputs for these inputs. Throws ShapeError, DTypeError.
+  // Dtypes, shapes and strides of the outputs for these inputs. Throws ShapeError, DTypeError.
   std::vector<Signature> infer(std::span<const AnyView> inputs) const;
   std::vector<Signature> infer(std::initializer_list<AnyView> inputs) const {
     return infer(std::span(inputs.begin(), inputs.size()));

@@ -16,11 +16,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <system_error>
-#include <utility>
 
 namespace broadloom {
 
@@ -35,7 +32,6 @@ public:
     if (fd_ >= 0) ::close(fd_);
   }
   int get() const { return fd_; }
-  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
 
 private:
   int fd_;
@@ -46,11 +42,6 @@ std::string reason(int error) { return std::generic_category().message(error); }
 [[noreturn]] void cannot_read(const std::string &path, const std::string &why) {
   throw DataError("E0301", fmt::format("cannot read '{}': {}", path, why), {},
                   "check the path and its permissions; data files are regular .npy files");
-}
-
-[[noreturn]] void cannot_write(const std::string &path, const std::string &why) {
-  throw DataError("E0303", fmt::format("cannot write '{}': {}", path, why), {},
-                  "check that the folder exists, may be written to and has room");
 }
 
 // A signal is handled between two calls of the system: within some milliseconds.
@@ -67,16 +58,6 @@ std::size_t read_fully(int fd, char *to, std::size_t size, const std::string &pa
     done += std::size_t(n);
   }
   return done;
-}
-
-void write_fully(int fd, const char *from, std::size_t size, const std::string &path) {
-  while (size > 0) {
-    const ssize_t n = ::write(fd, from, std::min(size, most_at_once));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) cannot_write(path, reason(errno));
-    from += n;
-    size -= std::size_t(n);
-  }
 }
 
 } // namespace
@@ -114,71 +95,20 @@ Array load_npy(const std::string &path) try {
 }
 
 void save_npy(const std::string &path, const Array &array) try {
-  npy::PendingFile(path, array).commit();
+  npy::pending(path, array).commit();
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
-namespace npy {
-
-namespace {
-
-// Where a file called `path` really is: a symbolic link keeps pointing at what it points at.
-std::string resolve(const std::string &path) {
-  if (char *real = ::realpath(path.c_str(), nullptr)) {
-    std::string result = real;
-    std::free(real);
-    return result;
-  }
-  return path;
-}
-
-} // namespace
-
-PendingFile::PendingFile(const std::string &path, const Array &array) : path_(resolve(path)) {
-  // Renaming would replace whatever is there, a device or a write-protected file too.
-  struct stat old{};
-  const bool replaces = ::stat(path_.c_str(), &old) == 0;
-  if (replaces && !S_ISREG(old.st_mode)) cannot_write(path, "it is not a regular file");
-  if (replaces && ::access(path_.c_str(), W_OK) != 0) cannot_write(path, reason(errno));
-
+array::PendingFile npy::pending(const std::string &path, const Array &array) {
+  array::PendingFile file(path);
   const bool c_order = array::is_c_contiguous(array.layout());
   const bool f_order = !c_order && array::is_f_contiguous(array.layout());
   const Array dense = c_order || f_order ? array : array.copy();
-
-  static std::atomic<unsigned> counter{0};
-  int fd = -1;
-  do {
-    temporary_ = fmt::format("{}.{}-{}.tmp", path_, ::getpid(), counter++);
-    fd = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (fd < 0 && errno == EEXIST);
-  if (fd < 0) cannot_write(path, reason(errno));
-
-  Descriptor file(fd);
-  try {
-    if (replaces && ::fchmod(fd, old.st_mode & 0777) != 0) cannot_write(path, reason(errno));
-    const std::string header = format_header(dense.dtype(), f_order, dense.shape());
-    write_fully(fd, header.data(), header.size(), path);
-    write_fully(fd, static_cast<const char *>(dense.raw()),
-                std::size_t(dense.size()) * size_of(dense.dtype()), path);
-    if (!file.close()) cannot_write(path, reason(errno));
-  } catch (...) {
-    ::unlink(temporary_.c_str());
-    throw;
-  }
+  const std::string header = format_header(dense.dtype(), f_order, dense.shape());
+  file.write(header.data(), header.size());
+  file.write(dense.raw(), std::size_t(dense.size()) * size_of(dense.dtype()));
+  return file;
 }
 
-PendingFile::PendingFile(PendingFile &&other) noexcept
-    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})) {}
-
-PendingFile::~PendingFile() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
-}
-
-void PendingFile::commit() {
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) cannot_write(path_, reason(errno));
-  temporary_.clear();
-}
-
-} // namespace npy
 } // namespace broadloom

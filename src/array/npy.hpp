@@ -1,6 +1,8 @@
-// The two halves of .npy files: the header as text, and the file that is written, then named.
+// What .npy files are made of: the header as text, and the file that is written, then named.
 // `load_npy` and `save_npy` in array.hpp are the public part.
 #pragma once
+
+#include "array/pending.hpp"
 
 #include <broadloom/array.hpp>
 
@@ -31,19 +33,7 @@ Header parse_header(std::string_view bytes, std::uint64_t file_size, const std::
 // A version 1.0 header, padded so that the data starts at a multiple of 64 bytes.
 std::string format_header(DType dtype, bool fortran_order, std::span<const std::int64_t> shape);
 
-// A complete .npy file under a temporary name beside `path`. `commit` gives it its name; otherwise
-// the destructor removes it. So several outputs can all be written before the first one shows.
-class PendingFile {
-public:
-  PendingFile(const std::string &path, const Array &array); // throws DataError E0303
-  PendingFile(PendingFile &&other) noexcept;
-  PendingFile &operator=(PendingFile &&) = delete;
-  ~PendingFile();
-
-  void commit(); // throws DataError E0303
-
-private:
-  std::string path_, temporary_; // the latter is empty once there is nothing to remove
-};
+// The whole .npy file, which has yet to get its name.
+array::PendingFile pending(const std::string &path, const Array &array);
 
 } // namespace broadloom::npy

@@ -1,6 +1,8 @@
 // Loading and saving .npz files: zip archives of .npy files, by libzip.
 //
-// It writes to a temporary file beside the archive, which it renames at the end, and checks the sums of what it reads.
+// libzip checks the sums of what it reads.
+#include "array/npz.hpp"
+
 #include "array/layout.hpp"
 #include "array/npy.hpp"
 #include "support/out_of_memory.hpp"
@@ -21,11 +23,6 @@ namespace broadloom {
 namespace {
 
 constexpr std::string_view suffix = ".npy";
-
-[[noreturn]] void cannot_write_archive(const std::string &path, const std::string &why) {
-  throw DataError("E0303", fmt::format("cannot write '{}': {}", path, why), {},
-                  "check that the folder exists, may be written to and has room");
-}
 
 [[noreturn]] void malformed(const std::string &path, const std::string &why) {
   throw DataError("E0302", fmt::format("'{}' is no .npz file that can be read: {}", path, why), {},
@@ -83,8 +80,8 @@ Array load_entry(zip_t *archive, zip_uint64_t index, std::uint64_t size, const s
   return {std::make_shared<Array>(dense), header.dtype, data, array::fortran_layout(header.shape)};
 }
 
-void add_entry(zip_t *archive, const std::string &path, const std::string &name, const Array &array,
-               std::vector<std::string> &headers) {
+void add_entry(zip_t *archive, const array::PendingFile &file, const std::string &name,
+               const Array &array, std::vector<std::string> &headers) {
   const bool f_order =
       !array::is_c_contiguous(array.layout()) && array::is_f_contiguous(array.layout());
   headers.push_back(npy::format_header(array.dtype(), f_order, array.shape()));
@@ -95,18 +92,18 @@ void add_entry(zip_t *archive, const std::string &path, const std::string &name,
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t *source = zip_source_buffer_fragment_create(parts, 2, 0, &error);
-  if (source == nullptr) cannot_write_archive(path, zip_error_strerror(&error));
+  if (source == nullptr) file.fail(zip_error_strerror(&error));
   const zip_int64_t entry =
       zip_file_add(archive, (name + std::string(suffix)).c_str(), source, ZIP_FL_ENC_UTF_8);
   if (entry < 0) {
     zip_source_free(source);
-    cannot_write_archive(path, zip_strerror(archive));
+    file.fail(zip_strerror(archive));
   }
   const zip_uint64_t index = zip_uint64_t(entry);
   constexpr zip_uint16_t first_day = 0x21; // of 1980: the same arrays are the same file
   if (zip_set_file_compression(archive, index, ZIP_CM_STORE, 0) != 0 ||
       zip_file_set_dostime(archive, index, 0, first_day, 0) != 0)
-    cannot_write_archive(path, zip_strerror(archive));
+    file.fail(zip_strerror(archive));
 }
 
 Archive open_to_read(const std::string &path) {
@@ -170,15 +167,16 @@ Array load_npz(const std::string &path, const std::string &name) try {
   support::out_of_memory();
 }
 
-void save_npz(const std::string &path, const NamedArrays &arrays) try {
+array::PendingFile npz::pending(const std::string &path, const NamedArrays &arrays) {
+  array::PendingFile file(path);
   std::unordered_set<std::string> names;
   for (const auto &[name, array] : arrays)
     if (name.empty() || !names.insert(name).second)
-      cannot_write_archive(path, name.empty() ? "an array has no name"
-                                              : fmt::format("two arrays have the name '{}'", name));
+      file.fail(name.empty() ? "an array has no name"
+                             : fmt::format("two arrays have the name '{}'", name));
   int code = 0;
-  Archive archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
-  if (!archive) cannot_write_archive(path, text_of(code));
+  Archive archive(zip_open(file.temporary().c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
+  if (!archive) file.fail(text_of(code));
   std::vector<Array> dense; // these and the headers live until all is written
   std::vector<std::string> headers;
   dense.reserve(arrays.size());
@@ -187,10 +185,15 @@ void save_npz(const std::string &path, const NamedArrays &arrays) try {
     const bool lies_dense =
         array::is_c_contiguous(array.layout()) || array::is_f_contiguous(array.layout());
     dense.push_back(lies_dense ? array : array.copy());
-    add_entry(archive.get(), path, name, dense.back(), headers);
+    add_entry(archive.get(), file, name, dense.back(), headers);
   }
-  if (zip_close(archive.get()) != 0) cannot_write_archive(path, zip_strerror(archive.get()));
+  if (zip_close(archive.get()) != 0) file.fail(zip_strerror(archive.get()));
   (void)archive.release();
+  return file;
+}
+
+void save_npz(const std::string &path, const NamedArrays &arrays) try {
+  npz::pending(path, arrays).commit();
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

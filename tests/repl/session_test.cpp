@@ -380,6 +380,27 @@ TEST_CASE("values are written to files, and what is replaced is said") {
   talk(scale);
   CHECK(talk(".run x=[1] a=2 -> z=" + (folder / "z.npy")) == "");
   contains(talk(".run x=[1] a=3 -> z=" + (folder / "z.npy")), "replaced " + (folder / "z.npy"));
+  CHECK(talk(".run x=[1] a=3 -> z=" + (folder / "z.csv")) == "");
+  CHECK(folder.read("z.csv") == "3.0\n");
+  CHECK(talk(".run x=[1] a=3 -> z=" + (folder / "z.npz")) == "");
+  CHECK(talk(".let e = " + (folder / "z.npz") + ":z") == "e: f64[1]\n");
+}
+
+TEST_CASE("an input or an output that is named twice is a mistake") {
+  Talk talk;
+  talk(scale);
+  contains(talk.error(".grad scale x,x"), "input 'x' is given twice");
+  contains(talk.error(".grad scale x of=z of=z"), "output 'z' is given twice");
+  contains(talk.error(".jvp scale x x"), "input 'x' is given twice");
+}
+
+TEST_CASE("what a run leaves lies as the kernel lays it out") {
+  Talk talk;
+  const TempFolder folder;
+  talk("kernel turned { in x : f64[i, j]; out z in f = x + 1 }");
+  talk(".run turned x=rand(2, 3)");
+  talk(".save turned.z " + (folder / "z.npy"));
+  CHECK(load_npy(folder / "z.npy").strides()[0] == 1);
 }
 
 TEST_CASE("a kernel that is defined again forgets data that no longer fits, and says so") {

@@ -75,8 +75,7 @@ void allocate_and_bind(Ready &ready) {
   const std::vector<bl::OutputInfo> results = ready.kernel->outputs();
   const std::vector<bl::Signature> signatures = ready.kernel->infer(ready.in);
   for (std::size_t k = 0; k < signatures.size(); ++k)
-    ready.outputs.push_back(
-        bl::cli::make_output(results[k], {k, {}}, ready.infos, ready.inputs, signatures[k]));
+    ready.outputs.push_back(bl::cli::make_output(results[k], {k, {}}, signatures[k]));
   ready.out.assign(ready.outputs.begin(), ready.outputs.end());
   ready.kernel->run(ready.in, ready.out);
   ready.bound = ready.kernel->bind(ready.in, ready.out);

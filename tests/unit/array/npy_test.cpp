@@ -257,11 +257,11 @@ TEST_CASE("a pending file shows only once it is committed") {
   const Array array(f32, {2});
   folder.write("a.npy", "old");
   {
-    const npy::PendingFile dropped(folder / "a.npy", array);
+    const array::PendingFile dropped = npy::pending(folder / "a.npy", array);
   }
   CHECK(folder.read("a.npy") == "old");
   CHECK(folder.count() == 1);
-  npy::PendingFile kept(folder / "a.npy", array);
+  array::PendingFile kept = npy::pending(folder / "a.npy", array);
   CHECK(folder.read("a.npy") == "old");
   kept.commit();
   CHECK(load_npy(folder / "a.npy").size() == 2);

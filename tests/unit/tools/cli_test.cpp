@@ -122,6 +122,79 @@ TEST_CASE("--out writes the outputs that it names, and prints none") {
   CHECK(folder.count() == 1);
 }
 
+TEST_CASE("--out writes what .save writes, and several outputs to one archive") {
+  const TempFolder folder;
+  const auto wrote = [&](const std::vector<std::string> &outs) {
+    std::vector<std::string> args{"run", "-e", two, "--in", "x=ones(2,3)"};
+    for (const std::string &out : outs) args.insert(args.end(), {"--out", out});
+    const Run r = run(args);
+    CHECK(r.err == "");
+    return r.status == 0;
+  };
+  CHECK(wrote({"y=" + (folder / "y.csv")}));
+  CHECK(folder.read("y.csv") == "2,2,2\n2,2,2\n");
+  CHECK(wrote({"y=" + (folder / "all.npz"), "s=" + folder.path + "/./all.npz"}));
+  const NamedArrays all = load_npz(folder / "all.npz");
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].first == "y");
+  CHECK(all[1].second.to_vector<std::int64_t>() == std::vector<std::int64_t>{3, 3});
+  for (const char *file : {"h.npz", "h.csv"})
+    for (const char *line : {"[0.0, 1.0, 4.0]", "[0.0, 2.0, 8.0]"}) {
+      const std::string path = folder / file;
+      REQUIRE(run({"run", "-e", grow, "--in", "x=arange(3)", "--out", "h=" + path}).status == 0);
+      const std::string source = "x=" + path + (path.ends_with("z") ? ":h" : "");
+      CHECK(run({"run", "-e", "kernel k { in x : f64[:]; out z = x }", "--in", source}).out ==
+            "z: f64[3]\n" + std::string(line) + "\n");
+    }
+  const std::string cube = "kernel cube { in x : f64[:, :, :]; out z = x }";
+  CHECK(
+      failed(run({"run", "-e", cube, "--in", "x=ones(2,2,2)", "--out", "z=" + (folder / "z.csv")}),
+             3, "E0101"));
+  CHECK(folder.count() == 4);
+}
+
+TEST_CASE("commas do not part the files of one --out or --in") {
+  const TempFolder folder;
+  const std::string both = "y=" + (folder / "y.npy") + ",s=" + (folder / "s.npy");
+  const Run r = run({"run", "-e", two, "--in", "x=ones(2,3)", "--out", both});
+  CHECK(failed(r, 2, "E0405"));
+  CHECK(contains(r.err, "--out x=x.npy --out y=y.npy"));
+  CHECK(folder.count() == 0);
+  CHECK(failed(run({"run", "-e", two, "--in", "x=a.npy,y=b.npy"}), 2, "E0404"));
+  CHECK(run({"run", "-e", two, "--in", "x=rand(2,3,seed=7)"}).status == 0);
+  CHECK(
+      run({"run", "-e", two, "--in", "x=ones(2,3)", "--out", "y=" + (folder / "a,b.npy")}).status ==
+      0);
+  CHECK(folder.count() == 1);
+}
+
+TEST_CASE("outputs lie as the kernel lays them out, and the plan says so") {
+  const TempFolder folder;
+  const auto order = [&](const std::string &text, const std::vector<std::string> &ins,
+                         const std::string &line_of_plan) {
+    std::vector<std::string> args{"run", "-e", text, "--out", "z=" + (folder / "z.npy")};
+    std::vector<std::string> show{"show", "-e", text, "--stage", "plan"};
+    for (const std::string &in : ins) {
+      args.insert(args.end(), {"--in", in});
+      show.insert(show.end(), {"--in", in});
+    }
+    REQUIRE(run(args).status == 0);
+    const std::string plan = run(show).out;
+    CAPTURE(plan);
+    CHECK(contains(plan, "\n  output   " + line_of_plan + " z\n"));
+    return load_npy(folder / "z.npy").strides()[0] == 1 ? "f" : "c";
+  };
+  using Text = std::string;
+  const Text a = "kernel k { in a : f64[i, j]; ", b = a + "in b : f64[i, j]; ";
+  const Text straight = "=rand(30,40)", turned = "=rand(40,30).T";
+  CHECK(order(a + "out z in f = a + 1 }", {"a" + straight}, "1.s.") == Text("f"));
+  CHECK(order(a + "out z in c = a + 1 }", {"a" + turned}, "1.s.") == Text("c"));
+  CHECK(order(a + "out z = a + 1 }", {"a" + turned}, "1") == Text("f"));
+  // Of two that are as large it is C order, whichever is declared first.
+  CHECK(order(b + "out z = a + b }", {"a" + turned, "b" + straight}, "1.s.") == Text("c"));
+  CHECK(order(b + "out z = a + b }", {"a" + straight, "b" + turned}, "s.1.") == Text("c"));
+}
+
 TEST_CASE("the output of += starts from the file that is there, once per command") {
   const TempFolder folder;
   const std::string out = "h=" + (folder / "h.npy");
@@ -288,6 +361,9 @@ TEST_CASE("mistakes of usage exit with 2") {
   CHECK(failed(run({"run", "-e", two, "--in", "x=1", "--out", "y=a.txt"}), 2, "E0405"));
   CHECK(failed(run({"run", "-e", two, "--in", "x=1", "--out", "y=a.npy", "--out", "s=./a.npy"}), 2,
                "E0405"));
+  CHECK(failed(run({"grad", "-e", grow, "--wrt", "x,x"}), 2, "E0404"));
+  CHECK(failed(run({"grad", "-e", grow, "--wrt", "x", "--of", "h,h"}), 2, "E0404"));
+  CHECK(failed(run({"jvp", "-e", grow, "--wrt", "x, x"}), 2, "E0404"));
   CHECK(failed(run({"run", "-e", two + "\n" + grow}), 2, "E0406"));
   CHECK(failed(run({"run", "-e", two, "--kernel", "three"}), 2, "E0406"));
 }

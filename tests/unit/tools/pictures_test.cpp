@@ -57,7 +57,7 @@ TEST_CASE("what is wrong with data on standard input is said of standard input")
   contains(empty.err, "there is nothing on standard input");
   const Run broken = run({"run", "-e", twice, "--in", "x=-"}, "1\nb\n");
   CHECK(broken.status == cli::WrongData);
-  contains(broken.err, "'b' in line 2 of standard input is no number");
+  contains(broken.err, "'b' in line 2, column 1 of standard input is no number");
   const Run npy = run({"run", "-e", twice, "--in", "x=-"}, "\x93NUMPY");
   CHECK(npy.status == cli::WrongData);
   contains(npy.err, "standard input");
@@ -77,14 +77,14 @@ TEST_CASE("pictures of 1 to 4 channels are written and read as they are") {
   for (const std::vector<std::int64_t> &shape :
        {std::vector<std::int64_t>{3, 4}, {3, 4, 2}, {3, 4, 3}, {3, 4, 4}, {1, 1}}) {
     const Array array = counted(shape);
-    cli::PendingPng(folder / "p.png", array).commit();
+    cli::pending_png(folder / "p.png", array).commit();
     const Array back = cli::read_png(folder / "p.png");
     CHECK(std::vector<std::int64_t>(back.shape().begin(), back.shape().end()) == shape);
     CHECK(back.to_vector<std::uint8_t>() == array.to_vector<std::uint8_t>());
   }
-  cli::PendingPng(folder / "p.png", counted({3, 4, 1})).commit();
+  cli::pending_png(folder / "p.png", counted({3, 4, 1})).commit();
   CHECK(cli::read_png(folder / "p.png").rank() == 2);
-  cli::PendingPng(folder / "p.png", counted({3, 4}).transposed()).commit();
+  cli::pending_png(folder / "p.png", counted({3, 4}).transposed()).commit();
   CHECK(cli::read_png(folder / "p.png").to_vector<std::uint8_t>()[1] == 5);
   CHECK(folder.count() == 1);
 }
@@ -92,7 +92,7 @@ TEST_CASE("pictures of 1 to 4 channels are written and read as they are") {
 TEST_CASE("a picture is an input and an output of a kernel") {
   const TempFolder folder;
   const std::string in = folder / "in.png", out = folder / "out.png";
-  cli::PendingPng(in, counted({2, 3, 3})).commit();
+  cli::pending_png(in, counted({2, 3, 3})).commit();
   const std::string mirror = "kernel mirror { in x : u8[h, w, c]; out z = 255 - x }";
   const Run made = run({"run", "-e", mirror, "--in", "x=" + in + "[:, ::-1]", "--out", "z=" + out});
   CHECK(made.err == "");
@@ -119,20 +119,20 @@ TEST_CASE("what is no picture is said, and leaves no file") {
   contains(error_of([&] { cli::read_png(path); }), "E0301: ");
   folder.write("p.png", "no picture");
   contains(error_of([&] { cli::read_png(path); }), "E0302: ");
-  cli::PendingPng(path, counted({30, 40})).commit();
+  cli::pending_png(path, counted({30, 40})).commit();
   const std::string whole = folder.read("p.png");
   folder.write("p.png", whole.substr(0, whole.size() - 30));
   contains(error_of([&] { cli::read_png(path); }), "E0302: ");
   folder.write("p.png", whole.substr(0, 50) + "x" + whole.substr(51));
   contains(error_of([&] { cli::read_png(path); }), "E0302: ");
-  contains(error_of([&] { cli::PendingPng(path, Array(f32, {2, 2})); }),
+  contains(error_of([&] { cli::pending_png(path, Array(f32, {2, 2})); }),
            "E0203: '" + path + "': a .png file holds u8, and this is f32");
-  contains(error_of([&] { cli::PendingPng(path, counted({2, 2, 5})); }),
+  contains(error_of([&] { cli::pending_png(path, counted({2, 2, 5})); }),
            "E0101: '" + path + "': an array of shape [2, 2, 5] is no picture");
-  contains(error_of([&] { cli::PendingPng(path, counted({0, 2})); }), "E0101: ");
-  contains(error_of([&] { cli::PendingPng(folder / "none/p.png", counted({2, 2})); }), "E0303: ");
+  contains(error_of([&] { cli::pending_png(path, counted({0, 2})); }), "E0101: ");
+  contains(error_of([&] { cli::pending_png(folder / "none/p.png", counted({2, 2})); }), "E0303: ");
   {
-    const cli::PendingPng never_named(folder / "q.png", counted({2, 2}));
+    const array::PendingFile never_named = cli::pending_png(folder / "q.png", counted({2, 2}));
   }
   CHECK(folder.count() == 1);
 }

@@ -308,6 +308,14 @@ TEST_CASE("tables of numbers and arrays of archives are read") {
   // Nothing is left out: not a line in which a field is missing or is no number, not the first line of a text of Excel.
   for (const char *text : {"1,,3\n4,5,6\n", "3,NA\n3,4\n", ",1\n2,3\n", "1,2\n3,,\n"})
     CHECK(code_of(folder.write("gap.csv", text), f64) == "E0302");
+  // A first line of what was meant as numbers is no heading.
+  for (const char *line : {"1_000,2_000", "0x10", "\"1\",\"2\"", "-1.2.3 x", "1st,2nd", ".5.,x"}) {
+    CAPTURE(line);
+    CHECK(code_of(folder.write("odd.csv", std::string(line) + "\n3,4\n"), f64) == "E0302");
+  }
+  CHECK(read(folder.write("heading.csv", "x1,'y,n/a,-\n1,2,3,4\n"), f64).size() == 4);
+  CHECK(read(folder.write("truth.csv", "true,false\nfalse,true\n"), bool_).size() == 4);
+  CHECK(read(folder.write("complex.csv", "1+2j,-3j\n"), c128).size() == 2);
   const Array marked = read(folder.write("excel.csv", "\xef\xbb\xbf"
                                                       "1;2;\r\n 3 ; 4 ;\r\n"),
                             f64);

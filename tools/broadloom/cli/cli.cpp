@@ -170,9 +170,9 @@ private:
     add_inputs(*run_, run_options_.inputs);
     add_freeze(*run_, run_options_.freeze);
     run_->add_option("--out", run_options_.outputs,
-                     "write an output to a file, and compute only outputs so named; without any, "
-                     "all outputs are printed")
-        ->type_name("NAME=PATH.npy")
+                     "write an output to a .npy, .npz, .csv or .png file, and compute only outputs "
+                     "so named; without any, all outputs are printed")
+        ->type_name("NAME=PATH")
         ->allow_extra_args(false);
     run_->add_option("--load-state", run_options_.load_state,
                      "the states that no --in gives, from a file that --save-state has written")

@@ -94,7 +94,7 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   if (!options.freeze.empty()) kernel = frozen(kernel, options.freeze, infos, inputs);
   const std::vector<AnyView> input_views(inputs.begin(), inputs.end());
   const std::vector<NamedView> named_inputs = named_views(infos, inputs);
-  Outputs outputs(kernel, std::move(destinations), inputs, kernel.infer(input_views));
+  Outputs outputs(kernel, std::move(destinations), kernel.infer(input_views));
   const std::vector<NamedView> named_outputs = outputs.views();
   const std::vector<AnyView> output_views(outputs.arrays().begin(), outputs.arrays().end());
 
@@ -180,13 +180,17 @@ void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
 
 namespace {
 
-// A name of the command line that the kernel does not have is a mistake of use.
+// A name of the command line that the kernel does not have, or that is there twice, is a mistake of use.
 void require_known(const std::vector<std::string> &names, const std::vector<std::string> &known,
                    const std::string &kernel, const std::string &what) {
-  for (const std::string &name : names)
+  for (const std::string &name : names) {
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw UsageError("E0404", fmt::format("kernel '{}' has no {} '{}'", kernel, what, name),
                        fmt::format("its {}s are {}", what, fmt::join(known, ", ")));
+    if (std::ranges::count(names, name) > 1)
+      throw UsageError("E0404", fmt::format("{} '{}' is given twice", what, name),
+                       "leave one of them out");
+  }
 }
 
 // What a derivative is asked for, by names that the kernel has.
@@ -244,7 +248,7 @@ void tune(const TuneOptions &options, const Streams &streams, Phase &phase) {
   phase = Phase::Data;
   const std::vector<Array> inputs = read_inputs(infos, sources, &streams.in);
   const std::vector<AnyView> views(inputs.begin(), inputs.end());
-  const Outputs outputs(kernel, match_outputs(kernel.outputs(), {}), inputs, kernel.infer(views));
+  const Outputs outputs(kernel, match_outputs(kernel.outputs(), {}), kernel.infer(views));
   streams.out << to_text(tune(chosen, compile_options, views,
                               {outputs.arrays().begin(), outputs.arrays().end()}, options.seconds));
 }

@@ -29,7 +29,7 @@ struct TextOptions {
 struct RunOptions {
   TextOptions text;
   std::vector<std::string> inputs;    // NAME=SOURCE
-  std::vector<std::string> outputs;   // NAME=PATH.npy
+  std::vector<std::string> outputs;   // NAME=PATH
   std::string freeze;                 // parameters, with commas between
   std::string load_state, save_state; // .npz files; empty: none
   int threads = 0;                    // 0: as the library decides

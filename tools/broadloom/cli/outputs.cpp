@@ -2,11 +2,10 @@
 #include "tools/broadloom/cli/outputs.hpp"
 
 #include "array/layout.hpp"
-#include "array/npy.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
+#include "tools/broadloom/data/files.hpp"
 #include "tools/broadloom/data/free_memory.hpp"
 #include "tools/broadloom/data/plot.hpp"
-#include "tools/broadloom/data/png_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,7 +16,6 @@
 #include <optional>
 #include <ostream>
 #include <utility>
-#include <variant>
 
 namespace broadloom::cli {
 
@@ -31,9 +29,8 @@ std::string print_within(const Array &array, int columns) {
 }
 
 Outputs::Outputs(const Kernel &kernel, std::vector<Destination> destinations,
-                 const std::vector<Array> &inputs, const std::vector<Signature> &signatures)
+                 const std::vector<Signature> &signatures)
     : infos_(kernel.outputs()), destinations_(std::move(destinations)) {
-  const std::vector<InputInfo> read = kernel.inputs();
   std::int64_t bytes = 0;
   for (const Destination &destination : destinations_) {
     const Signature &output = signatures[destination.index];
@@ -43,8 +40,8 @@ Outputs::Outputs(const Kernel &kernel, std::vector<Destination> destinations,
   }
   require_memory(bytes, "the outputs");
   for (const Destination &destination : destinations_)
-    arrays_.push_back(make_output(infos_[destination.index], destination, read, inputs,
-                                  signatures[destination.index]));
+    arrays_.push_back(
+        make_output(infos_[destination.index], destination, signatures[destination.index]));
 }
 
 void Outputs::remember() {
@@ -69,16 +66,20 @@ std::vector<NamedView> Outputs::views() const {
 
 void Outputs::write() const {
   const HoldInterrupt hold;
-  std::vector<std::variant<npy::PendingFile, PendingPng>> files;
-  for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    const std::optional<std::string> &path = destinations_[i].path;
-    if (path && path->ends_with(".png"))
-      files.emplace_back(std::in_place_type<PendingPng>, *path, arrays_[i]);
-    else if (path)
-      files.emplace_back(std::in_place_type<npy::PendingFile>, *path, arrays_[i]);
+  std::vector<array::PendingFile> files;
+  for (const auto &[path, arrays] : by_path()) {
+    files.push_back(pending_file(path, arrays));
     if (interrupted()) throw Interrupted{};
   }
-  for (auto &file : files) std::visit([](auto &pending) { pending.commit(); }, file);
+  for (array::PendingFile &file : files) file.commit();
+}
+
+std::map<std::string, NamedArrays> Outputs::by_path() const {
+  std::map<std::string, NamedArrays> found;
+  for (std::size_t i = 0; i < arrays_.size(); ++i)
+    if (const std::optional<std::string> &path = destinations_[i].path)
+      found[*path].emplace_back(info(i).name, arrays_[i]);
+  return found;
 }
 
 void Outputs::print(std::ostream &out, bool plot, int columns) const {

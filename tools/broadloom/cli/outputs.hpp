@@ -5,6 +5,7 @@
 #include "tools/broadloom/cli/workspace.hpp"
 
 #include <iosfwd>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,14 +21,14 @@ class Outputs {
 public:
   // Throws what `make_output` throws.
   Outputs(const Kernel &kernel, std::vector<Destination> destinations,
-          const std::vector<Array> &inputs, const std::vector<Signature> &signatures);
+          const std::vector<Signature> &signatures);
 
   // Remembers the present contents for `restore`.
   void remember();
   void restore();
 
-  // All files or none: every one is complete under a temporary name before the first is renamed.
-  // Throws DataError E0303, Interrupted.
+  // All files or none: every one is complete under a temporary name before the first is renamed. Outputs of one .npz path lie in it together.
+  // Throws what `pending_file` throws, Interrupted.
   void write() const;
 
   // Those that have no file, with dtype and shape; with `plot` small ones as blocks, too. For a terminal of so many columns.
@@ -43,6 +44,7 @@ public:
 
 private:
   const OutputInfo &info(std::size_t i) const { return infos_[destinations_[i].index]; }
+  std::map<std::string, NamedArrays> by_path() const;
 
   std::vector<OutputInfo> infos_; // of all outputs of the kernel
   std::vector<Destination> destinations_;

@@ -5,8 +5,8 @@
 #include "spec/spec.hpp"
 #include "support/text.hpp"
 #include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/data/files.hpp"
 #include "tools/broadloom/data/paths.hpp"
-#include "tools/broadloom/data/png_file.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 #include <fstream>
 #include <istream>
 #include <iterator>
-#include <numeric>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -61,25 +61,17 @@ std::size_t find_entry(const std::vector<Entry> &entries, const std::string &nam
   return index;
 }
 
-// The dims of the output from the innermost to the outermost, in the order in which the first input
-// with all of its axes lies in memory.
-std::vector<int> storage_order(const OutputInfo &output, const std::vector<InputInfo> &infos,
-                               const std::vector<Array> &inputs) {
-  std::vector<int> order(output.axes.size());
-  std::iota(order.rbegin(), order.rend(), 0);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::vector<std::string> &axes = infos[i].axes;
-    if (axes.size() != output.axes.size()) continue;
-    if (!std::is_permutation(axes.begin(), axes.end(), output.axes.begin())) continue;
-    const auto stride = [&](int dim) {
-      const auto at = std::find(axes.begin(), axes.end(), output.axes[std::size_t(dim)]);
-      return std::abs(inputs[i].strides()[std::size_t(at - axes.begin())]);
-    };
-    std::sort(order.begin(), order.end(),
-              [&](int a, int b) { return std::pair(stride(a), -a) < std::pair(stride(b), -b); });
-    break;
+// `z=z.npy,s=s.npy` would be one file of that name.
+void refuse_several(const std::string &option, const std::string &text, std::string_view path,
+                    const char *code) {
+  for (std::size_t comma = path.find(','); comma != path.npos; comma = path.find(',', comma + 1)) {
+    const std::string_view rest = path.substr(comma + 1);
+    const std::size_t equals = rest.find('=');
+    if (equals == rest.npos || !support::is_identifier(rest.substr(0, equals))) continue;
+    throw UsageError(code,
+                     fmt::format("'{}' names several files, and commas do not part them", text),
+                     fmt::format("say each by itself: {0} x=x.npy {0} y=y.npy", option));
   }
-  return order;
 }
 
 } // namespace
@@ -139,6 +131,7 @@ std::vector<Source> match_inputs(const std::string &kernel, const std::vector<In
     const std::size_t index = find_entry(infos, in.name, taken, "input", "E0404");
     sources[index] = parse_source(in.value, in.name);
     const auto *file = std::get_if<FileSource>(&sources[index].base);
+    if (file != nullptr) refuse_several("--in", text, file->path, "E0404");
     if (file != nullptr && file->path == "-" && std::exchange(standard_input_taken, true))
       throw UsageError("E0404",
                        fmt::format("standard input is taken when '{}' is to be read", in.name),
@@ -180,24 +173,26 @@ std::vector<Destination> match_outputs(const std::vector<OutputInfo> &infos,
                                        const std::vector<std::string> &given) {
   std::vector<std::optional<std::string>> paths(infos.size());
   std::vector<bool> taken(infos.size());
-  std::vector<std::filesystem::path> files;
+  std::map<std::filesystem::path, std::string> files; // as they were spelt first
   for (const std::string &text : given) {
-    const Assignment out = split("--out", text, "NAME=PATH.npy");
+    const Assignment out = split("--out", text, "NAME=PATH");
     const std::string path = with_home(out.value);
-    paths[find_entry(infos, out.name, taken, "output", "E0405")] = path;
-    if (!path.ends_with(".npy") && !path.ends_with(".png")) {
-      throw UsageError("E0405",
-                       fmt::format("--out {}: '{}' is not a .npy path", out.name, out.value),
-                       "outputs are written as .npy files, pictures of u8 also as .png");
-    }
+    std::optional<std::string> &taker =
+        paths[find_entry(infos, out.name, taken, "output", "E0405")];
+    taker = path;
+    refuse_several("--out", text, out.value, "E0405");
+    if (!is_written(path))
+      throw UsageError(
+          "E0405", fmt::format("--out {}: '{}' is no {} path", out.name, out.value, written_kinds),
+          "the ending says how an output is written; .png takes pictures of u8");
     std::error_code error;
     const std::filesystem::path file =
         std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
-    if (std::find(files.begin(), files.end(), file) != files.end()) {
+    const auto [first, is_new] = files.emplace(file, path);
+    if (!is_new && !is_archive(path))
       throw UsageError("E0405", fmt::format("two outputs would be written to '{}'", out.value),
-                       "give each output a file of its own");
-    }
-    files.push_back(file);
+                       "give each output a file of its own, or write them to one .npz file");
+    taker = first->second; // an archive is one, however it is spelt
   }
   std::vector<Destination> destinations;
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -207,12 +202,10 @@ std::vector<Destination> match_outputs(const std::vector<OutputInfo> &infos,
 }
 
 Array make_output(const OutputInfo &output, const Destination &destination,
-                  const std::vector<InputInfo> &infos, const std::vector<Array> &inputs,
                   const Signature &signature) {
   std::error_code error;
   if (output.add && destination.path && std::filesystem::exists(*destination.path, error)) {
-    const Array start = destination.path->ends_with(".png") ? read_png(*destination.path)
-                                                            : load_npy(*destination.path);
+    const Array start = read_written(*destination.path, output.name, signature.dtype);
     if (start.dtype() != signature.dtype) {
       throw DTypeError("E0203",
                        fmt::format("'{}' holds {}, and output '{}' is {}", *destination.path,
@@ -229,13 +222,8 @@ Array make_output(const OutputInfo &output, const Destination &destination,
     return start;
   }
   const Array memory(signature.dtype, signature.shape);
-  Layout layout = memory.layout();
-  std::int64_t stride = 1;
-  for (int dim : storage_order(output, infos, inputs)) {
-    layout.strides[dim] = stride;
-    stride *= std::max<std::int64_t>(layout.extents[dim], 1);
-  }
-  return {std::make_shared<Array>(memory), signature.dtype, memory.raw(), layout};
+  return {std::make_shared<Array>(memory), signature.dtype, memory.raw(),
+          strided_layout(signature.shape, signature.strides)};
 }
 
 } // namespace broadloom::cli

@@ -51,10 +51,9 @@ struct Destination {     // an output that is computed
 std::vector<Destination> match_outputs(const std::vector<OutputInfo> &infos,
                                        const std::vector<std::string> &given);
 
-// Memory for an output, zeroed, in the stride order of the first input that has all of its axes;
-// for `+=` with a file that exists, what the file holds. Throws DTypeError E0203, ShapeError E0120.
+// Memory for an output, zeroed, laid out as the kernel does where it allocates it; for `+=` with a file that exists, what the file holds. Throws
+// DTypeError E0203, ShapeError E0120, and what reading the file throws.
 Array make_output(const OutputInfo &output, const Destination &destination,
-                  const std::vector<InputInfo> &infos, const std::vector<Array> &inputs,
                   const Signature &signature);
 
 } // namespace broadloom::cli

@@ -16,8 +16,6 @@
 #include <cstring>
 #include <memory>
 #include <system_error>
-#include <unistd.h>
-#include <utility>
 #include <vector>
 
 namespace broadloom::cli {
@@ -118,11 +116,6 @@ std::string reason() { return std::generic_category().message(errno); }
                   "a .png file of 8 bits a channel is needed");
 }
 
-[[noreturn]] void cannot_write(const std::string &path, const std::string &what) {
-  throw DataError("E0303", fmt::format("'{}' cannot be written: {}", path, what), {},
-                  "check that the folder is there and may be written to, and that there is room");
-}
-
 Extents extents_of(const std::string &path, const Array &array) {
   if (array.dtype() != DType::U8)
     throw DTypeError(
@@ -171,38 +164,19 @@ Array read_png(const std::string &path) {
   return array;
 }
 
-PendingPng::PendingPng(const std::string &path, const Array &array) : path_(path) {
+array::PendingFile pending_png(const std::string &path, const Array &array) {
+  array::PendingFile pending(path);
   const Extents extents = extents_of(path, array);
   const Array in_order = array.copy();
   std::vector<png_bytep> rows = rows_of(in_order, std::size_t(extents.width) * extents.channels);
   Writer writer;
   if (writer.info == nullptr) throw std::bad_alloc();
-  temporary_ = fmt::format("{}.{}.tmp", path, getpid());
-  // Never a file that is there already.
-  File file(std::fopen(temporary_.c_str(), "wbxe"));
-  if (!file) {
-    const std::string why = reason();
-    temporary_.clear();
-    cannot_write(path, why);
-  }
+  File file(std::fopen(pending.temporary().c_str(), "wbe"));
+  if (!file) pending.fail(reason());
   const bool written = write_all(writer, file.get(), extents, rows.data());
   const bool closed = std::fclose(file.release()) == 0;
-  if (written && closed) return;
-  const std::string why = written ? reason() : writer.message.text;
-  std::remove(std::exchange(temporary_, "").c_str()); // the destructor does not run
-  cannot_write(path, why);
-}
-
-PendingPng::PendingPng(PendingPng &&other) noexcept
-    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, "")) {}
-
-PendingPng::~PendingPng() {
-  if (!temporary_.empty()) std::remove(temporary_.c_str());
-}
-
-void PendingPng::commit() {
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) cannot_write(path_, reason());
-  temporary_.clear();
+  if (!written || !closed) pending.fail(written ? reason() : writer.message.text);
+  return pending;
 }
 
 } // namespace broadloom::cli

@@ -9,6 +9,8 @@
 // for, gray of 1, 2 or 4 bits as 8.
 #pragma once
 
+#include "array/pending.hpp"
+
 #include <broadloom/array.hpp>
 
 #include <string>
@@ -18,19 +20,7 @@ namespace broadloom::cli {
 // Throws DataError E0301, E0302 (also for 16 bits a channel).
 Array read_png(const std::string &path);
 
-// A complete file under a temporary name beside `path`. `commit` gives it its name; otherwise the destructor removes it. [h, w, 1]
-// is gray, too. Throws DTypeError E0203, ShapeError E0101, DataError E0303.
-class PendingPng {
-public:
-  PendingPng(const std::string &path, const Array &array);
-  PendingPng(PendingPng &&other) noexcept;
-  PendingPng &operator=(PendingPng &&) = delete;
-  ~PendingPng();
-
-  void commit();
-
-private:
-  std::string path_, temporary_; // the latter is empty once there is nothing to remove
-};
+// The whole file, which has yet to get its name. [h, w, 1] is gray, too. Throws DTypeError E0203, ShapeError E0101, DataError E0303.
+array::PendingFile pending_png(const std::string &path, const Array &array);
 
 } // namespace broadloom::cli

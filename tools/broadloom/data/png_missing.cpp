@@ -16,9 +16,6 @@ namespace {
 
 Array read_png(const std::string &path) { fail("E0301", path); }
 
-PendingPng::PendingPng(const std::string &path, const Array &) { fail("E0303", path); }
-PendingPng::PendingPng(PendingPng &&) noexcept = default;
-PendingPng::~PendingPng() = default;
-void PendingPng::commit() {}
+array::PendingFile pending_png(const std::string &path, const Array &) { fail("E0303", path); }
 
 } // namespace broadloom::cli

@@ -240,6 +240,11 @@ Array array_of_file(const Source &source) {
   return array;
 }
 
+Array read_written(const std::string &path, const std::string &name, DType dtype) {
+  return is_archive(path) ? load_npz(path, name)
+                          : array_in(path, kind_of_name(path), {name, dtype, {}});
+}
+
 Array read_source(const Source &source, const Target &target) {
   Array array;
   if (const auto *file = std::get_if<FileSource>(&source.base)) {

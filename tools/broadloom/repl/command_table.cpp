@@ -27,7 +27,8 @@ struct CommandTable { // the session's friend: each row calls one of its members
           "seed=7, or a "
           "value: what .let named, or k.z of a run; then\nviews: [::2, -1], .T. An input that "
           "is not given keeps its last "
-          "SOURCE; one never given is made up.\nWith -> outputs are written to .npy or .png files, "
+          "SOURCE; one never given is made up.\nWith -> outputs are written to .npy, .npz, .csv or "
+          ".png files, "
           "and "
           "only those named are computed.",
           ".run k x=rand(3, 4) y=a.npy[::2] -> z=z.npy", Argument::Kernel, &call<&Session::run>},

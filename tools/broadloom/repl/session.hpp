@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -117,7 +118,7 @@ private:
                             double compile_ms, std::optional<double> predicted_ns);
   void keep_sources(const Call &call);
   // A line for each file that is there.
-  static std::string told_of_replaced(const Words &paths);
+  static std::string told_of_replaced(const std::set<std::string> &paths);
   // The kernel that the first word names, which is taken off, or the latest one.
   std::shared_ptr<const DefinedKernel> choose(Words &words) const;
   Kernel compiled(const DefinedKernel &defined);

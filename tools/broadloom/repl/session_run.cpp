@@ -242,19 +242,19 @@ std::shared_ptr<Session::Call> Session::prepare(const Words &given, std::int64_t
     std::vector<Array> inputs = make_inputs(defined, words, points, made_up);
     const std::vector<Signature> signatures =
         kernel.infer(std::vector<AnyView>(inputs.begin(), inputs.end()));
-    Outputs outputs(kernel, std::move(wanted), inputs, signatures);
-    Words replaced; // by outputs that do not add to what they find
+    Outputs outputs(kernel, std::move(wanted), signatures);
+    std::set<std::string> replaced; // by outputs that do not add to what they find
     for (const std::string &word : destinations)
       for (const OutputInfo &output : kernel.outputs())
         if (!output.add && word.starts_with(output.name + "="))
-          replaced.push_back(word.substr(output.name.size() + 1));
+          replaced.insert(word.substr(output.name.size() + 1));
     return std::make_shared<Call>(Call{defined, kernel, kernel.inputs(), std::move(inputs),
                                        std::move(outputs), std::move(made_up), words,
                                        told_of_replaced(replaced)});
   });
 }
 
-std::string Session::told_of_replaced(const Words &paths) {
+std::string Session::told_of_replaced(const std::set<std::string> &paths) {
   std::string told;
   for (const std::string &path : paths) {
     std::error_code unknown;

@@ -7,7 +7,6 @@
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/files.hpp"
 #include "tools/broadloom/data/paths.hpp"
-#include "tools/broadloom/data/png_file.hpp"
 #include "tools/broadloom/repl/value_expression.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
@@ -209,21 +208,13 @@ void Session::save(const Words &words) {
     arrays.emplace_back(words[w], value->second.array);
   }
   const std::string path = with_home(words.back());
-  const bool archive = path.ends_with(".npz");
-  if (!archive && arrays.size() > 1)
+  if (!is_written(path))
+    throw UsageError("E0401", fmt::format("'{}' is no {} file", path, written_kinds), form);
+  if (!is_archive(path) && arrays.size() > 1)
     throw UsageError("E0401", "only a .npz file holds several arrays", form);
-  if (!archive && !path.ends_with(".npy") && !path.ends_with(".csv") && !path.ends_with(".png"))
-    throw UsageError("E0401", fmt::format("'{}' is no .npy, .npz, .csv or .png file", path), form);
   phase_ = Phase::Data;
   const std::string replaced = told_of_replaced({path});
-  if (archive)
-    save_npz(path, arrays);
-  else if (path.ends_with(".npy"))
-    save_npy(path, arrays[0].second);
-  else if (path.ends_with(".png"))
-    PendingPng(path, arrays[0].second).commit();
-  else
-    write_csv(path, arrays[0].second);
+  pending_file(path, arrays).commit();
   streams_.out << replaced;
 }
 
