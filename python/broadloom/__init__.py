@@ -14,8 +14,8 @@ import os
 
 from . import _core
 from ._core import Bound, Kernel, Results, release_kept_memory
-from .errors import (ArgumentError, CancelledError, CompileError, DataError, DTypeError, Error, InternalError,
-                     ShapeError, SpecError)
+from .errors import (ArgumentError, AxisError, CancelledError, CompileError, DataError, DTypeError, Error, InternalError,
+                     NumberError, PositionError, ShapeError, SpecError)
 from .expr import DType, Expr, param
 from .functions import ELEMENTWISE, FOLDS, extent, fold, iota, logical_and, logical_not, logical_or, out, scan
 from .records import Decision, GradientCheck, Input, Output, Partial, Place, Slope
@@ -55,7 +55,7 @@ def compile(text, name=None, *, threads=0, target="", engine="auto", debug=False
 def array(x):
     """A lazy array of what the package takes as an array, without a copy: operators and NumPy's functions note what is done to
     it, and `compute()` or `bl.compute(..)` does it all in one kernel."""
-    from .lazy import array as wrap
+    from .lazy_numpy import array as wrap
 
     return wrap(x)
 
@@ -103,7 +103,7 @@ _ADAPTERS = ("dask", "jax", "torch")  # modules that import the library that the
 
 def __getattr__(name):
     if name == "LazyArray":
-        from .lazy import LazyArray
+        from .lazy_numpy import LazyArray
 
         return LazyArray
     if name in _ADAPTERS:

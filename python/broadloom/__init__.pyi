@@ -3,8 +3,9 @@ from typing import Any, Optional, Sequence, Union
 
 from ._core import Bound as Bound, Kernel as Kernel, Results as Results, release_kept_memory as release_kept_memory
 from .errors import (
-    ArgumentError as ArgumentError, CancelledError as CancelledError, CompileError as CompileError, DataError as DataError,
-    DTypeError as DTypeError, Error as Error, InternalError as InternalError, ShapeError as ShapeError, SpecError as SpecError,
+    ArgumentError as ArgumentError, AxisError as AxisError, CancelledError as CancelledError, CompileError as CompileError, DataError as DataError,
+    DTypeError as DTypeError, Error as Error, InternalError as InternalError, NumberError as NumberError,
+    PositionError as PositionError, ShapeError as ShapeError, SpecError as SpecError,
 )
 from .expr import DType as DType, Expr as Expr, param as param
 from .lazy import LazyArray as LazyArray

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Optional
 
+import numpy as np
+
 from .records import Place
 
 
@@ -15,7 +17,7 @@ class Error(Exception):
     """
 
     def __init__(self, code: str, message: str, where: Optional[tuple] = None, help: str = ""):
-        super().__init__(code, message, where, help)
+        Exception.__init__(self, code, message, where, help)  # classes of NumPy's beside it take other arguments
         self.code = code
         self.message = message
         self.where = None if where is None else Place(*where)
@@ -46,6 +48,18 @@ class DTypeError(Error, TypeError):
     """An element type is wrong, or an argument is no array that can be read where it lies."""
 
 
+class AxisError(ShapeError, np.exceptions.AxisError):
+    """An array has no such axis."""
+
+
+class PositionError(ShapeError, IndexError):
+    """An index lies outside of an array, or there are too many of them."""
+
+
+class NumberError(DTypeError, OverflowError):
+    """A number does not fit the type that it takes."""
+
+
 class DataError(Error, ValueError):
     """Memory, pointers, or a fold of nothing."""
 
@@ -66,6 +80,6 @@ class InternalError(Error, RuntimeError):
     """A bug in Broadloom: please report it."""
 
 
-for _class in (Error, SpecError, ShapeError, DTypeError, DataError, ArgumentError, CompileError, CancelledError,
-               InternalError):
+for _class in (Error, SpecError, ShapeError, AxisError, PositionError, DTypeError, NumberError, DataError, ArgumentError,
+               CompileError, CancelledError, InternalError):
     _class.__module__ = "broadloom"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import math
 import os
 import re
 import sys
@@ -171,6 +172,25 @@ class Expr:
         return functions.call_numpy(called, args, kwargs)
 
 
+def _complex_word(value: complex) -> str:
+    """A complex number with the signs of its zeros: a - 2j keeps that of a, a + 2j makes 0 of -0, and a - 0j has the part 0."""
+    real, imag = repr(value.real), repr(abs(value.imag))
+    if not math.isfinite(abs(value.imag)):
+        raise SpecError("E0006", f"{value} cannot be written in a kernel", caller(), "pass it as an input of no dims")
+    below = math.copysign(1, value.imag) < 0
+    if value.imag == 0 and below:
+        return f"(-({-value.real!r} - 0.0j))"
+    if value.imag > 0:
+        return f"(-(0.0 - {imag}j))" if real == "-0.0" else f"({real} + {imag}j)"
+    return f"({real} - {imag}j)"
+
+
+def filled(text: str, exprs) -> "Expr":
+    """The expression of a template, in which {0} and {1} stand for others."""
+    parts = [exprs[int(part[1])] if part[0] == "{" else part for part in re.split(r"(\{\d\})", text) if part]
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], Expr) else Expr(tuple(parts))
+
+
 def operand(value) -> "Expr":
     """An expression of a value: itself, or a number."""
     if isinstance(value, Expr):
@@ -186,9 +206,9 @@ def operand(value) -> "Expr":
         return Expr((word if str(value)[0] != "-" else f"(-{word})",))
     if getattr(value, "shape", None) == () and hasattr(value, "dtype") and hasattr(value, "item"):  # a number of NumPy's
         return Expr((dtype_name(value.dtype) + "(", operand(value.item()), ")"))
+    if type(value) is complex:
+        return Expr((_complex_word(value),))
     kind = type(value).__name__
-    if isinstance(value, complex):
-        raise SpecError("E0006", "there are no complex numbers in the language", caller(), "pass it as an input of no dims")
     raise SpecError("E0002", f"a {kind} meets a traced value", caller(), "arrays are inputs: give the function a parameter for it")
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import functools
 
 from .errors import SpecError
-from .expr import Expr, binary, caller, dtype_name, function, operand, unary
+from .expr import Expr, binary, caller, dtype_name, filled, function, operand, unary
+from .numpy_calls import Call
 
 _ELEMENTWISE = {
     1: "abs sign floor ceil round trunc sqrt rsqrt square reciprocal relu exp exp2 expm1 log log2 log10 log1p sin cos tan asin "
@@ -22,10 +24,12 @@ _UFUNCS = {
     "mod": "%", "power": "^", "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
     "greater_equal": ">=", "logical_and": "&&", "logical_or": "||", "bitwise_and": "&", "bitwise_or": "|", "left_shift": "<<",
     "right_shift": ">>", "negative": "-", "logical_not": "!", "invert": "~", "bitwise_xor": "xor", "absolute": "abs",
-    "fabs": "abs", "rint": "round", "conjugate": "conj", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2",
+    "conjugate": "conj", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2",
     "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
 }
-_NUMPY_FOLDS = {"amin": "min", "amax": "max"}
+# Functions whose dtype is NumPy's only in other words: of truths, and of integers, which become floats as those of other functions do.
+_SPELLED = {"logical_xor": "xor(!{0}, !{1})", "fabs": "copysign({0}, 1)", "rint": "round(copysign({0}, {0}))",
+            "square": "({0} ^ 2)", "positive": "{0}"}
 _REDUCING = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all", "logical_or": "any",
              "logaddexp": "logsumexp"}
 
@@ -182,25 +186,22 @@ def _unknown(name: str):
     raise SpecError("E0008", f"numpy.{name} cannot be traced", caller(), help + "docs/language.md has the functions that can")
 
 
-def _plain(name: str, options: dict):
-    for option, value in options.items():
-        if value is not None and value is not False and type(value).__name__ != "_NoValueType":
-            raise SpecError("E0021", f"numpy.{name} cannot be traced with {option}=", caller(), "see docs/python.md")
+def _running(name: str, value, axis) -> Expr:
+    """As NumPy runs: a sum of floats begins at -0., which leaves the first element as it is."""
+    return scan(name, value, axis)
 
 
 def call_ufunc(ufunc, method, args, options):
     name = ufunc.__name__
-    if method == "reduce" and name in _REDUCING:
-        axis = options.pop("axis", 0)
-        _plain(name + ".reduce", options)
-        return fold(_REDUCING[name], args[0], *_positions(axis))
-    if method == "accumulate" and name in _REDUCING:
-        axis = args[1] if len(args) > 1 else options.pop("axis", 0)
-        _plain(name + ".accumulate", options)
-        return scan(_REDUCING[name], args[0], axis)
+    if method in ("reduce", "accumulate") and name in _REDUCING:
+        given = Call(f"{name}.{method}", f"ufunc.{method}", args, options, "traced").given("array axis")
+        word, value, axis = _REDUCING[name], given["array"], given.get("axis", 0)
+        return fold(word, value, *_positions(axis)) if method == "reduce" else _running(word, value, axis)
     if method != "__call__":
         _unknown(f"{name}.{method}")
-    _plain(name, options)
+    args = Call(name, "ufunc", args, options, "traced").given("operands")["operands"]
+    if name in _SPELLED:
+        return Expr((filled(_SPELLED[name], [operand(arg) for arg in args]),), caller())
     word = _UFUNCS.get(name, name)
     if word in ELEMENTWISE:
         return ELEMENTWISE[word](*args)
@@ -209,21 +210,52 @@ def call_ufunc(ufunc, method, args, options):
     return binary(word, *args) if len(args) == 2 else unary(word, *args)
 
 
-def call_numpy(called, args, options):
-    name = called.__name__
-    word = _NUMPY_FOLDS.get(name, name)
-    if word in FOLDS:
-        axis = args[1] if len(args) > 1 else options.pop("axis", None)
-        correction = options.pop("ddof", None)
-        _plain(name, options)
-        return fold(word, args[0], *_positions(axis), correction=correction)
-    if name in ("cumsum", "cumprod"):
-        axis = args[1] if len(args) > 1 else options.pop("axis", None)
-        _plain(name, options)
+def _clip(a, a_min=None, a_max=None, min=None, max=None) -> Expr:
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    a = a if low is None else function("maximum", a, low)
+    return a if high is None else function("minimum", a, high)
+
+
+def _where(condition, x=None, y=None) -> Expr:
+    if x is None or y is None:
+        raise SpecError("E0009", "numpy.where of a condition alone cannot be traced", caller(), "as in np.where(condition, a, b)")
+    return function("where", condition, x, y)
+
+
+def _cumulative(name: str):
+    def call(a, axis=None):
         if axis is None:
-            raise SpecError("E0103", f"numpy.{name} of a traced value needs axis=", caller(), "name the axis")
-        return scan(name[3:], args[0], axis)
-    if name in ("where", "clip", "real", "imag", "round"):
-        _plain(name, options)
-        return ELEMENTWISE[name](*args)
-    _unknown(name)
+            raise SpecError("E0103", f"numpy.cum{name} of a traced value needs axis=", caller(), "name the axis")
+        return _running(name, a, axis)
+
+    return call
+
+
+def _numpy_fold(name: str):
+    def call(a, axis=None, ddof=None, correction=None):
+        return fold(name, a, *_positions(axis), correction=ddof if correction is None else correction)
+
+    return call
+
+
+@functools.lru_cache(maxsize=None)
+def _numpy_functions() -> dict:
+    """What takes the arguments of each function of NumPy's that is traced, and by which parameters."""
+    import numpy as np
+
+    folds = {name: name for name in _FOLDS.split() if name not in ("norm", "logsumexp")}
+    rows = {getattr(np, name): (_numpy_fold(word), "a axis" + " ddof correction" * (word in ("var", "std")))
+            for name, word in {**folds, "amin": "min", "amax": "max"}.items()}
+    rows.update({getattr(np, "cum" + name): (_cumulative(name), "a axis") for name in ("sum", "prod")})
+    rows.update({getattr(np, name): (lambda val, name=name: function(name, val), "val") for name in ("real", "imag")})
+    rows.update({np.round: (lambda a: function("round", a), "a"), np.around: (lambda a: function("round", a), "a"),
+                 np.linalg.norm: (lambda x, axis=None: fold("norm", x, *_positions(axis)), "x axis"),
+                 np.where: (_where, "condition x y"), np.clip: (_clip, "a a_min a_max min max")})
+    return rows
+
+
+def call_numpy(called, args, options):
+    if called not in _numpy_functions():
+        _unknown(called.__name__)
+    function, takes = _numpy_functions()[called]
+    return function(**Call(called.__name__, called, args, options, "traced").given(takes))

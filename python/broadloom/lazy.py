@@ -9,6 +9,7 @@ import numpy as np
 from . import lazy_ops
 from .errors import ArgumentError, DTypeError, ShapeError, SpecError
 from .expr import Expr, caller
+from .numpy_calls import asked
 
 
 def refuse(message: str, help: str, kind=SpecError, code: str = "E0008"):
@@ -67,112 +68,37 @@ class LazyArray:
         return plan_of((self,))[0].kernel
 
     def __array__(self, dtype=None, copy=None):
+        if copy is False and self.op != "leaf":
+            refuse("what is not computed yet cannot be an array without memory of its own", "leave copy=False out", code="E0021")
         array = self.compute()
         if copy and self.op == "leaf":
             array = array.copy()
-        return array if dtype is None else array.astype(dtype, copy=False)
+        return array if dtype is None else asked(array.astype, dtype, copy=False)
 
     def __bool__(self):
         refuse("a lazy array has no truth: it is not computed yet", "write np.where(condition, a, b) instead of `if`, and `&`, `|`, "
                "`~` instead of and, or, not; or compute() it first", code="E0002")
 
     def item(self):
-        return self.compute().item()
+        return asked(self.compute().item)
 
     def tolist(self):
         return self.compute().tolist()
 
-    __float__ = lambda self: float(self.compute())
-    __int__ = lambda self: int(self.compute())
-    __complex__ = lambda self: complex(self.compute())
-
-    def __index__(self):
-        if self.shape or self.dtype.kind not in "iu":
-            raise TypeError("only lazy integers without dims are indices")
-        return int(self.compute())
+    __float__ = lambda self: asked(float, self.compute())
+    __int__ = lambda self: asked(int, self.compute())
+    __complex__ = lambda self: asked(complex, self.compute())
+    __index__ = lambda self: asked(operator.index, self.compute())
 
     def __len__(self):
-        if not self.shape:
-            raise TypeError("len() of an array without dims")
-        return self.shape[0]
-
-    def __iter__(self):
-        refuse("a lazy array cannot be iterated over", "compute() it first", code="E0002")
-
-    # --- views ----------------------------------------------------------------------------------
-
-    def __getitem__(self, index):
-        return sliced(self, index)
+        return asked(len, np.broadcast_to(0, self.shape))
 
     def __setitem__(self, index, value):
         refuse("a lazy array cannot be written", "np.where(condition, a, b) chooses; compute() gives an array that can",
                code="E0002")
 
-    T = property(lambda self: self.transpose())
-    mT = property(lambda self: swapaxes(self, -1, -2))
-
-    def transpose(self, *axes):
-        return transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
-
-    def swapaxes(self, axis1, axis2):
-        return swapaxes(self, axis1, axis2)
-
-    def squeeze(self, axis=None):
-        return squeeze(self, axis)
-
-    # --- elementwise ----------------------------------------------------------------------------
-
-    def astype(self, dtype, copy=True):
-        return cast(self, np.dtype(dtype))
-
-    def clip(self, min=None, max=None):
-        return np.clip(self, min, max)
-
-    def round(self, decimals=0):
-        return np.round(self, decimals)
-
-    def conj(self):
-        return np.conjugate(self)
-
-    conjugate = conj
-    real = property(lambda self: part(self, "real"))
-    imag = property(lambda self: part(self, "imag"))
-
-    def dot(self, other):
-        return np.dot(self, other)
-
-    # --- NumPy's protocols ----------------------------------------------------------------------
-
-    def __array_ufunc__(self, ufunc, method, *args, **options):
-        from . import lazy_numpy
-
-        return lazy_numpy.call_ufunc(ufunc, method, args, options)
-
-    def __array_function__(self, called, types, args, options):
-        from . import lazy_numpy
-
-        return lazy_numpy.call_numpy(called, args, options)
-
-
-def _define_methods():
-    ufuncs = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
-              "mod": np.remainder, "pow": np.power, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-              "lshift": np.left_shift, "rshift": np.right_shift, "matmul": np.matmul}
-    for name, ufunc in ufuncs.items():
-        setattr(LazyArray, f"__{name}__", lambda a, b, ufunc=ufunc: ufunc(a, b))
-        setattr(LazyArray, f"__r{name}__", lambda a, b, ufunc=ufunc: ufunc(b, a))
-    for name, ufunc in {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
-                        "ne": np.not_equal}.items():
-        setattr(LazyArray, f"__{name}__", lambda a, b, ufunc=ufunc: ufunc(a, b))
-    for name, ufunc in {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}.items():
-        setattr(LazyArray, f"__{name}__", lambda a, ufunc=ufunc: ufunc(a))
-    for name in ("sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "argmin", "argmax", "cumsum", "cumprod"):
-        method = lambda self, axis=None, called=getattr(np, name), **options: called(self, axis=axis, **options)
-        method.__name__ = name
-        setattr(LazyArray, name, method)
-
-
-_define_methods()
+    def __iter__(self):
+        refuse("a lazy array cannot be iterated over", "compute() it first", code="E0002")
 
 
 # --- wrapping -------------------------------------------------------------------------------------
@@ -188,10 +114,12 @@ def array(x) -> LazyArray:
         x = _shared(x)
     if isinstance(x, np.ma.MaskedArray):
         refuse("a masked array cannot be recorded", "fill it first: x.filled(..)", DTypeError, "E0203")
-    if not lazy_ops.word_of(x.dtype) or not x.dtype.isnative:
+    if not lazy_ops.word_of(x.dtype):
         refuse(f"an array of {x.dtype} cannot be recorded",
                "convert it: x.astype(..); the dtypes are bool, integers, floats and complex numbers in the machine's byte order",
                DTypeError, "E0203")
+    if x.ndim > 16:
+        refuse(f"an array of {x.ndim} dims cannot be recorded, the most are 16", "merge dims with reshape", ShapeError, "E0110")
     return LazyArray("leaf", (), None, x.dtype, x.shape, x)
 
 
@@ -225,7 +153,7 @@ def operand(x) -> LazyArray:
 
 def number(value, dtype) -> LazyArray:
     """A number of Python as an input of this dtype. As an input it is not part of the kernel."""
-    return LazyArray("number", (), None, dtype, (), np.asarray(value, dtype))
+    return LazyArray("number", (), None, dtype, (), asked(np.asarray, value, dtype))
 
 
 def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
@@ -252,7 +180,7 @@ def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
         elif outs[k] is None:
             results[k] = x.value
         else:
-            np.copyto(outs[k], x.value, casting="no")
+            asked(np.copyto, outs[k], x.value, casting="no")
     if wanted:
         settings = (f"set accuracy = {accuracy}",) * (accuracy is not None) + ("set relaxed = on",) * bool(relaxed)
         plan, arguments = plan_of(tuple([arrays[k] for k in wanted]), settings, threads)
@@ -264,24 +192,7 @@ def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
     return results[0] if len(arrays) == 1 else tuple(results)
 
 
-# --- views ----------------------------------------------------------------------------------------
-
-
-def axis_of(axis, rank: int) -> int:
-    """An axis from 0 on."""
-    axis = operator.index(axis)
-    if not -rank <= axis < rank:
-        raise np.exceptions.AxisError(axis, rank)
-    return axis % rank
-
-
-def axes_of(axis, rank: int) -> tuple:
-    if axis is None:
-        return tuple(range(rank))
-    axes = tuple([axis_of(a, rank) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))])
-    if len(set(axes)) < len(axes):
-        raise ValueError("an axis is named twice")
-    return tuple(sorted(axes))
+# --- nodes ------------------------------------------------------------------------------------------
 
 
 def view(x: LazyArray, places: tuple) -> LazyArray:
@@ -293,60 +204,6 @@ def view(x: LazyArray, places: tuple) -> LazyArray:
         value = x.value[index + (...,)].transpose([kept.index(p) for p in places if p is not None])
         return array(value[tuple([None if p is None else slice(None) for p in places]) + (...,)])
     return LazyArray("view", (x,), places, x.dtype, tuple([1 if p is None else x.shape[p] for p in places]))
-
-
-def transpose(x: LazyArray, axes=None) -> LazyArray:
-    rank = x.ndim
-    places = tuple(reversed(range(rank))) if axes is None else tuple([axis_of(a, rank) for a in axes])
-    if sorted(places) != list(range(rank)):
-        raise ValueError("axes don't match array")
-    return view(x, places)
-
-
-def swapaxes(x: LazyArray, a, b) -> LazyArray:
-    places = list(range(x.ndim))
-    a, b = axis_of(a, x.ndim), axis_of(b, x.ndim)
-    places[a], places[b] = b, a
-    return view(x, tuple(places))
-
-
-def squeeze(x: LazyArray, axis=None) -> LazyArray:
-    axes = [d for d in range(x.ndim) if x.shape[d] == 1] if axis is None else axes_of(axis, x.ndim)
-    if any(x.shape[d] != 1 for d in axes):
-        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return view(x, tuple([d for d in range(x.ndim) if d not in axes]))
-
-
-def sliced(x: LazyArray, index) -> LazyArray:
-    """Basic indexing: of an input any, of what is computed whole dims and new ones."""
-    entries = index if isinstance(index, tuple) else (index,)
-    for entry in entries:
-        if isinstance(entry, bool) or not (entry is None or entry is Ellipsis or isinstance(entry, (int, np.integer, slice))):
-            refuse("a lazy array takes integers, slices, None and ... as indices", "np.where chooses by a condition; compute() gives "
-                   "an array that takes others")
-    if x.op == "leaf":
-        return array(x.value[(*entries, ...)] if Ellipsis not in entries else x.value[entries])
-    named = sum(1 for entry in entries if entry is not None and entry is not Ellipsis)
-    if named > x.ndim:
-        raise IndexError(f"too many indices: the array has {x.ndim} dims, {named} were indexed")
-    places, d = [], 0
-    for entry in entries if Ellipsis in entries else (*entries, ...):
-        if entry is None:
-            places.append(None)
-        elif entry is Ellipsis:
-            places += range(d, d + x.ndim - named)
-            d += x.ndim - named
-        elif isinstance(entry, slice) and entry.indices(x.shape[d]) == (0, x.shape[d], 1):
-            places.append(d)
-            d += 1
-        elif not isinstance(entry, slice) and x.shape[d] == 1 and int(entry) in (0, -1):
-            d += 1
-        else:
-            refuse("a part of what is not computed yet cannot be taken", "take the part of the inputs, or compute() first")
-    return view(x, tuple(places))
-
-
-# --- nodes ----------------------------------------------------------------------------------------
 
 
 def cast(x: LazyArray, dtype) -> LazyArray:
@@ -367,14 +224,16 @@ def part(x: LazyArray, name: str) -> LazyArray:
     return LazyArray("map", (x,), (name, (x.dtype,), None), lazy_ops.real_of(x.dtype), x.shape)
 
 
+def axes_of(axis, rank: int) -> tuple:
+    """The axes from 0 on, in order, of what NumPy has taken as axis=. An array without dims has none, though NumPy takes its axis 0."""
+    if axis is None:
+        return tuple(range(rank))
+    return tuple(sorted([int(a) % rank for a in (axis if isinstance(axis, tuple) else (axis,)) if rank]))
+
+
 def fold(x: LazyArray, name: str, axis=None, keepdims=False, correction=0, asked=None) -> LazyArray:
     axes = axes_of(axis, x.ndim)
-    dtypes = lazy_ops.fold_dtypes(name, x.dtype, asked)
-    if dtypes is None:
-        refuse(f"{name} of complex numbers cannot be recorded", "take parts or sizes first", DTypeError, "E0201")
-    inner, result = dtypes
-    if inner.kind != "c" and x.dtype.kind == "c" and inner.kind != "b":
-        refuse(f"complex numbers cannot become {inner}", "take z.real", DTypeError, "E0205")
+    inner, result = folded_dtypes(x, name, asked)
     shape = tuple([n for d, n in enumerate(x.shape) if d not in axes])
     made = LazyArray("fold", (x,), (name, axes, correction, inner), result, shape)
     if not keepdims:
@@ -384,13 +243,17 @@ def fold(x: LazyArray, name: str, axis=None, keepdims=False, correction=0, asked
 
 
 def scan(x: LazyArray, name: str, axis, asked=None) -> LazyArray:
-    if axis is None:
-        if x.ndim > 1:
-            refuse(f"a running {name} over all axes cannot be recorded", "name one: axis=", code="E0103")
-        axis = 0
-    inner, result = lazy_ops.fold_dtypes(name, x.dtype, asked) or (None, None)
-    if inner is None:
-        refuse(f"a running {name} of complex numbers cannot be recorded", "take parts or sizes first", DTypeError, "E0201")
+    if axis is None and x.ndim > 1:
+        refuse(f"a running {name} over all axes cannot be recorded", "name one: axis=", code="E0103")
+    inner, result = folded_dtypes(x, name, asked)
     if not x.ndim:
         return view(cast(x, result), (None,))
-    return LazyArray("scan", (x,), (name, axis_of(axis, x.ndim), inner), result, x.shape)
+    return LazyArray("scan", (x,), (name, axes_of(axis, x.ndim)[0], inner), result, x.shape)
+
+
+def folded_dtypes(x: LazyArray, name: str, asked) -> tuple:
+    dtypes = lazy_ops.fold_dtypes(name, x.dtype, asked)
+    if dtypes is None:
+        refuse(f"{name} of complex numbers cannot be recorded", "take parts or sizes first", DTypeError, "E0201")
+    cast(x, dtypes[0])  # refuses what it cannot be
+    return dtypes

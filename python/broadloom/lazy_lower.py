@@ -14,7 +14,7 @@ import threading
 from typing import Dict, List, Tuple
 
 from . import _core, lazy_ops
-from .expr import Annotation, DType, Expr
+from .expr import Annotation, DType, Expr, filled
 from .functions import Out
 from .lazy_ops import word_of
 from .trace import write_text
@@ -248,19 +248,7 @@ class _Lowering:
             to = word_of(node.dtype) if lazy_ops.is_half(node.dtype) else ""
             return self.cast(Expr(("(", exprs[0], f" ^ {exponent})")), to), axes
         text, to = lazy_ops.template(name, loop, node.dtype)
-        return self.cast(self.filled(text, exprs), to), axes
-
-    def filled(self, text: str, exprs) -> Expr:
-        parts = []
-        while text:
-            before, brace, rest = text.partition("{")
-            if before:
-                parts.append(before)
-            if brace:
-                parts.append(exprs[int(rest[0])])
-                rest = rest[2:]
-            text = rest
-        return parts[0] if len(parts) == 1 and isinstance(parts[0], Expr) else Expr(tuple(parts))
+        return self.cast(filled(text, exprs), to), axes
 
     def cast(self, expr, word: str, dtype=None):
         if not word or (dtype is not None and word_of(dtype) == word):
@@ -281,7 +269,7 @@ class _Lowering:
         along = [labels[d] for d in folded if labels[d] in axes]
         expr = self.cast(expr, word_of(inner), node.args[0].dtype)
         if not along:
-            return self.cast(self.filled(lazy_ops.fold_of_one(name, correction), [expr]), word_of(node.dtype)), axes
+            return self.cast(filled(lazy_ops.fold_of_one(name, correction), [expr]), word_of(node.dtype)), axes
         if ordered(node):
             self.ordered.append(tuple([self.name(label) for label in along]))
         word, to = lazy_ops.fold_text(name, inner, node.dtype)

@@ -1,45 +1,73 @@
-"""NumPy's functions on lazy arrays: what `__array_ufunc__` and `__array_function__` are asked for."""
+"""NumPy's functions on lazy arrays: what operators, `__array_ufunc__` and `__array_function__` are asked for.
+
+Each call goes one way: its arguments are bound by NumPy's signature, those that its row below does not name are refused, NumPy
+itself does it to small arrays of ones in place of the lazy ones, so that what it refuses is an error here and now, and what is
+recorded must have the dtype and the dims of that result.
+"""
 
 from __future__ import annotations
 
 import difflib
 import operator
+import re
 
 import numpy as np
 
 from . import lazy_ops
-from .errors import DTypeError
-from .lazy import (LazyArray, axes_of, axis_of, array, cast, fold, number, operand, part, refuse, scan, squeeze, swapaxes,
-                   transpose, view)
+from .errors import DataError, DTypeError, InternalError, ShapeError
+from .expr import caller
+from .lazy import LazyArray, array, cast, fold, number, operand, part, refuse, scan, view
+from .numpy_calls import Call, asked, is_number
 
-_PRODUCTS = {"matmul", "vecdot", "matvec", "vecmat"}
 _REDUCING = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all", "logical_or": "any",
              "logaddexp": "logsumexp"}
-_WEAK = (bool, int, float, complex)
-
-
-def is_number(x) -> bool:
-    """Of Python: np.float64 is a float, too, but has a type."""
-    return type(x) in _WEAK
-
-
-def kind_of(x):
-    return np.dtype(bool) if type(x) is bool else type(x) if is_number(x) else x.dtype
 
 
 def unknown(name: str):
-    near = difflib.get_close_matches(name, [*functions, *lazy_ops.TEMPLATES], 1)
+    names = [called.__name__ for called in functions]
+    near = difflib.get_close_matches(name, [*names, *lazy_ops.TEMPLATES], 1)
     refuse(f"numpy.{name} cannot be recorded", (f"did you mean numpy.{near[0]}? " if near and near[0] != name else "") +
            "compute() gives an array of NumPy, on which every function works")
 
 
-def plain(name: str, options: dict):
-    """Refuses the options that were not taken."""
-    for option, value in options.items():
-        if value is None or value is False or type(value).__name__ == "_NoValueType" or (option == "where" and value is True):
-            continue
-        help = "compute(out=..) writes into an array" if option == "out" else "compute() the array first"
-        refuse(f"numpy.{name} with {option}= cannot be recorded", help, code="E0021")
+def small(call: Call, called, **instead):
+    """What NumPy gives for ones in place of the arrays, of 0, 1 or 2 elements along each dim (of 1 where there are many dims)."""
+    dims = []
+
+    def ones(x):
+        return np.ones([n if n < 2 else most for n in x.shape], x.dtype) if isinstance(x, LazyArray) else x
+
+    call.convert(lambda x: dims.append(x.ndim) or x)
+    most = 2 if sum(dims) <= 16 else 1
+    kept = dict(call.bound.arguments)
+    call.convert(ones)
+    call.bound.arguments.update(instead)
+    with np.errstate(all="ignore"):
+        made = asked(called, *call.bound.args, **call.bound.kwargs)
+    call.bound.arguments.update(kept)
+    return made, most
+
+
+def recorded(call: Call, called, function, takes: str):
+    call.convert(operand)
+    given = call.given(takes)
+    if "ddof" in given or "correction" in given:  # NumPy warns where too few elements are left, and may be right only of the small ones
+        given.update({name: whole(call, name, given[name]) for name in ("ddof", "correction") if name in given})
+        made, most = small(call, called, **{name: 0 for name in ("ddof", "correction") if name in given})
+    else:
+        made, most = small(call, called)
+    result = function(**given)
+    shape = tuple([min(n, most) for n in result.shape])
+    if (shape, result.dtype) != (np.shape(made), np.asarray(made).dtype):
+        raise InternalError("E0901", f"numpy.{call.name} gives {np.asarray(made).dtype}{list(np.shape(made))} where "
+                            f"{result.dtype}{list(shape)} is recorded", caller(), "please report it")
+    return result
+
+
+def whole(call: Call, name: str, value) -> int:
+    if not isinstance(value, (int, np.integer)):
+        refuse(f"numpy.{call.name} with {name}={value!r} cannot be recorded", "pass a whole number", DTypeError, "E0021")
+    return int(value)
 
 
 # --- ufuncs ---------------------------------------------------------------------------------------
@@ -48,37 +76,48 @@ def plain(name: str, options: dict):
 def call_ufunc(ufunc, method, args, options):
     name = ufunc.__name__
     if method == "__call__":
-        plain(name, {k: v for k, v in options.items() if k != "casting"})
-        if name in _PRODUCTS:
-            return products[name](*args)
-        return elementwise(name, ufunc, args)
+        call = Call(name, "ufunc", args, options, "recorded")
+        if ufunc.signature is not None:
+            return recorded(call, ufunc, lambda operands: product(ufunc, operands), "operands")
+        return elementwise(name, ufunc, **call.given("operands casting dtype"))
+    called = getattr(ufunc, method)
     if method == "reduce" and name in _REDUCING:
-        x, axis = args[0], args[1] if len(args) > 1 else options.pop("axis", 0)
-        return folded(_REDUCING[name], x, axis, **options)
+        return recorded(Call(name + ".reduce", "ufunc.reduce", args, options, "recorded"), called, lambda array, axis=0, **how: reduced(_REDUCING[name])(array, axis, **how),
+                        "array axis keepdims" + " dtype" * (name in ("add", "multiply")))
     if method == "accumulate" and name in _REDUCING:
-        axis, dtype = args[1] if len(args) > 1 else options.pop("axis", 0), options.pop("dtype", None)
-        plain(name + ".accumulate", options)
-        return scan(operand(args[0]), _REDUCING[name], axis, dtype)
-    if method == "outer" and len(args) == 2 and ufunc.nin == 2:
-        a, b = operand(args[0]), operand(args[1])
-        return elementwise(name, ufunc, (view(a, (*range(a.ndim), *[None] * b.ndim)), b))
+        return recorded(Call(name + ".accumulate", "ufunc.accumulate", args, options, "recorded"), called,
+                        lambda array, axis=0, **how: running(_REDUCING[name])(array, axis, **how),
+                        "array axis" + " dtype" * (name in ("add", "multiply")))
+    if method == "outer" and ufunc.nin == 2 and ufunc.signature is None:
+        return recorded(Call(name + ".outer", "ufunc.outer", args, options, "recorded"), called,
+                        lambda A, B, **how: elementwise(name, ufunc, outer_operands(A, B), **how), "A B casting dtype")
     unknown(f"{name}.{method}")
 
 
-def elementwise(name: str, ufunc, args) -> LazyArray:
+def outer_operands(a, b):
+    if is_number(a) or is_number(b):
+        return a, b
+    return view(a, (*range(a.ndim), *[None] * b.ndim)), b
+
+
+def kind_of(x):
+    return np.dtype(bool) if type(x) is bool else type(x) if is_number(x) else x.dtype
+
+
+def elementwise(name: str, ufunc, operands, casting="same_kind", dtype=None) -> LazyArray:
     if ufunc.nout != 1:
         unknown(name)
-    args = [x if is_number(x) else operand(x) for x in args]
-    kinds = [kind_of(x) for x in args]
-    loop, dtype = lazy_ops.loop_of(ufunc, kinds)
+    args = [x if is_number(x) else operand(x) for x in operands]
+    loop, dtype = asked(lazy_ops.loop_of, ufunc, [kind_of(x) for x in args], casting, dtype)
     why = lazy_ops.refused(name, (*loop, dtype))
     if why:
         unknown(name) if name not in lazy_ops.TEMPLATES else refuse(why, "compute() the array first", DTypeError, "E0201")
     exponent = None
     if name in ("power", "float_power") and is_number(args[1]):
         power = args[1]
+        number(power, loop[1])  # refuses what does not fit
         if loop[0].kind in "iu" and power < 0:
-            raise ValueError("Integers to negative integer powers are not allowed.")
+            refuse("integers to negative integer powers are not allowed", "x.astype(float) takes them", DataError, "E0202")
         if type(power) in (int, float) and power == int(power if abs(power) <= 16 else 17):
             exponent, args, loop = int(power), args[:1], loop[:1]  # part of the kernel, which makes products of it
         elif power == 0.5:
@@ -88,7 +127,7 @@ def elementwise(name: str, ufunc, args) -> LazyArray:
             if type(x) is int and loop[k].kind in "iu" and not np.iinfo(loop[k]).min <= x <= np.iinfo(loop[k]).max:
                 return _compare_beyond(name, args, k, loop[k])
     args = tuple([number(x, to) if is_number(x) else x for x, to in zip(args, loop)])
-    shape = args[0].shape if len(args) == 1 else np.broadcast_shapes(*[x.shape for x in args])
+    shape = args[0].shape if len(args) == 1 else asked(np.broadcast_shapes, *[x.shape for x in args])
     return LazyArray("map", args, (name, tuple(loop), exponent), dtype, shape)
 
 
@@ -107,33 +146,24 @@ def _compare_beyond(name, args, k, dtype):
 # --- folds and scans ------------------------------------------------------------------------------
 
 
-def folded(name, x, axis=None, dtype=None, out=None, keepdims=False, ddof=0, correction=None, **options):
-    if correction is not None and type(correction).__name__ != "_NoValueType":
-        ddof = correction
-    plain(name, {"out": out, **options})
-    if dtype is not None and name not in ("sum", "prod", "mean"):
-        plain(name, {"dtype": dtype})
-    if name in ("var", "std"):
-        ddof = operator.index(ddof)
-    return fold(operand(x), name, axis, keepdims is True, ddof, None if dtype is None else np.dtype(dtype))
+def dtype_of(dtype):
+    return None if dtype is None else asked(np.dtype, dtype)
 
 
-def _fold(name):
-    def call(x, axis=None, *rest, **options):
-        orders = {"sum": ("dtype", "out"), "prod": ("dtype", "out"), "mean": ("dtype", "out"), "var": ("dtype", "out", "ddof"),
-                  "std": ("dtype", "out", "ddof")}
-        options.update(zip(orders.get(name, ("out",)), rest))
-        if name.startswith("arg") and isinstance(axis, tuple):
-            raise TypeError("'tuple' object cannot be interpreted as an integer")
-        return folded(name, x, axis, **options)
+def reduced(name):
+    def call(a, axis=None, dtype=None, keepdims=False, ddof=0, correction=None):
+        if name == "logsumexp":
+            dtype = lazy_ops.loop_of(np.logaddexp, (a.dtype, a.dtype))[1]
+        return fold(a, name, axis, bool(keepdims), ddof if correction is None else correction, dtype_of(dtype))
 
     return call
 
 
-def _scan(name):
-    def call(x, axis=None, dtype=None, out=None, **options):
-        plain("cum" + name, {"out": out, **options})
-        return scan(operand(x), name, axis, dtype)
+def running(name):
+    def call(a, axis=None, dtype=None):
+        if name == "logsumexp":
+            dtype = lazy_ops.loop_of(np.logaddexp, (a.dtype, a.dtype))[1]
+        return scan(a, name, axis, dtype_of(dtype))
 
     return call
 
@@ -141,202 +171,262 @@ def _scan(name):
 def norm(x, ord=None, axis=None, keepdims=False):
     if ord is not None and not (ord == 2 and (axis is None and x.ndim == 1 or isinstance(axis, int))):
         refuse("numpy.linalg.norm with ord= cannot be recorded", "write it with abs, max and sum", code="E0021")
-    return folded("norm", x, axis, keepdims=keepdims)
+    return fold(x, "norm", axis, bool(keepdims))
+
+
+def vector_norm(x, axis=None, keepdims=False, ord=2):
+    return norm(x, None if ord == 2 else ord, axis, keepdims)
+
+
+def ptp(a, axis=None, keepdims=False):
+    return fold(a, "max", axis, bool(keepdims)) - fold(a, "min", axis, bool(keepdims))
+
+
+def count_nonzero(a, axis=None, keepdims=False):
+    return fold(cast(a, lazy_ops.BOOL), "sum", axis, bool(keepdims))
+
+
+def nansum(a, axis=None, keepdims=False):
+    return fold(where(np.isnan(a), 0, a), "sum", axis, bool(keepdims))
 
 
 # --- choices --------------------------------------------------------------------------------------
 
 
-def where(condition, *chosen):
-    if len(chosen) != 2:
+def where(condition, x=None, y=None):
+    if x is None or y is None:
         refuse("numpy.where of a condition alone cannot be recorded", "its result has a shape that only computing tells: "
                "compute() the condition first")
-    condition = cast(operand(condition), lazy_ops.BOOL)
-    chosen = [x if is_number(x) else operand(x) for x in chosen]
-    dtype = np.result_type(*[x if is_number(x) else x.dtype for x in chosen])
-    args = (condition, *[number(x, dtype) if is_number(x) else x for x in chosen])
-    return LazyArray("where", args, None, dtype, np.broadcast_shapes(*[x.shape for x in args]))
+    dtype = np.result_type(*[one if is_number(one) else one.dtype for one in (x, y)])
+    args = [number(one, to) if is_number(one) else one for one, to in ((condition, lazy_ops.BOOL), (x, dtype), (y, dtype))]
+    args[0] = cast(args[0], lazy_ops.BOOL)
+    return LazyArray("where", tuple(args), None, dtype, asked(np.broadcast_shapes, *[one.shape for one in args]))
 
 
-def clip(x, a_min=None, a_max=None, out=None, *, min=None, max=None, **options):
-    plain("clip", {"out": out, **options})
+def clip(a, a_min=None, a_max=None, min=None, max=None):
     low, high = (a_min if min is None else min), (a_max if max is None else max)
-    x = operand(x)
+    x = array(np.asarray(a)) if is_number(a) else a
     if x.dtype.kind in "iu":  # an int beyond the type bounds nothing
         low = None if type(low) is int and low < np.iinfo(x.dtype).min else low
         high = None if type(high) is int and high > np.iinfo(x.dtype).max else high
+    bounds = [bound for bound in (low, high) if bound is not None]
+    to = np.result_type(*[one if is_number(one) else one.dtype for one in (x, *bounds)])
+    x = cast(x, to)
     if low is not None:
-        x = np.maximum(x, low)
-    return x if high is None else np.minimum(x, high)
+        x = np.maximum(x, low if is_number(low) else cast(low, to))
+    return x if high is None else np.minimum(x, high if is_number(high) else cast(high, to))
 
 
-def rounded(x, decimals=0, out=None):
-    plain("round", {"out": out})
+def rounded(a, decimals=0):
     if decimals != 0:
         refuse("numpy.round with decimals= cannot be recorded", "scale before and after", code="E0021")
-    return x if x.dtype.kind in "iu" else np.rint(x)
+    return a if a.dtype.kind in "iu" else np.rint(a)
 
 
 # --- products -------------------------------------------------------------------------------------
 
 
-def einsum(letters, result, operands) -> LazyArray:
-    """Letters of each operand and of the result, one for each dim. Dims of 1 stretch."""
-    operands = tuple([operand(x) for x in operands])
+def einsum(letters, result, operands, stretched=True) -> LazyArray:
+    """Letters of each operand and of the result, one for each dim. Dims of 1 stretch, or only those of the batch, whose letters are below 0."""
+    operands = tuple([operand(np.asarray(x)) if is_number(x) else x for x in operands])
     extents = {}
     for x, word in zip(operands, letters):
-        if len(word) != x.ndim:
-            raise ValueError(f"einsum: an operand has {x.ndim} dims and {len(word)} subscripts")
         if len(set(word)) < len(word):
             refuse("a diagonal in numpy.einsum cannot be recorded", "take numpy.diagonal(x) of the input")
         for letter, n in zip(word, x.shape):
-            if extents.setdefault(letter, n) == 1:
-                extents[letter] = n
-            elif n not in (1, extents[letter]):
-                raise ValueError(f"einsum: axis '{letter}' has {extents[letter]} elements in one operand, {n} in another")
+            known = extents.setdefault(letter, n)
+            stretches = stretched or (isinstance(letter, int) and letter < 0)
+            if known != n and not (stretches and 1 in (known, n)):
+                refuse(f"dims of {known} and {n} elements meet in a product", "the shapes are " +
+                       ", ".join(str(one.shape) for one in operands), ShapeError, "E0102")
+            extents[letter] = n if known == 1 else known
+    if len(result) > 16:
+        refuse(f"a product of {len(result)} dims cannot be recorded, the most are 16", "merge dims with reshape", ShapeError, "E0110")
     dtype = np.result_type(*[x.dtype for x in operands])
     return LazyArray("einsum", operands, (tuple(map(tuple, letters)), tuple(result)), dtype, tuple([extents[c] for c in result]))
 
 
-def call_einsum(subscripts, *operands, out=None, optimize=False, **options):
-    plain("einsum", {"out": out, **options})
+def call_einsum(operands, optimize=False):
+    subscripts, *arrays = operands
     if not isinstance(subscripts, str) or "." in subscripts:
         refuse("numpy.einsum takes letters for all dims of lazy arrays", "as in np.einsum('ij,jk->ik', a, b)")
     given, arrow, result = subscripts.replace(" ", "").partition("->")
-    letters = given.split(",")
     if not arrow:
         result = "".join(sorted(c for c in set(given) - {","} if given.count(c) == 1))
-    if len(letters) != len(operands) or len(set(result)) < len(result) or not set(result) <= set(given):
-        raise ValueError(f"einsum: '{subscripts}' does not fit {len(operands)} operands")
-    return einsum(letters, result, operands)
+    return einsum(given.split(","), result, arrays)
 
 
-def matmul(a, b):
-    a, b = operand(a), operand(b)
-    if not a.ndim or not b.ndim:
-        raise ValueError("matmul: an operand has no dims")
-    inner = (a.shape[-1], b.shape[-2 if b.ndim > 1 else -1])
-    if inner[0] != inner[1]:
-        raise ValueError(f"matmul: {inner[0]} columns meet {inner[1]} rows: {a.shape} @ {b.shape}")
-    batch = list(range(100, 100 + max(a.ndim, b.ndim) - 2))
-    rows, columns = [0] * (a.ndim > 1), [2] * (b.ndim > 1)
-    return einsum([batch[len(batch) - max(a.ndim - 2, 0):] + rows + [1],
-                   batch[len(batch) - max(b.ndim - 2, 0):] + [1] + columns], batch + rows + columns, (a, b))
+def product(ufunc, operands):
+    """matmul, vecdot, matvec and vecmat, as the signature of the ufunc says: "(m,n),(n)->(m)"; a dim with `?` may be left out."""
+    groups = [group.split(",") for group in re.findall(r"\(([^)]*)\)", ufunc.signature)]
+    *cores, out = [[letter for letter in group if letter] for group in groups]
+    cores = [[letter for letter in core if x.ndim >= len(core) or not letter.endswith("?")] for core, x in zip(cores, operands)]
+    batches = [range(len(core) - x.ndim, 0) for core, x in zip(cores, operands)]
+    first = operands[0]
+    if ufunc.__name__ in ("vecdot", "vecmat") and first.dtype.kind == "c":
+        first = np.conjugate(first)
+    return einsum([[*batch, *core] for batch, core in zip(batches, cores)],
+                  [*max(batches, key=len), *[letter for letter in out if letter in cores[0] + cores[1]]], (first, operands[1]), False)
 
 
-def vecdot(a, b):
-    a, b = operand(a), operand(b)
-    batch = list(range(100, 99 + max(a.ndim, b.ndim)))
-    a = np.conjugate(a) if a.dtype.kind == "c" else a
-    return einsum([batch[len(batch) + 1 - a.ndim:] + [1], batch[len(batch) + 1 - b.ndim:] + [1]], batch, (a, b))
-
-
-def dot(a, b, out=None):
-    plain("dot", {"out": out})
-    if is_number(a) or is_number(b):
-        return np.multiply(a, b)
-    a, b = operand(a), operand(b)
+def dot(a, b):
+    a, b = [operand(np.asarray(x)) if is_number(x) else x for x in (a, b)]
     if not a.ndim or not b.ndim:
         return np.multiply(a, b)
-    if a.ndim <= 2 and b.ndim <= 2:
-        return matmul(a, b)
     rows, columns = [*range(10, 9 + a.ndim)], [*range(50, 49 + b.ndim)]
-    return einsum([rows + [1], columns[:-1] + [1] + columns[-1:]] if b.ndim > 1 else [rows + [1], [1]], rows + columns, (a, b))
+    return einsum([rows + [1], columns[:-1] + [1] + columns[-1:]] if b.ndim > 1 else [rows + [1], [1]], rows + columns, (a, b), False)
 
 
-def outer(a, b, out=None):
-    plain("outer", {"out": out})
-    a, b = operand(a), operand(b)
+def outer(a, b):
+    a, b = [operand(np.asarray(x)) if is_number(x) else x for x in (a, b)]
     if a.ndim != 1 or b.ndim != 1:
         refuse("numpy.outer of other than vectors cannot be recorded", "np.multiply.outer(a, b) takes all", code="E0101")
-    return einsum([[0], [1]], [0, 1], (a, b))
+    return einsum([[0], [1]], [0, 1], (a, b), False)
 
 
 def inner(a, b):
-    a, b = operand(a), operand(b)
+    a, b = [operand(np.asarray(x)) if is_number(x) else x for x in (a, b)]
     if not a.ndim or not b.ndim:
         return np.multiply(a, b)
     rows, columns = [*range(10, 9 + a.ndim)], [*range(50, 49 + b.ndim)]
-    return einsum([rows + [1], columns + [1]], rows + columns, (a, b))
+    return einsum([rows + [1], columns + [1]], rows + columns, (a, b), False)
 
 
 def tensordot(a, b, axes=2):
-    a, b = operand(a), operand(b)
-    if isinstance(axes, int):
-        axes = list(range(a.ndim - axes, a.ndim)), list(range(axes))
-    ours, theirs = [[axis_of(k, x.ndim) for k in (ks if isinstance(ks, (tuple, list)) else (ks,))] for x, ks in zip((a, b), axes)]
-    if [a.shape[d] for d in ours] != [b.shape[d] for d in theirs]:
-        raise ValueError("shape-mismatch for sum")
+    a, b = [operand(np.asarray(x)) if is_number(x) else x for x in (a, b)]
+    try:
+        axes = [*range(a.ndim - operator.index(axes), a.ndim)], [*range(operator.index(axes))]
+    except TypeError:  # axes of each
+        pass
+    ours, theirs = [[k % x.ndim for k in np.atleast_1d(ks).tolist()] for x, ks in zip((a, b), axes)]
     left = [ours.index(d) if d in ours else 100 + d for d in range(a.ndim)]
     right = [theirs.index(d) if d in theirs else 200 + d for d in range(b.ndim)]
-    return einsum([left, right], [c for c in left + right if c >= 100], (a, b))
+    return einsum([left, right], [c for c in left + right if c >= 100], (a, b), False)
 
 
-products = {"matmul": matmul, "vecdot": vecdot}
+# --- views ----------------------------------------------------------------------------------------
 
 
-# --- shapes ---------------------------------------------------------------------------------------
-
-
-def expand_dims(x, axis):
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    rank = x.ndim + len(axes)
-    new = {axis_of(a, rank) for a in axes}
-    old = iter(range(x.ndim))
-    return view(x, tuple([None if d in new else next(old) for d in range(rank)]))
-
-
-def moveaxis(x, source, destination):
-    source = [axis_of(a, x.ndim) for a in (source if isinstance(source, (tuple, list)) else (source,))]
-    destination = [axis_of(a, x.ndim) for a in (destination if isinstance(destination, (tuple, list)) else (destination,))]
-    order = [d for d in range(x.ndim) if d not in source]
-    for to, of in sorted(zip(destination, source)):
-        order.insert(to, of)
-    return transpose(x, order)
-
-
-def of_input(name):
-    """Functions of NumPy that give views, of inputs."""
-    called = getattr(np, name)
-
-    def call(x, *args, **options):
-        if not isinstance(x, LazyArray) or x.op != "leaf":
-            refuse(f"numpy.{name} of what is not computed yet cannot be recorded", "take it of the inputs, or compute() first")
-        made = called(x.value, *args, **options)
+def viewed(x: LazyArray, called, what: str, copies=False) -> LazyArray:
+    """What a function of NumPy's gives that moves no elements: of an input by that function; of what is computed where whole dims are
+    moved, made or left out, which strides tell that are 1, 2, 4, .."""
+    if x.op == "leaf":
+        made = asked(called, x.value)
         if made.size and not np.shares_memory(made, x.value):
-            refuse(f"numpy.{name} would copy here", "call it on the array before bl.array, or after compute()")
+            refuse(f"{what} would copy here", "call it on the array before bl.array, or after compute()")
         return array(made)
+    places = None
+    if not copies:
+        made = asked(called, np.lib.stride_tricks.as_strided(np.empty(1, x.dtype), x.shape, [1 << d for d in range(x.ndim)]))
+        dims = {1 << d: d for d in range(x.ndim)}
+        places = [dims.get(stride) if x.shape[dims.get(stride, 0)] == n or stride not in dims else None
+                  for n, stride in zip(made.shape, made.strides)] if x.ndim else [None] * made.ndim
+        left = [d for d in range(x.ndim) if d not in places]
+        if any(x.shape[d] != 1 for d in left) or any(n != 1 for n, place in zip(made.shape, places) if place is None):
+            places = None
+    if places is None:
+        refuse(f"{what} of what is not computed yet cannot be recorded", "take it of the inputs, or compute() first")
+    return view(x, tuple(places))
+
+
+def of_view(called, copies=False):
+    name = called.__name__
+
+    def call(args, options):
+        call = Call(name, called, args, options, "recorded")
+        found = []
+        call.convert(lambda x: found.append(operand(x)) or x)
+
+        def again(value):
+            call.convert(lambda x: value)
+            return called(*call.bound.args, **call.bound.kwargs)
+
+        return viewed(found[0], again, f"numpy.{name}", copies)
 
     return call
 
 
-functions = {
-    **{name: _fold(name) for name in lazy_ops.FOLDS}, "amin": _fold("min"), "amax": _fold("max"), "norm": norm,
-    "vector_norm": lambda x, *, axis=None, keepdims=False, ord=2: norm(x, None if ord == 2 else ord, axis, keepdims),
-    "cumsum": _scan("sum"), "cumprod": _scan("prod"), "cumulative_sum": _scan("sum"), "cumulative_prod": _scan("prod"),
-    "ptp": lambda x, axis=None, keepdims=False: fold(x, "max", axis, keepdims is True) - fold(x, "min", axis, keepdims is True),
-    "count_nonzero": lambda x, axis=None, keepdims=False: fold(cast(x, lazy_ops.BOOL), "sum", axis, keepdims),
-    "nansum": lambda x, axis=None: np.sum(where(np.isnan(x), 0, x), axis=axis),
-    "where": where, "clip": clip, "round": rounded, "around": rounded,
-    "real": lambda x: part(x, "real"), "imag": lambda x: part(x, "imag"),
-    "einsum": call_einsum, "dot": dot, "outer": outer, "inner": inner, "tensordot": tensordot,
-    "transpose": transpose, "permute_dims": transpose, "swapaxes": swapaxes, "moveaxis": moveaxis, "squeeze": squeeze,
-    "matrix_transpose": lambda x: swapaxes(x, -1, -2), "expand_dims": expand_dims,
-    "astype": lambda x, dtype, copy=True, device=None: x.astype(dtype),
-    "shape": lambda x: x.shape, "ndim": lambda x: x.ndim, "size": lambda x: x.size,
-    "result_type": lambda *xs: np.result_type(*[x.dtype if isinstance(x, LazyArray) else x for x in xs]),
-    "zeros_like": lambda x, dtype=None, **options: np.zeros(x.shape, dtype or x.dtype),
-    "ones_like": lambda x, dtype=None, **options: np.ones(x.shape, dtype or x.dtype),
-    "empty_like": lambda x, dtype=None, **options: np.empty(x.shape, dtype or x.dtype),
-    **{name: of_input(name) for name in ("broadcast_to", "diagonal", "flip", "reshape", "ravel")},
-}
+def sliced(x: LazyArray, index) -> LazyArray:
+    """Basic indexing: of an input any, of what is computed whole dims and new ones."""
+    entries = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(entry, (bool, np.bool_, list, tuple, np.ndarray, LazyArray)) for entry in entries):
+        refuse("a lazy array takes integers, slices, None and ... as indices", "np.where chooses by a condition; compute() gives "
+               "an array that takes others")
+    entries = entries if any(entry is Ellipsis for entry in entries) else (*entries, ...)
+    return viewed(x, lambda value: value[entries], "a part")
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def as_it_looks(called):
+    """What is asked about an array and not about its elements."""
+    def look(x):
+        if isinstance(x, LazyArray):
+            return x.value if x.op == "leaf" else np.broadcast_to(np.zeros((), x.dtype), x.shape)
+        return type(x)(map(look, x)) if type(x) in (tuple, list) else x
+
+    return lambda args, options: asked(called, *map(look, args), **{name: look(x) for name, x in options.items()})
+
+
+def _functions() -> dict:
+    """What takes the arguments of each function of NumPy's that is recorded, and by which parameters."""
+    rows = [
+        ("sum prod mean", "a axis dtype keepdims", reduced), ("min max any all argmin argmax", "a axis keepdims", reduced),
+        ("var std", "a axis keepdims ddof correction", reduced),
+        ("amin amax", "a axis keepdims", lambda name: reduced(name[1:])),
+        ("ptp", "a axis keepdims", lambda _: ptp), ("count_nonzero", "a axis keepdims", lambda _: count_nonzero),
+        ("nansum", "a axis keepdims", lambda _: nansum),
+        ("cumsum cumprod", "a axis dtype", lambda name: running(name[3:])),
+        ("cumulative_sum cumulative_prod", "x axis dtype", lambda name: lambda x, **how: running(name[11:])(x, **how)),
+        ("linalg.norm", "x ord axis keepdims", lambda _: norm), ("linalg.vector_norm", "x ord axis keepdims", lambda _: vector_norm),
+        ("where", "condition x y", lambda _: where), ("clip", "a a_min a_max min max", lambda _: clip),
+        ("round around", "a decimals", lambda _: rounded),
+        ("real imag", "val", lambda name: lambda val: part(val, name)),
+        ("einsum", "operands optimize", lambda _: call_einsum), ("dot", "a b", lambda _: dot), ("outer", "a b", lambda _: outer),
+        ("inner", "a b", lambda _: inner), ("tensordot", "a b axes", lambda _: tensordot),
+        ("astype", "x dtype copy", lambda _: lambda x, dtype, copy=True: cast(x, asked(np.dtype, dtype))),
+    ]
+    table = {}
+
+    def numpys(names):
+        for name in names.split():
+            called = np
+            for word in name.split("."):
+                called = getattr(called, word, None)
+            if called is not None:  # NumPy 2.0 lacks some
+                yield name, called
+
+    for names, takes, make in rows:
+        table.update({called: Row(called, called, make(name), takes) for name, called in numpys(names)})
+    for _, called in numpys("transpose swapaxes moveaxis squeeze expand_dims matrix_transpose linalg.matrix_transpose flip diagonal "
+                            "linalg.diagonal broadcast_to"):
+        table[called] = of_view(called)
+    table.update({called: of_view(called, True) for _, called in numpys("reshape ravel")})
+    table.update({called: as_it_looks(called) for _, called in numpys("shape ndim size result_type zeros_like ones_like empty_like")})
+    return table
+
+
+class Row:
+    """What a function, or a method of arrays, does to lazy ones: `function`, which takes the parameters that are named."""
+
+    def __init__(self, called, signature, function, takes):
+        self.called, self.signature, self.function, self.takes = called, signature, function, takes
+
+    def __call__(self, args, options):
+        return recorded(Call(self.called.__name__, self.signature, args, options, "recorded"), self.called, self.function, self.takes)
+
+
+functions = _functions()
 
 
 def call_numpy(called, args, options):
-    name = called.__name__
-    if name not in functions:
-        unknown(name)
-    return functions[name](*args, **options)
+    if called not in functions:
+        unknown(called.__name__)
+    return functions[called](args, options)
+
+
+# --- the functions of broadloom -------------------------------------------------------------------
 
 
 def call_ours(name: str, args):
@@ -351,10 +441,11 @@ def call_ours(name: str, args):
         return np.maximum(*args, 0)
     spelled = {"abs": "absolute", "round": "rint", "conj": "conjugate", "xor": "bitwise_xor", "pow": "power",
                **{"a" + f: "arc" + f for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")}}.get(name, name)
-    if spelled in functions:
-        return functions[spelled](*args)
-    if isinstance(getattr(np, spelled, None), np.ufunc):
-        return getattr(np, spelled)(*args)
+    called = getattr(np, spelled, None)
+    if called in functions:
+        return call_numpy(called, args, {})
+    if isinstance(called, np.ufunc):
+        return called(*args)
     refuse(f"bl.{name} of lazy arrays cannot be recorded", "it works in kernels: @bl.kernel")
 
 
@@ -364,4 +455,48 @@ def fold_ours(name: str, value, axes, options):
     for option, given in options.items():
         if given is not None:
             refuse(f"bl.{name} of lazy arrays has no {option}=", "it works in kernels: @bl.kernel", code="E0021")
-    return fold(value, name, tuple(axes) or None, correction=correction or 0)
+    asked(np.any, np.broadcast_to(False, [min(n, 1) for n in value.shape]), axis=axes or None)
+    return fold(value, name, axes or None, correction=asked(operator.index, correction or 0))
+
+
+# --- the methods of lazy arrays -------------------------------------------------------------------
+
+
+def _define_methods():
+    binary = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+              "mod": np.remainder, "divmod": np.divmod, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+              "lshift": np.left_shift, "rshift": np.right_shift, "matmul": np.matmul}
+    methods = {"__rpow__": lambda a, b: np.power(b, a),
+               "__pow__": lambda a, b: np.square(a) if type(b) is int and b == 2 else np.power(a, b)}  # as of arrays: of bool i8
+    for name, ufunc in binary.items():
+        methods[f"__{name}__"] = lambda a, b, ufunc=ufunc: ufunc(a, b)
+        methods[f"__r{name}__"] = lambda a, b, ufunc=ufunc: ufunc(b, a)
+    for name, ufunc in {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
+                        "ne": np.not_equal}.items():
+        methods[f"__{name}__"] = lambda a, b, ufunc=ufunc: ufunc(a, b)
+    for name, ufunc in {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}.items():
+        methods[f"__{name}__"] = lambda a, ufunc=ufunc: ufunc(a)
+    for name in "sum prod min max any all mean var std argmin argmax cumsum cumprod clip round dot".split():
+        of = functions[getattr(np, name)]
+        row = Row(of.called, f"ndarray.{name}" if name in ("any", "all", "var", "std") else of.signature, of.function, of.takes.replace("correction", ""))
+        methods[name] = lambda self, *args, row=row, **options: row((self, *args), options)
+    for name in "transpose swapaxes squeeze".split():
+        methods[name] = lambda self, *args, name=name, **options: viewed(
+            self, lambda value: getattr(value, name)(*args, **options), f"the {name} method")
+    for name in ("T", "mT"):
+        methods[name] = property(lambda self, name=name: viewed(self, lambda value: getattr(value, name), name))
+    for name in ("real", "imag"):
+        methods[name] = property(lambda self, name=name: part(self, name))
+    methods["conj"] = methods["conjugate"] = lambda self: np.conjugate(self) if self.dtype.kind == "c" else self
+    methods["__getitem__"] = sliced
+    astype = Row(np.ndarray.astype, "ndarray.astype", lambda a, dtype, copy=True: cast(a, asked(np.dtype, dtype)), "a dtype copy")
+    methods["astype"] = lambda self, *args, **options: astype((self, *args), options)
+    methods["__array_ufunc__"] = lambda self, ufunc, method, *args, **options: call_ufunc(ufunc, method, args, options)
+    methods["__array_function__"] = lambda self, called, types, args, options: call_numpy(called, args, options)
+    for name, method in methods.items():
+        if not isinstance(method, property):
+            method.__name__ = name
+        setattr(LazyArray, name, method)
+
+
+_define_methods()

@@ -25,7 +25,7 @@ TEMPLATES = {
     **{name: f"({{0}} {word} {{1}})" for name, word in _BINARY.items()},
     **{name: f"{word}({{0}})" for name, word in _CALLS[1].items()},
     **{name: f"{word}({{0}}, {{1}})" for name, word in _CALLS[2].items()},
-    "negative": "(-{0})", "positive": "{0}", "invert": "(~{0})", "logical_not": "(!{0})", "logical_xor": "xor({0}, {1})",
+    "negative": "(-{0})", "positive": "{0}", "invert": "(~{0})", "logical_not": "(!{0})", "logical_xor": "xor(!{0}, !{1})",
     "reciprocal": "(1 / {0})", "signbit": "(copysign(1, {0}) < 0)", "heaviside": "(isnan({0}) ? {0} : {0} == 0 ? {1} : {0} > 0 ? 1 : 0)",
     "deg2rad": "({0} * (pi / 180))", "radians": "({0} * (pi / 180))", "rad2deg": "({0} * (180 / pi))", "degrees": "({0} * (180 / pi))",
 }
@@ -56,7 +56,7 @@ def word_of(dtype) -> str:
     """The language's word for a dtype of NumPy, or ""."""
     word = _WORD_OF.get(dtype)
     if word is None:
-        word = _WORD_OF[dtype] = _WORDS.get(dtype.name, "")
+        word = _WORD_OF[dtype] = _WORDS.get(dtype.name, "") if dtype.isnative else ""
     return word
 
 
@@ -68,9 +68,10 @@ def real_of(dtype) -> np.dtype:
     return np.dtype("f4") if dtype.char == "F" else np.dtype("f8") if dtype.char == "D" else dtype
 
 
-def loop_of(ufunc, kinds) -> tuple:
+def loop_of(ufunc, kinds, casting="same_kind", dtype=None) -> tuple:
     """The dtypes of the operands in NumPy's loop, and of the result. Kinds are dtypes, or int, float and complex for what is weak."""
-    found = ufunc.resolve_dtypes((*kinds, None))
+    how = {} if dtype is None else {"signature": (*[None] * len(kinds), np.dtype(dtype))}
+    found = ufunc.resolve_dtypes((*kinds, None), casting=casting, **how)
     return found[:-1], found[-1]
 
 
@@ -148,7 +149,9 @@ def fold_text(name: str, inner, result) -> tuple:
 
 
 def fold_of_one(name: str, correction: int) -> str:
-    """The text of a fold of a single element {0}, where no axis is left to fold along."""
+    """The text of a fold of a single element {0}, where no axis is left to fold along. Sums begin at 0, which makes 0 of -0."""
+    if name in ("sum", "mean"):
+        return "({0} + 0)"
     if name in ("any", "all"):
         return "({0} != 0)"
     if name in ("argmin", "argmax"):

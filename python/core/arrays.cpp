@@ -1,6 +1,7 @@
 #include "arrays.hpp"
 
 #include "errors.hpp"
+#include "log.hpp"
 #include "number.hpp"
 
 #include <nanobind/ndarray.h>
@@ -101,8 +102,29 @@ std::string described(const Slot &slot) {
                    {}, help);
 }
 
+// Whether elements lie where they can be read: at multiples of what their type asks for, and a multiple of their size apart.
+bool lies_well(PyArrayObject *array, std::size_t size, std::size_t alignment) {
+  const int rank = PyArray_NDIM(array);
+  const npy_intp *extents = PyArray_DIMS(array), *strides = PyArray_STRIDES(array);
+  for (int d = 0; d < rank; ++d)
+    if (extents[d] > 1 && strides[d] % npy_intp(size) != 0) return false;
+  return reinterpret_cast<std::uintptr_t>(PyArray_DATA(array)) % alignment == 0;
+}
+
+// A copy in the order in which the elements lie, so that what is folded is folded in that order, too.
+PyArrayObject *aligned_copy(PyArrayObject *array, const Slot &slot, std::vector<nb::object> &keep) {
+  say_once(LogLevel::warn, described(slot) + " does not lie at multiples of its " +
+                               std::to_string(size_of(slot.dtype)) +
+                               "-byte elements, and each call copies it: "
+                               "numpy.require(x, requirements='A') does so once");
+  keep.push_back(nb::steal(PyArray_NewCopy(array, NPY_KEEPORDER)));
+  if (!keep.back().is_valid()) throw nb::python_error();
+  return reinterpret_cast<PyArrayObject *>(keep.back().ptr());
+}
+
 // An array that is known to be one of NumPy's.
-void read_array(PyArrayObject *array, const Slot &slot, AnyView &view) {
+void read_array(PyArrayObject *array, const Slot &slot, AnyView &view, Unaligned unaligned,
+                std::vector<nb::object> &keep) {
   const PyArray_Descr *descr = PyArray_DESCR(array);
   const std::optional<DType> dtype = dtype_of(descr);
   if (dtype != slot.dtype) [[unlikely]]
@@ -116,6 +138,9 @@ void read_array(PyArrayObject *array, const Slot &slot, AnyView &view) {
     throw ShapeError("E0110",
                      described(slot) + " has " + std::to_string(rank) + " dims, the most are 16",
                      {}, "merge dims with reshape");
+  if (unaligned == Unaligned::copied && !slot.output &&
+      !lies_well(array, size_of(*dtype), alignment_of(*dtype))) [[unlikely]]
+    array = aligned_copy(array, slot, keep);
   view.dtype = *dtype;
   view.data = PyArray_DATA(array);
   view.writable = PyArray_ISWRITEABLE(array);
@@ -265,13 +290,13 @@ void import_numpy() {
 }
 
 void read_operand(PyObject *object, const Slot &slot, AnyView &view, Number &number,
-                  std::vector<nb::object> &keep) {
+                  std::vector<nb::object> &keep, Unaligned unaligned) {
   if (PyArray_Check(object)) [[likely]] {
     auto *array = reinterpret_cast<PyArrayObject *>(object);
     if (is_masked(array)) [[unlikely]]
       wrong_type(slot, "a masked array",
                  "fill it first (x.filled(..)), or pass the mask as an input of its own");
-    return read_array(array, slot, view);
+    return read_array(array, slot, view, unaligned, keep);
   }
   if (slot.rank == 0 && !slot.output && is_number(object)) {
     write_number(object, slot, number);
@@ -286,7 +311,7 @@ void read_operand(PyObject *object, const Slot &slot, AnyView &view, Number &num
   keep.push_back(shared_array(object, slot));
   if (!PyArray_Check(keep.back().ptr()))
     wrong_type(slot, "of class " + words_of((PyObject *)Py_TYPE(object)));
-  read_array(reinterpret_cast<PyArrayObject *>(keep.back().ptr()), slot, view);
+  read_array(reinterpret_cast<PyArrayObject *>(keep.back().ptr()), slot, view, unaligned, keep);
 }
 
 DType numpy_dtype(nb::handle array) {

@@ -1,4 +1,4 @@
-// Arrays from Python and to Python. Nothing is copied on the way.
+// Arrays from Python and to Python. Nothing is copied on the way, but for inputs that are not aligned.
 #pragma once
 
 #include <broadloom/array.hpp>
@@ -31,11 +31,14 @@ struct Number {
   alignas(16) std::byte bytes[16] = {};
 };
 
+// What becomes of an input whose elements are not aligned: outputs and what is bound must lie where the caller has them.
+enum class Unaligned { copied, refused };
+
 // The elements of `object`, which is a NumPy array, exports a buffer, has `__array_interface__` or `__dlpack__`, or, for an
 // input of no dims, is a number of Python, which goes into `number`. What must live as long as the view, beside `object`
 // itself, is put into `keep`. Throws DTypeError and DataError; ranks and extents are left to the kernel.
 void read_operand(PyObject *object, const Slot &slot, AnyView &view, Number &number,
-                  std::vector<nb::object> &keep);
+                  std::vector<nb::object> &keep, Unaligned unaligned = Unaligned::copied);
 
 // Writes 1 as a number of this type.
 void write_one(DType dtype, Number &number);

@@ -217,7 +217,7 @@ BoundObject bind(const std::shared_ptr<State> &state, nb::args args, nb::kwargs 
   Arguments arguments(*state);
   place_all(arguments, *state, args, kwargs);
   made.numbers = std::make_unique<Number[]>(state->inputs.size());
-  Inputs inputs(*state, arguments, made.numbers.get(), made.keep);
+  Inputs inputs(*state, arguments, made.numbers.get(), made.keep, Unaligned::refused);
   for (PyObject *object : arguments.objects)
     if (object != nullptr) made.keep.push_back(nb::borrow(object));
   made.quick = state->memo(inputs.views.data())->points < quick_points;

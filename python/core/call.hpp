@@ -57,12 +57,12 @@ struct Arguments {
 // The views of the inputs of a call.
 struct Inputs {
   Inputs(const State &state, const Arguments &arguments, Number *numbers,
-         std::vector<nb::object> &keep)
+         std::vector<nb::object> &keep, Unaligned unaligned = Unaligned::copied)
       : views(state.inputs.size()) {
     for (std::size_t i = 0; i < views.size(); ++i) {
       PyObject *object = arguments.objects[i];
       if (object != nullptr)
-        read_operand(object, state.inputs[i], views[i], numbers[i], keep);
+        read_operand(object, state.inputs[i], views[i], numbers[i], keep, unaligned);
       else if (state.defaults_to_one[i]) {
         write_one(state.inputs[i].dtype, numbers[i]);
         views[i] = {state.inputs[i].dtype, numbers[i].bytes, false, {}};

@@ -1,12 +1,11 @@
 #include "log.hpp"
 
-#include <broadloom/log.hpp>
-
 #include <nanobind/nanobind.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <string>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,7 +22,9 @@ struct Message {
 
 std::mutex mutex;
 std::vector<Message> queued;
-bool asked = false; // the main thread has been asked to hand over
+bool asked = false;     // the main thread has been asked to hand over
+bool to_python = false; // else to stderr
+std::set<std::string> said_once;
 
 // Python's numbers: `debug` is 10.
 int number_of(LogLevel level) { return level == LogLevel::trace ? 5 : 10 * int(level); }
@@ -59,13 +60,30 @@ void hand_over_messages() {
   }
 }
 
+void say_once(LogLevel level, const std::string &text) {
+  constexpr std::size_t most = 1000;
+  if (level < log_level()) return;
+  bool python = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (said_once.size() >= most || !said_once.insert(text).second) return;
+    python = to_python;
+  }
+  if (python)
+    take(level, text);
+  else
+    std::fprintf(stderr, "broadloom: %s\n", text.c_str());
+}
+
 void send_messages_to_python() {
   const char *said = std::getenv("BROADLOOM_LOG");
-  if (said == nullptr || *said == '\0') set_log_sink(take);
+  to_python = said == nullptr || *said == '\0';
+  if (to_python) set_log_sink(take);
 }
 
 void send_messages_to_stderr() {
   set_log_sink({});
+  to_python = false;
   hand_over_messages();
 }
 
