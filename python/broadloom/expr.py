@@ -114,14 +114,15 @@ class DType:
 class Expr:
     """A value of a traced kernel. Operators, NumPy's functions and those of `broadloom` make others of it."""
 
-    __slots__ = ("parts", "place", "name")
+    __slots__ = ("parts", "place", "name", "said")
     __hash__ = object.__hash__
     __array_priority__ = 1000
 
-    def __init__(self, parts: tuple, place: Optional[Place] = None, name: str = ""):
+    def __init__(self, parts: tuple, place: Optional[Place] = None, name: str = "", said: Optional[Annotation] = None):
         self.parts = parts  # words, and the expressions between them
         self.place = place
         self.name = name  # of an input
+        self.said = said  # its declaration
 
     def __repr__(self) -> str:
         return "".join(part if isinstance(part, str) else repr(part) for part in self.parts)
@@ -239,7 +240,8 @@ def _define_operators():
     Expr.__rxor__ = lambda a, b: function("xor", b, a)
     Expr.__neg__ = lambda a: unary("-", a)
     Expr.__invert__ = lambda a: unary("~", a)
-    Expr.__pos__ = lambda a: a
+    Expr.__pos__ = lambda a: Expr(("(-(-", a, "))"), caller())
+    Expr.__pow__ = lambda a, b: function("square", a) if type(b) is int and b == 2 else binary("^", a, b)  # as of arrays: of bool i8
     Expr.__abs__ = lambda a: function("abs", a)
 
 

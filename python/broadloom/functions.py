@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 
-from .errors import SpecError
+from .errors import ArgumentError, SpecError
 from .expr import Expr, binary, caller, dtype_name, filled, function, operand, unary
 from .numpy_calls import Call
 
@@ -28,8 +28,8 @@ _UFUNCS = {
     "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
 }
 # Functions whose dtype is NumPy's only in other words: of truths, and of integers, which become floats as those of other functions do.
-_SPELLED = {"logical_xor": "xor(!{0}, !{1})", "fabs": "copysign({0}, 1)", "rint": "round(copysign({0}, {0}))",
-            "square": "({0} ^ 2)", "positive": "{0}"}
+_SPELLED = {"logical_xor": "xor(!{0}, !{1})", "fabs": "abs(copysign({0}, {0}))",
+            "rint": "round(copysign({0}, {0}))", "positive": "(-(-{0}))"}
 _REDUCING = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all", "logical_or": "any",
              "logaddexp": "logsumexp"}
 
@@ -177,6 +177,8 @@ for _name in ("sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "
 
 
 def _positions(axis) -> tuple:
+    if axis is not None and not isinstance(axis, str) and hasattr(axis, "__len__") and not len(axis):
+        raise SpecError("E0103", "a fold along no axis is no fold", caller(), "leave it out")
     return () if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
 
 
@@ -188,7 +190,10 @@ def _unknown(name: str):
 
 def _running(name: str, value, axis) -> Expr:
     """As NumPy runs: a sum of floats begins at -0., which leaves the first element as it is."""
-    return scan(name, value, axis)
+    from .trace import dtype_of
+
+    kind = dtype_of(operand(value)) if name == "sum" else "i"
+    return scan(name, value, axis, init={"b": -0.0, "f": -0.0, "c": complex(-0.0, -0.0)}.get(kind[0]) if kind != "bool" else None)
 
 
 def call_ufunc(ufunc, method, args, options):
@@ -210,8 +215,10 @@ def call_ufunc(ufunc, method, args, options):
     return binary(word, *args) if len(args) == 2 else unary(word, *args)
 
 
-def _clip(a, a_min=None, a_max=None, min=None, max=None) -> Expr:
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
+def _clip(a, **bounds) -> Expr:
+    if ("a_min" in bounds) != ("a_max" in bounds):
+        raise ArgumentError("E0308", "numpy.clip with one bound by position", caller(), "pass both, None for one that is not there, or min= or max=")
+    low, high = bounds.get("min", bounds.get("a_min")), bounds.get("max", bounds.get("a_max"))
     a = a if low is None else function("maximum", a, low)
     return a if high is None else function("minimum", a, high)
 
@@ -233,6 +240,8 @@ def _cumulative(name: str):
 
 def _numpy_fold(name: str):
     def call(a, axis=None, ddof=None, correction=None):
+        if name.startswith("arg") and isinstance(axis, (tuple, list)):
+            raise ArgumentError("E0308", f"numpy.{name} takes one axis", caller(), f"bl.{name}(x, 'i', 'j') takes several")
         return fold(name, a, *_positions(axis), correction=ddof if correction is None else correction)
 
     return call

@@ -282,7 +282,9 @@ class _Lowering:
         if labels[axis] not in axes:
             return expr, axes
         word, to = lazy_ops.fold_text(name, inner, node.dtype)
-        return self.cast(Expr((f"scan({word}, ", expr, f", {self.name(labels[axis])})")), to), axes
+        # NumPy's first sum is the first element, also where that is -0.
+        first = {"f": ", init=-0.", "c": ", init=-(0 + 0j)"}.get(inner.kind, "") if word == "sum" else ""
+        return self.cast(Expr((f"scan({word}, ", expr, f", {self.name(labels[axis])}{first})")), to), axes
 
     def einsum(self, node, labels, args):
         word = word_of(node.dtype)

@@ -120,8 +120,6 @@ def elementwise(name: str, ufunc, operands, casting="same_kind", dtype=None) -> 
             refuse("integers to negative integer powers are not allowed", "x.astype(float) takes them", DataError, "E0202")
         if type(power) in (int, float) and power == int(power if abs(power) <= 16 else 17):
             exponent, args, loop = int(power), args[:1], loop[:1]  # part of the kernel, which makes products of it
-        elif power == 0.5:
-            name, ufunc, args, loop = "sqrt", np.sqrt, args[:1], loop[:1]
     if name in lazy_ops.COMPARISONS:
         for k, x in enumerate(args):
             if type(x) is int and loop[k].kind in "iu" and not np.iinfo(loop[k]).min <= x <= np.iinfo(loop[k]).max:
@@ -154,6 +152,8 @@ def reduced(name):
     def call(a, axis=None, dtype=None, keepdims=False, ddof=0, correction=None):
         if name == "logsumexp":
             dtype = lazy_ops.loop_of(np.logaddexp, (a.dtype, a.dtype))[1]
+        if name == "mean" and dtype is not None and dtype_of(dtype).kind not in "fc":
+            refuse(f"numpy.mean with dtype={dtype} cannot be recorded", "x.mean().astype(..) converts the mean", code="E0021")
         return fold(a, name, axis, bool(keepdims), ddof if correction is None else correction, dtype_of(dtype))
 
     return call
@@ -462,12 +462,18 @@ def fold_ours(name: str, value, axes, options):
 # --- the methods of lazy arrays -------------------------------------------------------------------
 
 
+def power(a, b):
+    """As NumPy's operator: squares of bool are i8, and a root of -0. is -0."""
+    if type(b) is int and b == 2:
+        return np.square(a)
+    return np.sqrt(a) if type(b) is float and b == 0.5 and a.dtype.kind in "fc" else np.power(a, b)
+
+
 def _define_methods():
     binary = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
               "mod": np.remainder, "divmod": np.divmod, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
               "lshift": np.left_shift, "rshift": np.right_shift, "matmul": np.matmul}
-    methods = {"__rpow__": lambda a, b: np.power(b, a),
-               "__pow__": lambda a, b: np.square(a) if type(b) is int and b == 2 else np.power(a, b)}  # as of arrays: of bool i8
+    methods = {"__rpow__": lambda a, b: np.power(b, a), "__pow__": power}
     for name, ufunc in binary.items():
         methods[f"__{name}__"] = lambda a, b, ufunc=ufunc: ufunc(a, b)
         methods[f"__r{name}__"] = lambda a, b, ufunc=ufunc: ufunc(b, a)

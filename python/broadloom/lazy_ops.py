@@ -158,5 +158,5 @@ def fold_of_one(name: str, correction: int) -> str:
         return "i64(({0} != {0}) && false)"
     if name in ("var", "std"):
         zero = "abs({0} - {0})"
-        return zero if correction == 0 else f"({zero} / 0)"
+        return zero if correction < 1 else f"({zero} / 0)"
     return "abs({0})" if name == "norm" else "{0}"

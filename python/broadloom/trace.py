@@ -147,6 +147,23 @@ def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out]
     return writer
 
 
+def dtype_of(value: Expr) -> str:
+    """The dtype of a traced value, or "?" where it has a mistake, which the kernel will tell."""
+    inputs, seen, stack = {}, set(), [value]
+    while stack:
+        expr = stack.pop()
+        if expr.said is not None:
+            inputs[expr.name] = expr.said
+        if id(expr) not in seen:
+            seen.add(id(expr))
+            stack.extend(part for part in expr.parts if isinstance(part, Expr))
+    text = write_text("asked", inputs, _outputs(value, inputs, None), []).text
+    try:
+        return _core._compile(text, None, 0, "", "auto", False, "<asked>").outputs[0].dtype
+    except Error:
+        return "?"
+
+
 def _tuple(axes) -> tuple:
     return axes if isinstance(axes, (tuple, list)) else (axes,)
 
@@ -179,7 +196,7 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
             raise SpecError("E0002", f"input '{parameter.name}' has a default", where,
                             "inputs come with each call; a constant has a default and no annotation")
         inputs[parameter.name] = _declared(function, parameter, where)
-        expr = Expr((parameter.name,), None, parameter.name)
+        expr = Expr((parameter.name,), None, parameter.name, inputs[parameter.name])
         if parameter.kind == parameter.KEYWORD_ONLY:
             named[parameter.name] = expr
         else:

@@ -103,11 +103,13 @@ std::string described(const Slot &slot) {
 }
 
 // Whether elements lie where they can be read: at multiples of what their type asks for, and a multiple of their size apart.
-bool lies_well(PyArrayObject *array, std::size_t size, std::size_t alignment) {
+bool lies_well(PyArrayObject *array, DType dtype) {
+  const auto size = npy_intp(size_of(dtype));
+  const auto alignment = std::uintptr_t(is_complex(dtype) ? size / 2 : size);
   const int rank = PyArray_NDIM(array);
   const npy_intp *extents = PyArray_DIMS(array), *strides = PyArray_STRIDES(array);
   for (int d = 0; d < rank; ++d)
-    if (extents[d] > 1 && strides[d] % npy_intp(size) != 0) return false;
+    if (extents[d] > 1 && strides[d] % size != 0) return false;
   return reinterpret_cast<std::uintptr_t>(PyArray_DATA(array)) % alignment == 0;
 }
 
@@ -139,7 +141,7 @@ void read_array(PyArrayObject *array, const Slot &slot, AnyView &view, Unaligned
                      described(slot) + " has " + std::to_string(rank) + " dims, the most are 16",
                      {}, "merge dims with reshape");
   if (unaligned == Unaligned::copied && !slot.output &&
-      !lies_well(array, size_of(*dtype), alignment_of(*dtype))) [[unlikely]]
+      !lies_well(array, *dtype)) [[unlikely]]
     array = aligned_copy(array, slot, keep);
   view.dtype = *dtype;
   view.data = PyArray_DATA(array);
