@@ -188,12 +188,25 @@ def _unknown(name: str):
     raise SpecError("E0008", f"numpy.{name} cannot be traced", caller(), help + "docs/language.md has the functions that can")
 
 
+def _reduced(name: str, value, axis) -> Expr:
+    return fold(name, _summed(name, value)[0], *_positions(axis))
+
+
 def _running(name: str, value, axis) -> Expr:
-    """As NumPy runs: a sum of floats begins at -0., which leaves the first element as it is."""
+    value, init = _summed(name, value)
+    return scan(name, value, axis, init=init)
+
+
+def _summed(name: str, value) -> tuple:
+    """The value and where its sums begin as they run, so that they are those of NumPy: of floats at -0., which leaves the first element
+    as it is; sums of exp of integers are floats of their size."""
     from .trace import dtype_of
 
-    kind = dtype_of(operand(value)) if name == "sum" else "i"
-    return scan(name, value, axis, init={"b": -0.0, "f": -0.0, "c": complex(-0.0, -0.0)}.get(kind[0]) if kind != "bool" else None)
+    value = operand(value)
+    word = dtype_of(value) if name in ("sum", "logsumexp") else ""
+    if word == "bool" or word[:1] in ("i", "u"):
+        return (filled("copysign({0}, {0})", [value]) if name == "logsumexp" else value), None
+    return value, complex(-0.0, -0.0) if word[:1] == "c" else -0.0 if name == "sum" and word != "?" else None
 
 
 def call_ufunc(ufunc, method, args, options):
@@ -201,7 +214,7 @@ def call_ufunc(ufunc, method, args, options):
     if method in ("reduce", "accumulate") and name in _REDUCING:
         given = Call(f"{name}.{method}", f"ufunc.{method}", args, options, "traced").given("array axis")
         word, value, axis = _REDUCING[name], given["array"], given.get("axis", 0)
-        return fold(word, value, *_positions(axis)) if method == "reduce" else _running(word, value, axis)
+        return _reduced(word, value, axis) if method == "reduce" else _running(word, value, axis)
     if method != "__call__":
         _unknown(f"{name}.{method}")
     args = Call(name, "ufunc", args, options, "traced").given("operands")["operands"]

@@ -312,6 +312,8 @@ def viewed(x: LazyArray, called, what: str, copies=False) -> LazyArray:
     moved, made or left out, which strides tell that are 1, 2, 4, .."""
     if x.op == "leaf":
         made = asked(called, x.value)
+        if isinstance(made, np.generic):  # of an array without dims
+            return x
         if made.size and not np.shares_memory(made, x.value):
             refuse(f"{what} would copy here", "call it on the array before bl.array, or after compute()")
         return array(made)

@@ -26,8 +26,8 @@ NUMBERS = (True, 3, -1, 0, 2, 2.5, 0.5, -0.0, float("nan"), 300, 2**40, 1j)
 EPS = {"e": 4e-3, "f": 2e-6, "d": 1e-13, "F": 4e-6, "D": 1e-13}
 # What is refused, and by which codes: functions, options, dtypes that are not there.
 REFUSED = {"E0008", "E0021", "E0201", "E0203", "E0205", "E0103", "E0101"}
-# NumPy leaves the order of zeros open, and what products of matrices add to.
-ANY_ZERO = set("maximum minimum fmax fmin clip max min amax amin dot inner tensordot matmul vecdot matvec vecmat einsum logaddexp".split())
+# NumPy leaves the order of zeros open, and what products of matrices begin at; its roots of -0. differ by dtype.
+ANY_ZERO = set("maximum minimum fmax fmin clip max min amax amin power pow dot inner tensordot matmul vecdot matvec vecmat einsum logaddexp".split())
 MASK = np.array([True, False, True, True])
 # Values for each option; what is no such value is among them.
 OPTIONS = {
