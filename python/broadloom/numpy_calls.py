@@ -12,7 +12,7 @@ import inspect
 
 import numpy as np
 
-from .errors import ArgumentError, AxisError, DTypeError, Error, NumberError, PositionError, ShapeError, SpecError
+from .errors import ArgumentError, AxisError, DataError, DTypeError, Error, NumberError, PositionError, ShapeError, SpecError
 from .expr import caller
 
 NOTHING = np._NoValue
@@ -105,4 +105,6 @@ def asked(called, *args, **options):
         raise
     except tuple([theirs for theirs, _, _ in _CLASSES]) as error:
         ours, code = next((ours, code) for theirs, ours, code in _CLASSES if isinstance(error, theirs))
-        raise ours(code, f"NumPy: {error}", caller(), "docs/python.md says what is noted, NumPy's manual what it takes") from None
+        if ours is ShapeError and ("zero-size" in str(error) or "empty sequence" in str(error)):
+            ours, code = DataError, "E0307"
+        raise ours(code, f"NumPy: {error}", caller(), "lazy arrays take what arrays of NumPy take") from None

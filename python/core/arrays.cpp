@@ -140,8 +140,7 @@ void read_array(PyArrayObject *array, const Slot &slot, AnyView &view, Unaligned
     throw ShapeError("E0110",
                      described(slot) + " has " + std::to_string(rank) + " dims, the most are 16",
                      {}, "merge dims with reshape");
-  if (unaligned == Unaligned::copied && !slot.output &&
-      !lies_well(array, *dtype)) [[unlikely]]
+  if (unaligned == Unaligned::copied && !slot.output && !lies_well(array, *dtype)) [[unlikely]]
     array = aligned_copy(array, slot, keep);
   view.dtype = *dtype;
   view.data = PyArray_DATA(array);

@@ -277,13 +277,32 @@ class WrongArrays(unittest.TestCase):
     def test_byte_swapped_arrays_are_refused(self):
         self.refuses(np.arange(3.0).astype(">f8"), "E0203", "other byte order")
 
-    def test_misaligned_arrays_are_refused(self):
-        self.refuses(np.frombuffer(bytes(17), "u1")[1:].view("f8"), "E0310", "no multiple of 8 bytes", bl.DataError)
+    def test_arrays_that_are_not_aligned_are_copied_with_one_line(self):
+        """As those that workers of dask send: parts of a message. Records have steps that are no multiple of their members."""
+        begin = np.frombuffer(bytearray(81), "u1")[1:].view("f8").reshape(2, 5)
+        begin[...] = np.arange(10.0).reshape(2, 5)
+        records = np.zeros(3, dtype=[("a", "f8"), ("b", "u1")])
+        records["a"] = 1, 2, 3
+        whole = bl.compile("kernel whole { in unaligned : f64[:, :]; param w : f64[:]; out z = unaligned * 2; out s = sum(unaligned) }")
+        with self.assertLogs("broadloom", "WARNING") as said:
+            for x in (begin, begin.T, begin[:, ::-2], begin[:0]):
+                made = whole(x, np.ones(1))
+                np.testing.assert_array_equal(made.z, x * 2)
+                np.testing.assert_array_equal(made.s, x.sum())
+            np.testing.assert_array_equal(whole(begin, records["a"][:1]).z, begin * 2)
+        self.assertEqual(len(said.output), 1)
+        self.assertIn("input 'unaligned' does not lie at multiples of its 8-byte elements, and each call copies it", said.output[0])
+        np.testing.assert_array_equal(double(records["a"]), [2, 4, 6])
+        np.testing.assert_array_equal(bl.array(records["a"]).sum().compute(), 6)
+        np.testing.assert_array_equal(whole.freeze(w=records["a"][1:])(begin).z, begin * 2)
 
-    def test_strides_that_are_no_multiple_of_the_elements_are_refused(self):
-        packed = np.zeros(3, dtype=[("a", "f8"), ("b", "u1")])
-        self.refuses(packed["a"], "E0310", "steps by 9 bytes", bl.DataError)
-        np.testing.assert_array_equal(double(packed["a"][:1]), [0])  # a single element steps nowhere
+    def test_outputs_and_what_is_bound_must_be_aligned(self):
+        for wrong, words in ((np.frombuffer(bytearray(17), "u1")[1:].view("f8"), "no multiple of 8 bytes"),
+                             (np.zeros(2, dtype=[("a", "f8"), ("b", "u1")])["a"], "steps by 9 bytes")):
+            for call in (lambda: double(np.ones(2), out=wrong), lambda: double.bind(wrong), lambda: double.bind(np.ones(2), out=wrong)):
+                with self.assertRaisesRegex(bl.DataError, words) as caught:
+                    call()
+                self.assertEqual(caught.exception.code, "E0310")
 
     def test_what_is_no_array_is_refused(self):
         for wrong in ([1.0, 2.0], (1.0,), "text", {}, None, object(), 1.0, lambda: 1, np.float64, int):

@@ -341,7 +341,7 @@ class Lazy(unittest.TestCase):
                         (lambda: bl.array(np.ones(3, "i1")) + 300, OverflowError), (lambda: z.transpose(0, 0), ValueError)]:
             with self.assertRaises(kind):
                 f()
-        self.assertRaises(bl.DataError, lambda: bl.array(np.ones((0, 3))).max(axis=0).compute())
+        self.assertRaises(bl.DataError, lambda: bl.array(np.ones((0, 3))).max(axis=0))
 
     def test_it_looks_like_an_array(self):
         x = np.arange(12.0).reshape(3, 4)
@@ -360,5 +360,5 @@ class Lazy(unittest.TestCase):
         np.testing.assert_array_equal(x, np.arange(12.0).reshape(3, 4))
 
     def test_every_function_that_is_recorded_is_one_of_numpys(self):
-        for name in lazy_numpy.functions:
-            self.assertTrue(hasattr(np, name) or hasattr(np.linalg, name) or name == "logsumexp", name)
+        for called in lazy_numpy.functions:
+            self.assertIn(called, (getattr(np, called.__name__, None), getattr(np.linalg, called.__name__, None)))

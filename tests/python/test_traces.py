@@ -1,5 +1,6 @@
 """Kernels traced from Python functions."""
 
+import itertools
 import unittest
 
 import numpy as np
@@ -153,7 +154,7 @@ class Traces(unittest.TestCase):
         @bl.kernel
         def f(x: bl.f64["i"]):
             return {"a": x * 0.1, "b": x - 1e-300, "c": bl.where(x > 0, float("inf"), -float("inf")), "d": x + np.float32(0.1),
-                    "e": x * -3, "f": bl.minimum(x, -0.0), "g": x + float("nan"), "h": bl.where(True, x, 7)}
+                    "e": x * -3, "z": bl.sum(x) * (1 - 2j), "f": bl.minimum(x, -0.0), "g": x + float("nan"), "h": bl.where(True, x, 7)}
 
         x = np.array([1.0, -2.0])
         r = f(x)
@@ -161,8 +162,19 @@ class Traces(unittest.TestCase):
         np.testing.assert_array_equal(r.c, [np.inf, -np.inf])
         np.testing.assert_array_equal(r.d, x + np.float64(np.float32(0.1)))
         np.testing.assert_array_equal(r.e, x * -3)
+        np.testing.assert_array_equal(r.z, -1 + 2j)
         self.assertTrue(np.signbit(r.f[0]))
         self.assertTrue(np.isnan(r.g).all())
+
+
+    def test_complex_numbers_keep_the_signs_of_their_zeros(self):
+        for real, imag in itertools.product((0.0, -0.0, 1.5, -1.5), repeat=2):
+            @bl.kernel
+            def f(x: bl.c128["i"]):
+                return bl.where(bl.real(x) > 0, x, complex(real, imag))
+
+            made = f(np.zeros(1, "D"))
+            self.assertEqual((str(made.real[0]), str(made.imag[0])), (str(real), str(imag)))
 
 
 class Mistakes(unittest.TestCase):
@@ -266,7 +278,7 @@ class Mistakes(unittest.TestCase):
 
         self.refused(array, 1, "E0002", "ndarray meets a traced value")
 
-        for wrong in (lambda x: x[0], lambda x: [a for a in x], lambda x: float(x), lambda x: len(x), lambda x: x + 1j,
+        for wrong in (lambda x: x[0], lambda x: [a for a in x], lambda x: float(x), lambda x: len(x), lambda x: x + complex(0, float("inf")),
                       lambda x: x + "a", lambda x: np.add.at(x, 0, 1), lambda x: np.add.outer(x, x), lambda x: bl.exp(x, x),
                       lambda x: np.array(x), lambda x: np.asarray([x, x])):
             wrong.__annotations__ = {"x": bl.f32["i"]}

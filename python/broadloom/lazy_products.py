@@ -1,0 +1,90 @@
+"""Products of lazy arrays: matmul, dot, einsum and the like, each a sum of products over letters."""
+
+from __future__ import annotations
+
+import operator
+import re
+
+import numpy as np
+
+from .errors import ShapeError
+from .lazy import LazyArray, operand, refuse
+from .numpy_calls import is_number
+
+
+def einsum(letters, result, operands, stretched=True) -> LazyArray:
+    """Letters of each operand and of the result, one for each dim. Dims of 1 stretch, or only those of the batch, whose letters are below 0."""
+    operands = tuple([operand(np.asarray(x)) if is_number(x) else x for x in operands])
+    extents = {}
+    for x, word in zip(operands, letters):
+        if len(set(word)) < len(word):
+            refuse("a diagonal in numpy.einsum cannot be recorded", "take numpy.diagonal(x) of the input")
+        for letter, n in zip(word, x.shape):
+            known = extents.setdefault(letter, n)
+            stretches = stretched or (isinstance(letter, int) and letter < 0)
+            if known != n and not (stretches and 1 in (known, n)):
+                refuse(f"dims of {known} and {n} elements meet in a product", "the shapes are " +
+                       ", ".join(str(one.shape) for one in operands), ShapeError, "E0102")
+            extents[letter] = n if known == 1 else known
+    if len(result) > 16:
+        refuse(f"a product of {len(result)} dims cannot be recorded, the most are 16", "merge dims with reshape", ShapeError, "E0110")
+    dtype = np.result_type(*[x.dtype for x in operands])
+    return LazyArray("einsum", operands, (tuple(map(tuple, letters)), tuple(result)), dtype, tuple([extents[c] for c in result]))
+
+
+def call_einsum(operands, optimize=False):
+    subscripts, *arrays = operands
+    if not isinstance(subscripts, str) or "." in subscripts:
+        refuse("numpy.einsum takes letters for all dims of lazy arrays", "as in np.einsum('ij,jk->ik', a, b)")
+    given, arrow, result = subscripts.replace(" ", "").partition("->")
+    if not arrow:
+        result = "".join(sorted(c for c in set(given) - {","} if given.count(c) == 1))
+    return einsum(given.split(","), result, arrays)
+
+
+def product(ufunc, operands):
+    """matmul, vecdot, matvec and vecmat, as the signature of the ufunc says: "(m,n),(n)->(m)"; a dim with `?` may be left out."""
+    groups = [group.split(",") for group in re.findall(r"\(([^)]*)\)", ufunc.signature)]
+    *cores, out = [[letter for letter in group if letter] for group in groups]
+    cores = [[letter for letter in core if x.ndim >= len(core) or not letter.endswith("?")] for core, x in zip(cores, operands)]
+    batches = [range(len(core) - x.ndim, 0) for core, x in zip(cores, operands)]
+    first = operands[0]
+    if ufunc.__name__ in ("vecdot", "vecmat") and first.dtype.kind == "c":
+        first = np.conjugate(first)
+    return einsum([[*batch, *core] for batch, core in zip(batches, cores)],
+                  [*max(batches, key=len), *[letter for letter in out if letter in cores[0] + cores[1]]], (first, operands[1]), False)
+
+
+def dot(a, b):
+    a, b = [operand(np.asarray(x)) if is_number(x) else x for x in (a, b)]
+    if not a.ndim or not b.ndim:
+        return np.multiply(a, b)
+    rows, columns = [*range(10, 9 + a.ndim)], [*range(50, 49 + b.ndim)]
+    return einsum([rows + [1], columns[:-1] + [1] + columns[-1:]] if b.ndim > 1 else [rows + [1], [1]], rows + columns, (a, b), False)
+
+
+def outer(a, b):
+    a, b = [operand(np.asarray(x)) if is_number(x) else x for x in (a, b)]
+    if a.ndim != 1 or b.ndim != 1:
+        refuse("numpy.outer of other than vectors cannot be recorded", "np.multiply.outer(a, b) takes all", code="E0101")
+    return einsum([[0], [1]], [0, 1], (a, b), False)
+
+
+def inner(a, b):
+    a, b = [operand(np.asarray(x)) if is_number(x) else x for x in (a, b)]
+    if not a.ndim or not b.ndim:
+        return np.multiply(a, b)
+    rows, columns = [*range(10, 9 + a.ndim)], [*range(50, 49 + b.ndim)]
+    return einsum([rows + [1], columns + [1]], rows + columns, (a, b), False)
+
+
+def tensordot(a, b, axes=2):
+    a, b = [operand(np.asarray(x)) if is_number(x) else x for x in (a, b)]
+    try:
+        axes = [*range(a.ndim - operator.index(axes), a.ndim)], [*range(operator.index(axes))]
+    except TypeError:  # axes of each
+        pass
+    ours, theirs = [[k % x.ndim for k in np.atleast_1d(ks).tolist()] for x, ks in zip((a, b), axes)]
+    left = [ours.index(d) if d in ours else 100 + d for d in range(a.ndim)]
+    right = [theirs.index(d) if d in theirs else 200 + d for d in range(b.ndim)]
+    return einsum([left, right], [c for c in left + right if c >= 100], (a, b), False)
