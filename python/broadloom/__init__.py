@@ -16,7 +16,7 @@ from . import _core
 from ._core import Bound, Kernel, Results, release_kept_memory
 from .errors import (ArgumentError, AxisError, CancelledError, CompileError, DataError, DTypeError, Error, InternalError,
                      NumberError, PositionError, ShapeError, SpecError)
-from .expr import DType, Expr, param
+from .expr import DType, Expr, checked as _checked, param
 from .functions import ELEMENTWISE, FOLDS, extent, fold, iota, logical_and, logical_not, logical_or, out, scan
 from .records import Decision, GradientCheck, Input, Output, Partial, Place, Slope
 from .timing import Bench, bench
@@ -99,6 +99,17 @@ def load_ipython_extension(ipython):
 
 
 _ADAPTERS = ("dask", "jax", "torch")  # modules that import the library that they are named after
+
+
+# A call with other arguments than there are is a mistake as all others are.
+for _name in ["compile", "array", "compute", "set_log_level", "param", "kernel", "bench", "scan", "extent", "iota", "out", "fold", "logical_and",
+              "logical_or", "logical_not", *ELEMENTWISE, *FOLDS]:
+    globals()[_name] = _checked(globals()[_name])
+_core._compile, _core._set_log_level = _checked(_core._compile), _checked(_core._set_log_level)
+for _class in (Kernel, Results):
+    for _name in [name for name in vars(_class) if name == "__getitem__" or not name.startswith("__")]:
+        if callable(vars(_class)[_name]):
+            setattr(_class, _name, _checked(vars(_class)[_name]))
 
 
 def __getattr__(name):

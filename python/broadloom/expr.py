@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import math
 import os
@@ -9,7 +10,7 @@ import re
 import sys
 from typing import Optional, Tuple
 
-from .errors import DTypeError, SpecError
+from .errors import ArgumentError, DTypeError, Error, PositionError, SpecError
 from .records import Place
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -42,6 +43,23 @@ def caller() -> Place:
             stop = end if last == first and end is not None else len(raw)
             length = max(1, len(raw[begin:stop].decode(errors="replace")))
     return Place(frame.f_code.co_filename, line, column, length, text)
+
+
+def checked(function):
+    """The function, of which a call that Python or nanobind refuses, as it has no such arguments, is a mistake as all others are."""
+    @functools.wraps(function)
+    def call(*args, **options):
+        try:
+            return function(*args, **options)
+        except (TypeError, IndexError) as error:
+            if isinstance(error, Error) or error.__traceback__.tb_next is not None:  # raised inside
+                raise
+            lines = str(error).split("\n")
+            kind, code = (PositionError, "E0116") if isinstance(error, IndexError) else (ArgumentError, "E0308")
+            # nanobind says the arguments that it takes in its third line.
+            raise kind(code, f"{function.__name__.strip('_')}: {lines[0]}", caller(), lines[2].strip() if len(lines) > 2 else "help() shows the arguments") from None
+
+    return call
 
 
 def dtype_name(dtype) -> str:
@@ -107,6 +125,7 @@ class DType:
                                 "a dim is a label ('i'), one that may be 1 and is then repeated ('i?'), an extent (3, 'i=3') or ':'")
         return Annotation(self, tuple(words), place=caller())
 
+    @checked
     def __call__(self, value) -> "Expr":
         return function(self.name, value)
 

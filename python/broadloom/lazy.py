@@ -8,7 +8,7 @@ import numpy as np
 
 from . import lazy_ops
 from .errors import ArgumentError, DTypeError, ShapeError, SpecError
-from .expr import Expr, caller
+from .expr import Expr, caller, checked
 from .numpy_calls import asked
 
 
@@ -55,6 +55,7 @@ class LazyArray:
 
     # --- computing ------------------------------------------------------------------------------
 
+    @checked
     def compute(self, *, out=None, threads=0, relaxed=False, accuracy=None):
         """The array of NumPy that this stands for, by one kernel. `out` is an array to write into; the other options are those
         of `bl.kernel`."""
@@ -182,7 +183,8 @@ def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
         else:
             asked(np.copyto, outs[k], x.value, casting="no")
     if wanted:
-        settings = (f"set accuracy = {accuracy}",) * (accuracy is not None) + ("set relaxed = on",) * bool(relaxed)
+        settings = (f"set accuracy = {accuracy}",) * (accuracy is not None) + ("set relaxed = on",) * asked(bool, relaxed)
+        threads = asked(operator.index, threads)
         plan, arguments = plan_of(tuple([arrays[k] for k in wanted]), settings, threads)
         into = [outs[k] if outs[k] is None or drop is None else outs[k][drop] for k, drop in zip(wanted, plan.drops)]
         made = plan.kernel(*arguments, out=tuple(into)) if out is not None else plan.kernel(*arguments)

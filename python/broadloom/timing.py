@@ -103,8 +103,10 @@ def bench(what, *args, seconds=0.3, name=None, **kwargs) -> Bench:
     A kernel is bound, so results go into the same arrays each time, and the layouts are looked up once; `bl.bench(lambda: k(x))` times calls
     with all that.
     """
-    if not seconds > 0:
-        raise ArgumentError("E0401", f"seconds is {seconds}", None, "give what is above 0")
+    if not callable(what):
+        raise ArgumentError("E0401", f"a {type(what).__name__} cannot be called", None, "bench a kernel, or a function")
+    if not isinstance(seconds, (int, float)) or not seconds > 0:
+        raise ArgumentError("E0401", f"seconds is {seconds!r}", None, "give a number above 0")
     predicted = None
     if isinstance(what, Kernel):
         call = what.bind(*args, **kwargs)

@@ -11,8 +11,8 @@ import inspect
 from typing import Dict, List, Tuple
 
 from . import _core
-from .errors import Error, SpecError
-from .expr import Annotation, DType, Expr, operand
+from .errors import ArgumentError, Error, SpecError
+from .expr import Annotation, DType, Expr, caller, operand
 from .functions import Out
 from .records import Place
 
@@ -183,6 +183,8 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
     if function is None:
         return lambda function: kernel(function, name=name, order=order, accuracy=accuracy, relaxed=relaxed, threads=threads,
                                        target=target, engine=engine, debug=debug)
+    if not inspect.isfunction(function):
+        raise ArgumentError("E0308", f"a kernel is traced from a function, and this is a {type(function).__name__}", caller(), "bl.compile takes texts")
     code = function.__code__
     where = Place(code.co_filename, code.co_firstlineno, 1, 1, "")
     inputs: Dict[str, Annotation] = {}

@@ -433,6 +433,34 @@ class Traced(unittest.TestCase):
             self.compare([dtype], {**calls, "zeros": lambda x: np.cumsum(x * -0.0, axis=1), "clip": lambda x: np.clip(x, 1, None)})
 
 
+class WrongCalls(unittest.TestCase):
+    def test_each_is_an_error_of_ours(self):
+        """Values that are no such thing, by position and by name, for all that the package has."""
+        x, w = np.ones((2, 3)), np.ones(3)
+        k = bl.compile("kernel k { in x : f64[i, j]; param w : f64[j]; out z = x * w; out s = sum(x * w) }")
+        values = [None, 1, -1, 2.5, "a", b"b", [1], {"a": 1}, {1}, object(), w, 1j, 2**70, "\ud800"]
+        names = "threads debug engine target wrt of name out relaxed accuracy policy graph whole seconds odd".split()
+        methods = [name for name in vars(bl.Kernel) if not name.startswith("_") and callable(getattr(k, name))]
+        self.assertGreater(len(methods), 15)
+        called = [bl.compile, k, k.bind(x, w), k(x, w).__getitem__, bl.set_log_level, bl.array, bl.compute, (bl.array(x) + 1).compute, bl.kernel,
+                  bl.param, lambda *args, **_: bl.f32[args], bl.f32, bl.scan, bl.extent, bl.iota, bl.out, bl.fold, bl.bench,
+                  *[getattr(k, name) for name in methods], bl.exp, bl.where, bl.logical_not, bl.sum, bl.argmax]
+        found, count = [], 0
+        for f in called:
+            for args, options in [*[((), {name: value}) for name, value in itertools.product(names, values)], *[((value,), {}) for value in values],
+                                  *itertools.product(itertools.product(values[:7], values), [{}]),
+                                  *[((x, w), {name: value}) for name, value in itertools.product(names, values)]]:
+                count += 1
+                try:
+                    f(*args, **options)
+                except bl.Error:
+                    pass
+                except Exception as error:
+                    found.append(f"{f}(*{args}, **{options}): {error!r}")
+        self.assertGreater(count, 15000)
+        self.assertEqual(found, [], f"{len(found)} of {count}:\n" + "\n".join(found[:40]))
+
+
 class How:
     """Arguments behind the arrays, by position and by name."""
 
