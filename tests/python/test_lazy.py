@@ -343,6 +343,22 @@ class Lazy(unittest.TestCase):
                 f()
         self.assertRaises(bl.DataError, lambda: bl.array(np.ones((0, 3))).max(axis=0))
 
+    def test_nothing_that_is_asked_for_is_dropped(self):
+        x, b, zeros = np.arange(9.0).reshape(3, 3), np.array([True, False]), np.array([-0.0, -0.0, 1.0])
+        self.both(lambda x: x - np.sum(x, axis=1, keepdims=1), x)
+        self.both(lambda x, y: np.logical_xor(x, y), np.array([1, 2, 0]), np.array([2, 2, 0]))
+        self.both(lambda b: b ** 2, b)
+        self.both(np.matvec, x, x[0])
+        self.both(np.vecmat, x[0], x)
+        self.both(lambda x: np.linalg.diagonal(x), np.arange(12.0).reshape(2, 2, 3))  # of the last dims
+        np.testing.assert_array_equal(np.signbit(np.cumsum(bl.array(zeros)).compute()), [True, True, False])
+        for f, kind in [(lambda: np.max(bl.array(b[:0])), ValueError), (lambda: np.sum(bl.array(x), where=False), bl.Error),
+                        (lambda: np.add(bl.array(x), bl.array(x.astype("f4")), casting="no"), TypeError),
+                        (lambda: bl.array(x).sum(odd=1), TypeError), (lambda: bl.array(x).sum(axis="i"), TypeError)]:
+            with self.assertRaises(kind) as caught:
+                f()
+            self.assertIsInstance(caught.exception, bl.Error)
+
     def test_it_looks_like_an_array(self):
         x = np.arange(12.0).reshape(3, 4)
         z = bl.array(x)

@@ -285,6 +285,21 @@ class Mistakes(unittest.TestCase):
             with self.assertRaises(bl.SpecError):
                 bl.kernel(wrong, name="f")
 
+    def test_arguments_by_position_are_not_dropped(self):
+        for call in (lambda x: np.sum(x, "i", np.float32), lambda x: np.mean(x, "i", np.float32), lambda x: np.cumsum(x, "i", np.float32),
+                     lambda x: np.sum(x, axis=()), lambda x: np.linalg.norm(x, 1), lambda x: np.sum(x, where=False)):
+            call.__annotations__ = {"x": bl.f64["i"]}
+            with self.assertRaises(bl.SpecError):
+                bl.kernel(call, name="f")
+
+        @bl.kernel
+        def running(x: bl.f64["i"], n: bl.i32["i"]):
+            return {"c": np.cumsum(x, axis=0), "m": np.cumsum(n, axis=0), "z": x * 2j, "b": (n > 0) ** 2}
+
+        made = running(np.array([-0.0, -0.0, 1.0]), np.arange(3, dtype="i4"))
+        np.testing.assert_array_equal(np.signbit(made.c), [True, True, False])
+        self.assertEqual((made.m.tolist(), made.z.tolist(), made.b.dtype), ([0, 1, 3], [0, 0, 2j], np.int8))
+
     def test_declarations_and_returns_are_checked(self):
         def undeclared(x, y: bl.f32):
             return x
