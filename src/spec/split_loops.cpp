@@ -31,6 +31,7 @@ public:
 
 private:
   using Read = const ExprNode *;
+  using DTypes = std::vector<DType>; // [member]
 
   struct Start {
     std::optional<std::size_t> let; // of the split
@@ -45,6 +46,7 @@ private:
   const Expr &value_of(const std::string &let) const {
     return splitter_.lets_.at(let).node()->args[0];
   }
+  const Expr &value_of(std::size_t m) const { return let_of(m).args[0]; }
   Place shown(const Place &where) const {
     return support::with_text(where, splitter_.data_.source.get());
   }
@@ -134,14 +136,14 @@ private:
     return by_name.size() == axes.size() ? by_name : in_order;
   }
 
-  // The kernels of a step, where lets that begin from no array are of dtype `guess`.
-  std::vector<TypedSpec> typed_as(std::optional<DType> guess) {
+  // The kernels of a step, where each let is of its dtype in `taken`.
+  std::vector<TypedSpec> typed_as(const DTypes &taken) {
     splitter_.before_.clear();
     steps_.clear();
     for (std::size_t m = 0; m < loop_.members.size(); ++m)
       splitter_.before_.push_back(Splitter::declared(fresh(loop_.members[m].let + "_before"),
-                                                     starts_[m].dtype ? *starts_[m].dtype : *guess,
-                                                     let_of(m).axes.size(), let_of(m).where));
+                                                     taken[m], let_of(m).axes.size(),
+                                                     let_of(m).where));
     splitter_.before_.push_back(
         Splitter::declared(fresh(loop_.axis + "_positions"), DType::I64, 1, let_of(0).where));
     std::vector<TypedSpec> typed;
@@ -158,34 +160,86 @@ private:
     return typed;
   }
 
+  // One dtype for all that begin from no array, the first that fits. Else each has its own, which its step makes of those of the others: of
+  // such dtypes the least.
   std::vector<TypedSpec> typed_steps() {
-    std::vector<DType> guesses = guessed();
-    const bool all_known =
-        std::ranges::all_of(starts_, [](const Start &start) { return start.dtype.has_value(); });
     std::vector<TypedSpec> typed;
-    for (std::size_t g = 0; g < guesses.size(); ++g) {
+    const auto made_of = [&](const DTypes &taken) -> std::optional<DTypes> {
       try {
-        typed = typed_as(guesses[g]);
+        typed = typed_as(taken);
       } catch (const DTypeError &) { // of a dtype that it cannot have
-        if (all_known || g + 1 == guesses.size()) throw;
-        continue;
+        return std::nullopt;
       }
-      const bool fits = std::ranges::all_of(typed, [&](const TypedSpec &one) {
-        const Start &start = starts_[std::size_t(&one - typed.data())];
-        return start.dtype || one.outputs[0].dtype == guesses[g];
-      });
-      if (all_known || fits) break;
-      const DType made = typed[0].outputs[0].dtype;
-      if (g + 1 == guesses.size() && std::ranges::count(guesses, made) == 0)
-        guesses.push_back(made);
+      DTypes made;
+      for (std::size_t m = 0; m < typed.size(); ++m)
+        made.push_back(of_start(m, typed[m].outputs[0].dtype));
+      return made;
+    };
+    const auto all_of = [&](DType guess, bool is_said) {
+      DTypes taken;
+      for (std::size_t m = 0; m < starts_.size(); ++m) {
+        const std::optional<DType> said = is_said ? said_by(value_of(m)) : std::nullopt;
+        taken.push_back(of_start(m, said.value_or(guess)));
+      }
+      return taken;
+    };
+    const DTypes guesses = guessed();
+    for (const DType guess : guesses)
+      if (const DTypes taken = all_of(guess, false); made_of(taken) == taken)
+        return begun(std::move(typed));
+    std::optional<DTypes> found;
+    for (const DType guess : guesses) {
+      DTypes taken = all_of(guess, true);
+      std::optional<DTypes> made = made_of(taken);
+      for (std::size_t left = 4 * starts_.size(); left > 0 && made && *made != taken; --left)
+        made = made_of(taken = *made);
+      if (made == taken && (!found || taken < *found)) found = taken;
     }
+    return begun(typed_as(found ? *found : all_of(guesses.back(), false)));
+  }
+
+  // Of a let whose step makes that: an array that it begins from has its dtype, a number with a point makes a float of an integer.
+  DType of_start(std::size_t m, DType made) const {
+    if (starts_[m].dtype) return *starts_[m].dtype;
+    if (!starts_[m].number) return made;
+    const ExprNode *number = starts_[m].number->node();
+    while (number->kind == ExprKind::Op) number = number->args[0].node();
+    const Number::Kind kind = number->number.kind;
+    if (kind == Number::Kind::Float && (is_integer(made) || made == DType::Bool)) return DType::F64;
+    if (kind == Number::Kind::Imaginary && !is_complex(made))
+      return made == DType::F32 ? DType::C64 : DType::C128;
+    return made;
+  }
+
+  // The dtype that a value has whatever it reads.
+  static std::optional<DType> said_by(const Expr &value) {
+    const ExprNode &node = *value.node();
+    if (node.kind == ExprKind::Cast) return node.dtype;
+    if (node.kind != ExprKind::Op) return std::nullopt;
+    const ops::TypeRule rule = ops::info(node.op).rule;
+    const bool is_bool = rule == ops::TypeRule::Compare || rule == ops::TypeRule::Logical ||
+                         rule == ops::TypeRule::Classify;
+    return is_bool ? std::optional(DType::Bool) : std::nullopt;
+  }
+
+  std::vector<TypedSpec> begun(std::vector<TypedSpec> typed) {
     for (std::size_t m = 0; m < typed.size(); ++m) check_dtype(m, typed[m].outputs[0].dtype);
     for (std::size_t m = 0; m < typed.size(); ++m)
       if (starts_[m].number)
         starts_[m] =
-            started(loop_.members[m], make_cast(typed[m].outputs[0].dtype, *starts_[m].number,
-                                                starts_[m].number->node()->where));
+            started(loop_.members[m], number_as(typed[m].outputs[0].dtype, *starts_[m].number));
     return typed;
+  }
+
+  // A number is of the dtype of what it meets, which must have it (E0202).
+  static Expr number_as(DType dtype, const Expr &number) {
+    const Place &where = number.node()->where;
+    if (dtype == DType::Bool) return make_cast(dtype, number, where);
+    Number yes;
+    yes.kind = Number::Kind::Bool;
+    yes.integer = 1;
+    const Expr zero = make_cast(dtype, make_literal(Number(), where), where);
+    return make_op(ops::Op::Where, {make_literal(yes, where), number, zero}, where);
   }
 
   void check_dtype(std::size_t m, DType made) const {
@@ -341,6 +395,11 @@ void LoopSplitter::check_step(std::size_t m, const TypedSpec &typed) const {
     for (const TypedInput &input : typed.inputs) {
       const bool of_loop = member_of(typed.inputs[input.window ? input.window->of : 0].name) &&
                            input.window.has_value();
+      // p[t - 1, i, t]: the step is a position of another dim.
+      const TypedWindow *seen = of_loop && d == member.dim ? &*input.window : nullptr;
+      for (std::size_t f = 0; seen != nullptr && f < seen->forms.size(); ++f)
+        given = given || (f != member.dim && std::ranges::count(seen->forms[f].terms, axis,
+                                                                &TypedWindow::Term::axis) != 0);
       if (!of_loop && !member_of(input.name))
         given = given || std::ranges::count(input.axis_of_dim, axis) != 0;
     }

@@ -135,6 +135,7 @@ private:
     }
     std::unordered_map<std::string, std::size_t> circle_of;
     Circles circles = circles_of(left, needs);
+    while (note_earlier_reads(circles, needs)) circles = circles_of(left, needs);
     for (const Circle &circle : circles) loops_.insert(circle.begin(), circle.end());
     for (const std::string &name : left) {
       const ExprNode &node = *lets_.at(name).node();
@@ -201,7 +202,9 @@ private:
     return circles;
   }
 
-  Circles together(Circles circles, const Needs &needs) const; // loops_together.cpp
+  // loops_together.cpp
+  bool note_earlier_reads(const Circles &circles, Needs &needs) const;
+  Circles together(Circles circles, const Needs &needs) const;
 
   // The reads of these lets that a value holds.
   std::vector<const ExprNode *> reads_of(const Expr &value, const Names &lets) const {
