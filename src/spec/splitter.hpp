@@ -387,6 +387,11 @@ private:
       read.insert(lets.begin(), lets.end());
       windows.push_back(lets.empty() ? decl : window_of(*decl, decl->where).node()->input);
     }
+    for (const auto &decl : before_windows_)
+      if (named.contains(decl->name)) {
+        read.insert(decl->window->of->name);
+        windows.push_back(decl);
+      }
     for (const auto &materialised : split_.lets) {
       const std::string &name = materialised->data.outputs[0].name;
       if (read.contains(name) || named.contains(name)) given.push_back(arrays_.at(name).decl);
@@ -478,7 +483,8 @@ private:
   const LetsByName lets_;
   std::unordered_map<std::string, Array> arrays_;
   Names loops_; // those that read themselves or each other
-  std::vector<std::shared_ptr<const InputDecl>> before_;
+  std::vector<std::shared_ptr<const InputDecl>> before_,
+      before_windows_; // of the loop in the making
   expr::Exchange exchange_;
   Split split_;
 };

@@ -115,7 +115,6 @@ TEST_CASE("a loop that reads an earlier step of another one begins with the star
     const Results one = results(alone + p + out, {}), both = results(waits + p + out, {});
     CHECK(tests::bytes(one["y"]) == tests::bytes(both["y"]));
   }
-  CHECK(tests::counting<std::int64_t>(1).size() == 1);
   const Results back = results("in x : f64[t]\nlet z[t] = x + z[t + 1] from 10\n"
                                "let p[t] = p[t + 1] + z[t + 1]\nout y[t] = p",
                                {{"x", view({1, 2, 3}, {3})}});
@@ -159,4 +158,13 @@ TEST_CASE("a loop that begins with a number has a dtype that has the number") {
         DType::C128);
   CHECK(code_of("in x : u8[t]\nlet z[t] = z[t - 1] + x from 300\nout y[t] = z") == "E0202");
   CHECK(code_of("in x : f64[t]\nlet d[t] = d[t - 1] || x > 1 from 0.5\nout y[t] = d") == "E0030");
+}
+
+TEST_CASE("a step names lets of its own loop for an extent") {
+  const D x = tests::first_numbers(6);
+  for (const std::string of : {"b[t, i]", "b[t - 1, i]"})
+    CHECK(values(results("in x : f64[:]\nlet b[t < 2, i] = a[t - 1, i] * 2\n"
+                         "let a[t < 2, i] = b[t, i] + iota(i, of=" +
+                             of + ") + extent(i, of=" + of + ") from x[i]\nout y[t, i] = a",
+                         {{"x", view({1, 2}, {2})}})["y"]) == D{4, 7, 10, 17});
 }
