@@ -84,6 +84,8 @@ bool Lets::is_followed(std::size_t first) {
   const std::size_t end = first + loop.count;
   for (std::size_t m = first; m < end; ++m) {
     if (lets_[m].whole) return false;
+    for (std::size_t other = first; other < end; ++other)
+      if (!sees_few_rows(other, m)) return false;
     for (const spec::TypedInput &input : specs_[m]->typed.given()) // rows that come and go
       if (const auto read = loop_read(input); read && lets_[read->let].followed_by == first)
         return false;

@@ -128,6 +128,14 @@ bool Lets::is_last_read_by(const spec::TypedSpec &reader, std::size_t k) const {
   return true;
 }
 
+// May a step of `other`, which goes on together with let k, see some rows of it alone?
+bool Lets::sees_few_rows(std::size_t other, std::size_t k) const {
+  return std::ranges::all_of(recurrence(other)->reads, [&](const spec::Recurrence::Read &read) {
+    return read.let != k ||
+           spec::may_see_few_rows(specs_[other]->typed, read.input, recurrence(k)->dim);
+  });
+}
+
 // `next`: how many views there are.
 void Lets::find_kept_rows(const spec::TypedSpec &rest, std::size_t &next) {
   for (std::size_t k = 0; k < lets_.size(); ++k) {
@@ -139,6 +147,8 @@ void Lets::find_kept_rows(const spec::TypedSpec &rest, std::size_t &next) {
       is_last = is_last && !(reader != nullptr && reader->start == k);
       if (reader == nullptr || reader->first != loop->first)
         is_last = is_last && is_last_read_by(specs_[other]->typed, k);
+      else
+        is_last = is_last && sees_few_rows(other, k);
     }
     if (!is_last) continue;
     lets_[k].kept_rows = loop->lag + 1;

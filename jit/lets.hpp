@@ -134,6 +134,7 @@ private:
                                     const spec::Recurrence *recurrence, std::size_t &more) const;
   void find_needs();
   bool is_constant(std::size_t k) const;
+  bool sees_few_rows(std::size_t other, std::size_t k) const;
   void find_kept_rows(const spec::TypedSpec &rest, std::size_t &next);
   void find_followers(std::size_t &next);
   bool take_follower(std::size_t first, const spec::TypedSpec &reader,

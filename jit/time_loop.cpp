@@ -101,6 +101,12 @@ TimeLoop::Operand TimeLoop::operand(const Step &step, const spec::TypedSpec &typ
     operand.first_row = std::int64_t(kernel::start_of(
         typed.inputs[index].window->forms[dim], given[array]->layout.extents[dim],
         [&](std::uint32_t input, std::size_t d) { return given[input]->layout.extents[d]; }));
+    if (operand.kept_rows == 0 || operand.move == 0 ||
+        kernel::is_guarded(*typed.inputs[index].window))
+      continue;
+    const std::int64_t all = operand.move;
+    operand.move = given[array]->layout.strides[dim] * std::int64_t(size_of(whole.dtype));
+    operand.aside = all - operand.move;
   }
   for (const Again &again : step.again) {
     if (again.input != array || array == index) continue;

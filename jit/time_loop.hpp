@@ -30,15 +30,16 @@ public:
 
 private:
   struct Operand {
-    AnyView view;          // of the first position; without memory where it is not read
-    std::int64_t move = 0; // from position to position, in bytes
+    AnyView view; // of the first position; without memory where it is not read
+    // From position to position, in bytes: along the rows, and along other dims that the step is a position of.
+    std::int64_t move = 0, aside = 0;
     // Of an array of which only these rows are kept: how many, and which of them the first position is.
     std::int64_t kept_rows = 0, first_row = 0;
 
     void *at(std::int64_t t) const {
       if (view.data == nullptr) return nullptr;
       const std::int64_t rows = kept_rows > 0 ? (first_row + t) % kept_rows - first_row : t;
-      return static_cast<char *>(view.data) + rows * move;
+      return static_cast<char *>(view.data) + rows * move + t * aside;
     }
   };
   // What it reads of a loop that is computed again.

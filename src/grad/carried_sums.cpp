@@ -44,7 +44,10 @@ bool ThroughLoop::carry(std::size_t m, std::size_t output) {
   Member &member = members_[m];
   const std::string &name = member.names[output];
   const Place &where = member.node->where;
-  Read into{m, m, 0, carried_input(m, name), {}, {}, {}, {}, where};
+  Read into;
+  into.by = into.of = m;
+  into.input = carried_input(m, name);
+  into.where = where;
   const auto parts = sums_like(member.pulled.outputs[output].value, name);
   const std::string &step = member.axes[time(m)];
   const auto stays = [&](const Expr &part) { return holds_scan(part) || adds_steps(part, step); };

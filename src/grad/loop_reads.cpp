@@ -87,7 +87,10 @@ Expr ThroughLoop::with_bounds(std::size_t m, const Expr &value) {
 
 ThroughLoop::Read ThroughLoop::read_of(std::size_t by, std::size_t of, const ExprNode &node) {
   const Window &window = *node.input->window;
-  Read read{by, of, 0, nullptr, {}, {}, {}, {}, node.where};
+  Read read;
+  read.by = by;
+  read.of = of;
+  read.where = node.where;
   const std::int64_t moved = window.forms[time(of)].constant;
   read.lag = backwards() ? moved : recurrence(of).lag - moved;
   bool plain = window.pads.empty();
@@ -97,8 +100,18 @@ ThroughLoop::Read ThroughLoop::read_of(std::size_t by, std::size_t of, const Exp
   if (!plain || read.axes.size() != window.forms.size()) {
     Window here = window;
     here.forms[time(of)].constant = 0;
-    read.window = make_window_like(all_.lets_.at(members_[of].name),
-                                   spec::with_lets(here, all_.lets_), node.where);
+    const Expr &array = all_.lets_.at(members_[of].name);
+    here = spec::with_lets(here, all_.lets_);
+    read.window = make_window_like(array, here, node.where);
+    const std::string &step = members_[of].axes[time(of)];
+    for (std::size_t d = 0; d < here.forms.size(); ++d) {
+      AffineForm &form = here.forms[d];
+      const bool has = std::ranges::count(form.terms, step, &AffineForm::Term::axis) != 0;
+      if (d == time(of) || !has || !form.extents.empty()) continue;
+      read.at_steps.emplace_back(all_.fresh_axis(members_[of].axes[d] + "_" + step), form);
+      form = {0, {{read.at_steps.back().first, 1}}, {}};
+    }
+    read.back = make_window_like(array, here, node.where);
   }
   auto decl = std::make_shared<InputDecl>();
   decl->name = all_.fresh(members_[of].name + "_read");
@@ -231,13 +244,31 @@ Expr ThroughLoop::sent_part(const Read &read, Member &member, std::size_t output
       member.parts[k].value =
           with_extents(member.parts[k].value, {axes.begin(), axes.end()}, axes, member.seed);
     }
-    declare(read.window.node()->input);
+    value = sent_at_steps(read, value);
+    declare(read.back.node()->input);
     FoldUse use;
-    use.like = {read.window.node()->input->name};
+    use.like = {read.back.node()->input->name};
     value = make_fold(use, {value}, {}, read.where);
   }
   if (read.input->dtype != typed.outputs[0].dtype)
     value = make_cast(read.input->dtype, value, read.where);
+  return value;
+}
+
+Expr ThroughLoop::sent_at_steps(const Read &read, Expr value) {
+  const Terms t(read.where);
+  for (const auto &[axis, form] : read.at_steps) {
+    const std::string here = named(read.window), there = named(read.back);
+    Expr position = form.start() == 0 ? Expr() : t.num(double(form.start()));
+    if (form.is_from_end())
+      position = t.add(make_extent(AxisRef(axis), {there}, read.where), position);
+    for (const AffineForm::Term &term : form.terms) {
+      const Expr index = make_iota(AxisRef(term.axis), {here}, read.where);
+      position = t.add(position, term.times == 1 ? index : t.mul(double(term.times), index));
+    }
+    const Expr index = make_iota(AxisRef(axis), {there}, read.where);
+    value = t.where(t.op(ops::Op::Eq, {index, position}), value);
+  }
   return value;
 }
 

@@ -80,8 +80,11 @@ private:
     std::shared_ptr<const InputDecl> input; // in its place
     std::vector<std::string> axes;          // [dim of it]
     Expr window;                            // of the array, at t; empty where each dim is an axis
-    Expr sent;                              // what a step sends back to it
-    std::string let;                        // of that
+    Expr
+        back; // what it sends to: at axes of their own where the other is at a position of the step
+    std::vector<std::pair<std::string, AffineForm>> at_steps; // these axes, and the positions
+    Expr sent;                                                // what a step sends back to it
+    std::string let;                                          // of that
     Place where;
   };
 
@@ -118,6 +121,9 @@ private:
   Expr sent_parts(const Read &read, Member &member, std::size_t output,
                   const std::vector<Expr> &parts);
   Expr sent_part(const Read &read, Member &member, std::size_t output, Expr value);
+
+  // s[t - 1, i, t] sends to s[t, i, j], where j is t.
+  Expr sent_at_steps(const Read &read, Expr value);
 
   // A value that is an array of its own, along these axes: each has the extent that it has in the input `of`. Where nothing that is read
   // says so, its positions do. The value has the axes `has`, and is the same along the others.

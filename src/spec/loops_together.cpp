@@ -6,6 +6,9 @@
 //
 // What a let is does not depend on it: the steps must be as many, whatever the inputs are. So what the steps of the second have to
 // stay inside of must be among what those of the first have to, or both are counted.
+//
+// One that reads an earlier step of another, `p[t] = p[t - 1] + s[t - 1]`, always goes on with it, as if that
+// one read it in turn: before the first step it reads the start.
 #include "spec/splitter.hpp"
 
 namespace broadloom::spec {
@@ -15,9 +18,25 @@ public:
   LoopsTogether(const Splitter &splitter, Splitter::Circles circles, const Splitter::Needs &needs)
       : splitter_(splitter), needs_(needs), circles_(std::move(circles)) {}
 
+  // What is read at an earlier step of it waits for what reads it: both are of one circle, with all that is between them.
+  bool note_earlier_reads(Splitter::Needs &needs) {
+    find_loops();
+    bool found = false;
+    for (const Loop &later : loops_)
+      for (const Loop &first : loops_) {
+        const bool same_way =
+            later.time.axis == first.time.axis && later.time.backwards == first.time.backwards;
+        if (&later == &first || !same_way) continue;
+        for (const std::string &let : later.lets)
+          for (const ExprNode *read : splitter_.reads_of(value_of(let), first.lets))
+            if (reads_earlier(*read, first.time))
+              found = needs[read->input->window->of->name].insert(let).second || found;
+      }
+    return found;
+  }
+
   Splitter::Circles run() {
-    if (circles_.size() < 2) return std::move(circles_);
-    for (const Splitter::Circle &circle : circles_) loops_.push_back(loop_of(circle));
+    find_loops();
     for (std::size_t k = 1; k < loops_.size(); ++k)
       for (std::size_t first = 0; first < k; ++first)
         if (!circles_[first].empty() && goes_with(loops_[k], loops_[first])) {
@@ -37,6 +56,20 @@ private:
 
   static std::string bound(const std::string &array, std::size_t dim) {
     return array + "#" + std::to_string(dim);
+  }
+
+  void find_loops() {
+    if (circles_.size() < 2) return;
+    for (const Splitter::Circle &circle : circles_) loops_.push_back(loop_of(circle));
+  }
+
+  static bool reads_earlier(const ExprNode &read, const TimeLoop &of) {
+    const Window *window = read.input ? read.input->window.get() : nullptr;
+    if (window == nullptr || window->is_whole) return false;
+    const auto member = std::ranges::find(of.members, window->of->name, &TimeLoop::Member::let);
+    if (member->dim >= window->forms.size()) return false; // which is told later
+    const std::int64_t moved = moved_along(*window, member->dim, of.axis).value_or(0);
+    return of.backwards ? moved > 0 : moved < 0;
   }
 
   Loop loop_of(const Splitter::Circle &circle) const {
@@ -118,7 +151,7 @@ private:
             const AffineForm &form = window->forms[d];
             const bool has =
                 std::ranges::count(form.terms, first.time.axis, &AffineForm::Term::axis) != 0;
-            if (d == member.dim ? !has || !form.is_bare() : has) return false;
+            if (d == member.dim && (!has || !form.is_bare())) return false;
           }
           if (std::ranges::count(window->pads, member.dim, &DimPad::dim) != 0) return false;
         }
@@ -168,6 +201,10 @@ private:
   Splitter::Circles circles_;
   std::vector<Loop> loops_;
 };
+
+bool Splitter::note_earlier_reads(const Circles &circles, Needs &needs) const {
+  return LoopsTogether(*this, circles, needs).note_earlier_reads(needs);
+}
 
 Splitter::Circles Splitter::together(Circles circles, const Needs &needs) const {
   return LoopsTogether(*this, std::move(circles), needs).run();

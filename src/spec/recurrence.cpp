@@ -22,7 +22,12 @@ public:
       : lets_(lets), by_name_(by_name), source_(source) {
     for (const std::string &name : lets) {
       if (let(name).axes.empty())
-        fail("E0028", "let '" + name + "' reads itself, and its dims are not listed",
+        fail("E0028",
+             "let '" + name + "' " +
+                 (lets.size() == 1
+                      ? "reads itself"
+                      : "goes step by step with " + support::quoted_list(others(name))) +
+                 ", and its dims are not listed",
              shown(let(name).where),
              "list them, and read it at earlier positions: let " + name + "[t, i] = .. " + name +
                  "[t - 1, i] ..");
@@ -104,24 +109,10 @@ private:
     return std::nullopt;
   }
 
-  // By how much the read is away from the position `label` along that dim, if it is at label + c, is not padded there, and goes
-  // along it nowhere else.
   std::optional<std::int64_t> moved(const Read &read, const std::string &label) const {
     const std::optional<std::size_t> dim = dim_of(read.of, label);
     if (!dim) return std::nullopt;
-    if (read.window == nullptr) return 0;
-    for (const DimPad &pad : read.window->pads)
-      if (pad.dim == *dim) return std::nullopt;
-    for (std::size_t d = 0; d < read.window->forms.size(); ++d) {
-      const AffineForm &form = read.window->forms[d];
-      const bool has = std::any_of(form.terms.begin(), form.terms.end(),
-                                   [&](const auto &term) { return term.axis == label; });
-      const bool alone = form.terms.size() == 1 && form.terms[0].times == 1 &&
-                         form.indices.empty() && form.extents.empty();
-      if (d == *dim ? !has || !alone : has) return std::nullopt;
-    }
-    const std::int64_t by = read.window->forms[*dim].constant;
-    return std::abs(by) > most_steps ? std::nullopt : std::optional(by);
+    return read.window == nullptr ? 0 : moved_along(*read.window, *dim, label);
   }
   std::int64_t moved_by(const Read &read, const std::string &label) const {
     return *moved(read, label);
@@ -183,9 +174,7 @@ private:
                   ? ", which reads " + support::quoted_list(others(read.of)) + " that read it"
                   : ", which reads itself"),
          shown(read.node->where),
-         "all reads are at t - c along one axis t and at no other positions of t, or all at "
-         "t + c, such as " +
-             example(read));
+         "all reads are at t - c along one axis t, or all at t + c, such as " + example(read));
   }
   std::vector<std::string> others(const std::string &name) const {
     std::vector<std::string> names;
@@ -277,6 +266,16 @@ private:
 
 } // namespace
 
+std::optional<std::int64_t> moved_along(const Window &window, std::size_t dim,
+                                        const std::string &label) {
+  if (std::ranges::count(window.pads, dim, &DimPad::dim) != 0) return std::nullopt;
+  const AffineForm &form = window.forms[dim];
+  const bool is_moved = form.terms.size() == 1 && form.terms[0].axis == label &&
+                        form.terms[0].times == 1 && form.indices.empty() && form.extents.empty() &&
+                        std::abs(form.constant) <= most_steps;
+  return is_moved ? std::optional(form.constant) : std::nullopt;
+}
+
 TimeLoop find_time_loop(const std::vector<std::string> &lets,
                         const std::unordered_map<std::string, Expr> &by_name,
                         const ReadsOf &reads_of, const std::string *source) {
@@ -311,6 +310,19 @@ std::optional<RowsRead> rows_read_by_step(const TypedSpec &reader, std::size_t i
     }
   }
   return rows;
+}
+
+bool may_see_few_rows(const TypedSpec &step, std::size_t input, std::size_t dim) {
+  return std::ranges::none_of(step.inputs, [&](const TypedInput &seen) {
+    if (!seen.window || seen.window->of != input) return false;
+    const TypedWindow &window = *seen.window;
+    if (window.pads.empty() && !window.needs_zeros()) return false;
+    for (std::size_t d = 0; d < window.forms.size(); ++d)
+      if (d != dim && std::ranges::count(window.forms[d].terms, step.time.value_or(-1),
+                                         &TypedWindow::Term::axis) != 0)
+        return true;
+    return false;
+  });
 }
 
 bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recurrence &of) {

@@ -44,6 +44,11 @@ TimeLoop find_time_loop(const std::vector<std::string> &lets,
                         const std::unordered_map<std::string, Expr> &by_name,
                         const ReadsOf &reads_of, const std::string *source);
 
+// By how much a window is away from the position `label` along a dim, if it is at label + c and is not padded there. Other dims may be read
+// at positions of the step, too, as column t of `p[t - 1, i, t]`.
+std::optional<std::int64_t> moved_along(const Window &window, std::size_t dim,
+                                        const std::string &label);
+
 // What is known of such a let once it is typed. Its kernel is a step: its operands have one position of the axis.
 struct Recurrence {
   struct Read {
@@ -76,6 +81,10 @@ void find_loop_shapes(LetKernels lets, std::size_t first, std::span<const Layout
 // Does the kernel read of this input, the array of such a let, no more than the position that is computed last, as h[-1, i]? Then the
 // others need not be kept.
 bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recurrence &of);
+
+// Whether a step may see some rows of this array alone, with `dim` for its steps: windows that are copies of it walk the steps along no
+// other dim.
+bool may_see_few_rows(const TypedSpec &step, std::size_t input, std::size_t dim);
 
 // A step of the kernel, which goes along `time`, reads of this array with `dim` for its steps no more than these rows of it, from t + low to
 // t + high; none where it reads others. Nothing at all: high < low.

@@ -135,6 +135,7 @@ private:
     }
     std::unordered_map<std::string, std::size_t> circle_of;
     Circles circles = circles_of(left, needs);
+    while (note_earlier_reads(circles, needs)) circles = circles_of(left, needs);
     for (const Circle &circle : circles) loops_.insert(circle.begin(), circle.end());
     for (const std::string &name : left) {
       const ExprNode &node = *lets_.at(name).node();
@@ -201,7 +202,9 @@ private:
     return circles;
   }
 
-  Circles together(Circles circles, const Needs &needs) const; // loops_together.cpp
+  // loops_together.cpp
+  bool note_earlier_reads(const Circles &circles, Needs &needs) const;
+  Circles together(Circles circles, const Needs &needs) const;
 
   // The reads of these lets that a value holds.
   std::vector<const ExprNode *> reads_of(const Expr &value, const Names &lets) const {
@@ -384,6 +387,11 @@ private:
       read.insert(lets.begin(), lets.end());
       windows.push_back(lets.empty() ? decl : window_of(*decl, decl->where).node()->input);
     }
+    for (const auto &decl : before_windows_)
+      if (named.contains(decl->name)) {
+        read.insert(decl->window->of->name);
+        windows.push_back(decl);
+      }
     for (const auto &materialised : split_.lets) {
       const std::string &name = materialised->data.outputs[0].name;
       if (read.contains(name) || named.contains(name)) given.push_back(arrays_.at(name).decl);
@@ -475,7 +483,8 @@ private:
   const LetsByName lets_;
   std::unordered_map<std::string, Array> arrays_;
   Names loops_; // those that read themselves or each other
-  std::vector<std::shared_ptr<const InputDecl>> before_;
+  std::vector<std::shared_ptr<const InputDecl>> before_,
+      before_windows_; // of the loop in the making
   expr::Exchange exchange_;
   Split split_;
 };

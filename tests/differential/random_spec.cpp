@@ -185,8 +185,8 @@ private:
     for (int tries = 0; tries < 8; ++tries) {
       scope_.axis_names = names;
       std::vector<WindowAxis> axes;
-      for (std::size_t a = 0; a < extents_.size(); ++a)
-        if (given_.has(int(a))) axes.push_back({int(a), extents_[a]});
+      for (std::size_t a = 0; a < extents_.size(); ++a) // `j=1` alone leaves the extent to windows
+        if (given_.has(int(a)) || window_random_.chance(25)) axes.push_back({int(a), extents_[a]});
       WindowMaker maker(window_random_, axes, scope_.axis_names);
       RandomWindows made;
       if (last != nullptr && window_random_.chance(30))

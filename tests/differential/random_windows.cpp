@@ -179,6 +179,7 @@ std::string WindowMaker::said_of(RandomInput &input, int dim, const Positions &p
 
 // A let of the shape of the input, which is made larger where the let needs more; the windows will be of the let.
 std::string WindowMaker::let_of(RandomInput &input) {
+  const std::vector<std::int64_t> shape = input.shape;
   const auto rank = int(input.shape.size()), longer = random_.chance(50) ? random_.below(rank) : -1;
   const auto positions = [&](int moved) {
     std::string text;
@@ -195,15 +196,16 @@ std::string WindowMaker::let_of(RandomInput &input) {
     value = random_.chance(50) || is_complex(input.dtype) ? other + " + " + value
                                                           : "maximum(" + value + ", " + other + ")";
   }
-  if (const std::string loop = loop_of(rank, value); !loop.empty()) return loop;
+  if (const std::string loop = loop_of(shape, value); !loop.empty()) return loop;
   const bool listed = random_.chance(40);
   return "let vs" + (listed ? positions(-1) : "") + " = " + value;
 }
 
 // Sometimes it reads itself at earlier or later positions of one dim, and another let of the same shape does so together with it. Of
 // some the windows see all positions, of some only the last one, beside the input.
-std::string WindowMaker::loop_of(int rank, const std::string &value) {
+std::string WindowMaker::loop_of(const std::vector<std::int64_t> &shape, const std::string &value) {
   if (!random_.chance(50)) return {};
+  const auto rank = int(shape.size());
   const int time = random_.below(rank);
   const bool backwards = random_.chance(40), last_only = random_.chance(60);
   const std::string name = last_only ? "vl" : "vs";
@@ -224,13 +226,19 @@ std::string WindowMaker::loop_of(int rank, const std::string &value) {
     return random_.chance(50) ? a + " + " + b
                               : "where(" + a + " == " + a + ", " + a + ", " + b + ")";
   };
-  // Beside its own position along another dim, sometimes.
+  // Beside its own position along another dim, or at the number of the step, sometimes.
   const auto beside = [&](int lag) {
     const int d = random_.below(rank);
     std::string text = at(name, lag);
     if (d == time || random_.chance(50)) return text;
-    const std::string axis = "q" + std::to_string(d);
+    std::string axis = "q" + std::to_string(d);
     const auto place = text.find(axis);
+    if (shape[std::size_t(time)] <= shape[std::size_t(d)] && random_.chance(50)) {
+      const std::string step = "q" + std::to_string(time);
+      text.replace(place, axis.size(), step);
+      axis = step;
+      if (random_.chance(50)) return text;
+    }
     const int moved = random_.below(3);
     if (moved > 0) text.insert(place + axis.size(), " + " + std::to_string(moved));
     const std::string mode = random_.pick<std::string>({"zero", "1", "edge", "wrap", "reflect"});
@@ -239,6 +247,18 @@ std::string WindowMaker::loop_of(int rank, const std::string &value) {
   };
   const std::string start = random_.chance(40) ? " from 1" : "";
   std::string own = joined(value, beside(random_.between(1, 3)));
+  // A loop of bools beside it, and one that reads steps before those of it, which does not read that one.
+  std::string beside_it;
+  if (random_.chance(25)) {
+    own = "where(" + at("vd", 1) + ", " + own + ", " + value + ")";
+    const std::string before = at(name, random_.below(2));
+    beside_it += "\nlet " + at("vd", 0) + " = !" + at("vd", 1) + " & (" + before + " == " + before +
+                 ")" + random_.pick<std::string>({"", " from true"});
+  }
+  const bool is_read_before = last_only && random_.chance(40);
+  if (is_read_before)
+    beside_it +=
+        "\nlet " + at("vp", 0) + " = " + joined(at("vp", 1), beside(random_.between(1, 2)));
   if (random_.chance(30)) own = joined(own, beside(random_.between(1, 3)));
   // A loop the other way that reads it step by step, as a gradient does, and what it was a step before.
   const bool followed = last_only && random_.chance(85);
@@ -264,7 +284,9 @@ std::string WindowMaker::loop_of(int rank, const std::string &value) {
   if (last_only)
     seen += "\nlet " + at("vs", 0) + " = " + at("v", 0) + " + " +
             position(name, backwards ? "0" : "-1") +
+            (is_read_before ? " + " + position("vp", backwards ? "0" : "-1") : "") +
             (followed ? " + " + position("vb", backwards ? "-1" : "0") : "");
+  seen = beside_it + seen;
   if (random_.chance(70)) return "let " + at(name, 0) + " = " + own + start + seen;
   const std::string other =
       joined(at(name, random_.below(2)), at("vr", 1)); // of this step, or of another

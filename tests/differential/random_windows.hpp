@@ -69,7 +69,7 @@ private:
   Term window(const RandomInput &input, const std::vector<Moves> &moves,
               const std::vector<Border> &borders) const;
   std::string let_of(RandomInput &input);
-  std::string loop_of(int rank, const std::string &value);
+  std::string loop_of(const std::vector<std::int64_t> &shape, const std::string &value);
   template <class Positions>
   std::string join_of(RandomInput &input, int dim, const Positions &positions);
   template <class Positions>

@@ -141,6 +141,35 @@ TEST_CASE("gradients go back through strides, single elements and diagonals of a
                    {{"s", {3, 3}}, {"w", {2}}}, {"s", "w"}, {{"d_y", {3, 3}}});
 }
 
+TEST_CASE("gradients go back through rows and columns of the step's own number") {
+  first_and_second(
+      "in a : f64[:, :]\n" // the symmetric part and 4 on the diagonal: no root of less than 0
+      "let m[i, j] = a[i, j] + a[j, i] + where(iota(i) == iota(j), 4, 0)\n"
+      "let l[t, i] = where(iota(i) < iota(t), 0, s[t - 1, i, t] / sqrt(s[t - 1, t, t]))\n"
+      "let s[t, i, j] = s[t - 1, i, j] - l[t, i] * l[t, j] from m[i, j]\n"
+      "out y[t, i] = l",
+      {{"a", {3, 3}}}, {"a"}, {{"d_y", {3, 3}}});
+  for (const std::string read :
+       {"s[t - 1, t + 1]", "s[t - 1, -t] * s[t - 2, 2*t]", "s[t - 1, 4 - t]",
+        "pad(s, 1: (1, 1), edge)[t - 1, t + 2]", "sum(s[t - 1, t + k] * w, k)"})
+    for (const std::string start : {"", " from 2", " from b[i]"})
+      first_and_second(
+          "in x : f64[:, :]\nin w : f64[k]\nin b : f64[:]\n"
+          "let s[t < 3, i] = sin(x[t, i]) * (1 + " +
+              read + ") + sum(w, k)" + start + "\nout y[t, i] = s\nout z = sum(b[n] * w[0], n)",
+          {{"x", {3, 5}}, {"w", {2}}, {"b", {5}}}, {"x", "w", "b"}, {{"d_y", {3, 5}}, {"d_z", {}}});
+  first_and_second("in x : f64[t, i]\n"
+                   "let s[t, i] = x * s[t + 1, t] + s[t + 1, i] from 1.5\nout y[t, i] = s",
+                   {{"x", {3, 4}}}, {"x"}, {{"d_y", {3, 4}}});
+}
+
+TEST_CASE("gradients go to the start of another loop that a step reads before the first one") {
+  first_and_second("in x : f64[t, i]\nin z0 : f64[i]\n"
+                   "let z[t, i] = sin(z[t - 1, i]) * x from z0\n"
+                   "let p[t, i] = 0.5 * p[t - 1, i] + z[t - 1, i] * z[t - 2, i]\nout y[t, i] = p",
+                   {{"x", {4, 2}}, {"z0", {2}}}, {"x", "z0"}, {{"d_y", {4, 2}}});
+}
+
 TEST_CASE("gradients go back through windows of several steps, and of loops that run backwards") {
   first_and_second("in u0 : f64[i]\nin x : f64[t, i]\n"
                    "let u[t, i] = 2 * u[t - 1, i] - u[t - 2, i] + 0.1 * x * "

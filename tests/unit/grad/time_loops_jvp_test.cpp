@@ -206,3 +206,28 @@ TEST_CASE("a directional derivative of a loop is derived again, whatever it begi
     CHECK(made.data<double>()[k] == doctest::Approx(measured).epsilon(1e-6));
   }
 }
+
+TEST_CASE("a tangent names a let of its own loop for an extent") {
+  const LoopSpec spec =
+      parse_all("accumulator r(a; b) { init a = 0; step a = (b + a) / 9 }\n"
+                "kernel k { in x : f64[i]; let b[s < 3, i] = a[s - 1, i] * 2\n"
+                "let a[s < 3, i] = where(iota(i) > 0, scan(r, b[s, i], i), a[s - 1, i]) from x\n"
+                "out y[i] = a[-1, i] }")
+          .back();
+  const LoopSpec forward = jvp(spec, {"x"});
+  Array x(DType::F64, {3}), t_x(DType::F64, {3});
+  for (const int k : {0, 1, 2}) x.data<double>()[k] = k + 1, t_x.data<double>()[k] = 3 - k;
+  CHECK(check_gradient(forward, {{"x", x}, {"t_x", t_x}}).passed());
+}
+
+TEST_CASE(
+    "what moves forward goes through rows of the step's own number, and starts of other loops") {
+  check_both("in a : f64[:, :]\nlet m[i, j] = a[i, j] + where(iota(i) == iota(j), 4, 0)\n"
+             "let s[t, i, j] = s[t - 1, i, j] - where(iota(i) > iota(t), "
+             "s[t - 1, i, t] / s[t - 1, t, t] * s[t - 1, t, j], 0) from m[i, j]\n"
+             "out y[t, i, j] = s",
+             {{"a", {3, 3}}});
+  check_both("in x : f64[t, i]\nin z0 : f64[i]\nlet z[t, i] = sin(z[t - 1, i]) * x from z0\n"
+             "let p[t, i] = 0.5 * p[t - 1, i] + z[t - 1, i] * z[t - 2, i]\nout y[t, i] = p",
+             {{"x", {4, 2}}, {"z0", {2}}});
+}
