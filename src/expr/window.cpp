@@ -1,6 +1,7 @@
 // See window.hpp.
 #include "expr/window.hpp"
 
+#include "expr/array_named.hpp"
 #include "support/fail.hpp"
 
 #include <algorithm>
@@ -102,10 +103,7 @@ std::string print(const AffineForm &form) {
   return text;
 }
 
-namespace {
-
-// `let p = x` is another name of x. `let p[j, i] = x`, which says its dims, is an array of its own.
-Expr input_named(Expr of) {
+Expr array_named(Expr of) {
   while (of.node()->kind == ExprKind::Let && of.node()->axes.empty()) {
     const Expr &value = of.node()->args[0];
     const bool goes_on = value.node() != nullptr &&
@@ -117,10 +115,25 @@ Expr input_named(Expr of) {
   return of;
 }
 
-} // namespace
+bool names_array(const Expr &value) {
+  const Expr array = array_named(value);
+  const ExprNode &node = *array.node();
+  return node.kind == ExprKind::Let || (node.kind == ExprKind::Input && !node.input->window);
+}
+
+std::vector<AxisRef> dims_listed(const Expr &value) {
+  const Expr array = array_named(value);
+  const ExprNode &node = *array.node();
+  if (node.kind == ExprKind::Let) return node.axes;
+  if (!names_array(array)) return {};
+  std::vector<AxisRef> dims(node.input->axes.begin(), node.input->axes.end());
+  for (const Dim &dim : node.input->dims)
+    if (node.input->labelled()) dims.emplace_back(dim.label);
+  return dims;
+}
 
 AffineForm extent_form(const Expr &array, const AxisRef &dim, const PlaceOf &shown) {
-  const Expr of = input_named(array);
+  const Expr of = array_named(array);
   const ExprNode &node = *of.node();
   AffineForm form;
   for (std::size_t d = 0; node.kind == ExprKind::Let && d < node.axes.size(); ++d)
@@ -202,7 +215,7 @@ Expr make_window_like(const Expr &of, const Window &window, Place where) {
 }
 
 Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
-  const Expr of = input_named(read);
+  const Expr of = array_named(read);
   const bool is_let = of.node()->kind == ExprKind::Let;
   auto window = std::make_shared<Window>();
   window->of = is_let                     ? declaration_of(of)

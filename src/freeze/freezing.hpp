@@ -63,7 +63,8 @@ public:
         if (k == typed_.materialised.size()) return false;
         const spec::TypedSpec &before = typed_.materialised[k++]->typed;
         if (now.outputs[0].dtype != before.outputs[0].dtype ||
-            names(now, now.outputs[0].axes) != names(before, before.outputs[0].axes))
+            names(now, now.outputs[0].axes) != names(before, before.outputs[0].axes) ||
+            starts_of(*let) != starts_of(*typed_.materialised[k - 1]))
           return false;
       }
       const std::vector<std::string> axes = counted_axes(typed_), left = counted_axes(after);
@@ -79,6 +80,9 @@ public:
   }
 
 private:
+  static std::vector<std::size_t> starts_of(const spec::Materialised &let) {
+    return let.recurrence ? let.recurrence->start_dims : std::vector<std::size_t>();
+  }
   // Those that have a position; the others go by the name of an array.
   static std::vector<std::string> counted_axes(const spec::TypedSpec &spec) {
     std::vector<std::string> names;

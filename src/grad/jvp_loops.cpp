@@ -148,10 +148,11 @@ private:
       of.start = old.args[1];
     if (of.start.node() && !number_of(of.start)) {
       const auto [known, fresh] = starts_.try_emplace({k, is_tangent});
+      const spec::Materialised &start = let(*recurrence(k).start);
       if (fresh)
-        known->second = make_let(is_tangent ? loop_.fresh(tangent_name(k) + "_start")
-                                            : name_of(let(*recurrence(k).start)),
-                                 of.start, old.where);
+        known->second = spec::let_of_start(
+            start.typed, is_tangent ? loop_.fresh(tangent_name(k) + "_start") : name_of(start),
+            of.start, old.where);
       of.start = known->second;
     }
     return of;

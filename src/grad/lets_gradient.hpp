@@ -73,9 +73,10 @@ private:
   void name_starts() {
     for (const auto &let : split_.lets)
       if (let->recurrence && let->recurrence->start) {
-        const std::string &name = split_.lets[*let->recurrence->start]->data.outputs[0].name;
+        const spec::Materialised &begun = *split_.lets[*let->recurrence->start];
+        const std::string &name = begun.data.outputs[0].name;
         const Expr &start = lets_.at(let->data.outputs[0].name).node()->args[1];
-        lets_.emplace(name, make_let(name, start, start.node()->where));
+        lets_.emplace(name, spec::let_of_start(begun.typed, name, start, start.node()->where));
       }
   }
 
@@ -306,6 +307,7 @@ private:
     for (Expr &value : values) value = with_bounds(value, bounds, windows);
     values = grad::exchange(values, [&](const ExprNode &node) {
       if (const Expr value = seed(node); value.node()) return value;
+      if (node.kind == ExprKind::Extent || node.kind == ExprKind::Iota) return of_windows(node);
       if (node.kind != ExprKind::Input) return Expr();
       return spec::reads_arrays(*node.input) ? spec::window_of_lets(*node.input, lets_) : Expr();
     });
@@ -331,6 +333,24 @@ private:
       windows_.push_back(
           spec::reads_arrays(*input) ? spec::window_of_lets(*input, lets_).node()->input : input);
     }
+  }
+
+  // extent(h_0, of=h), of the kernel of a let, names a let here: extent(h_0, of=h[h_0, h_1]).
+  Expr of_windows(const ExprNode &node) {
+    std::vector<std::string> of = node.of;
+    for (std::string &name : of) {
+      if (!array_names_.contains(name)) continue;
+      std::vector<AffineForm> own;
+      const auto let = std::ranges::find_if(
+          split_.lets, [&](const auto &one) { return one->data.outputs[0].name == name; });
+      for (std::size_t dim = 0; dim < (*let)->typed.outputs[0].axes.size(); ++dim)
+        own.push_back({0, {{spec::own_axis(name, dim), 1}}, {}});
+      named_.push_back(make_window(lets_.at(name), std::move(own), node.where).node()->input);
+      name = named_.back()->name;
+    }
+    if (of == node.of) return {};
+    return node.kind == ExprKind::Iota ? make_iota(node.axes[0], of, node.where)
+                                       : make_extent(node.axes[0], of, node.where);
   }
 
   // The lets that are needed, in the order in which they are computed: also those of which like= names a window, and nothing else.

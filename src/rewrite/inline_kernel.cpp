@@ -1,6 +1,7 @@
 // See inline_kernel.hpp.
 #include "rewrite/inline_kernel.hpp"
 
+#include "expr/array_named.hpp"
 #include "expr/exchange.hpp"
 #include "expr/join.hpp"
 #include "expr/window.hpp"
@@ -155,10 +156,12 @@ private:
 
   // Of a let without dims those of its value, if that can be told of it alone: else it is an array with dims of its own.
   static std::vector<std::string> labels_of(const Expr &array, std::size_t rank) {
-    const ExprNode &node = *array.node();
+    const Expr named = array_named(array);
+    const ExprNode &node = *named.node();
     std::vector<std::string> labels(rank);
     if (node.kind == ExprKind::Input) {
-      for (std::size_t d = 0; d < rank; ++d) labels[d] = node.input->dims[d].label;
+      for (std::size_t d = 0; d < std::min(rank, node.input->dims.size()); ++d)
+        labels[d] = node.input->dims[d].label;
     } else if (!node.axes.empty()) {
       for (std::size_t d = 0; d < std::min(rank, node.axes.size()); ++d)
         if (const auto *label = std::get_if<std::string>(&node.axes[d].value())) labels[d] = *label;

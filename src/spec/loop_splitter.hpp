@@ -1,6 +1,7 @@
 // Inside the analysis: lets that read themselves, or each other, on their way to kernels of one step (recurrence.hpp).
 #pragma once
 
+#include "expr/array_named.hpp"
 #include "spec/splitter.hpp"
 
 #include <optional>
@@ -103,7 +104,8 @@ private:
   Start started(const TimeLoop::Member &member, const Expr &value) {
     const std::string name = fresh(member.let + "_start");
     const ExprNode &let = *splitter_.lets_.at(member.let).node();
-    SpecData data = splitter_.kernel_of(name, splitter_.rewritten(value), value.node()->where, {});
+    SpecData data = splitter_.kernel_of(name, splitter_.rewritten(value), value.node()->where,
+                                        dims_listed(value));
     TypedSpec typed = splitter_.analyse_(data);
     Start start;
     start.dtype = typed.outputs[0].dtype;
@@ -115,7 +117,8 @@ private:
     return start;
   }
 
-  // Which dim of the let each dim of the start is: by name where all are named like them, else in order. One value is that of all.
+  // Which dim of the let each dim of the start is: by name where all are named like them, else in the order of the iteration space, in which
+  // an expression has them, whatever an array lists. One value is that of all.
   std::vector<std::size_t> dims_of_start(const TimeLoop::Member &member, const ExprNode &let,
                                          const TypedSpec &start) const {
     const std::vector<int> &axes = start.outputs[0].axes;
@@ -127,11 +130,14 @@ private:
                         std::to_string(let.axes.size() - 1) + " beside '" + loop_.axis + "'",
                     shown(let.where),
                     "begin it from an array with its other dims, or from a single value");
-    std::vector<std::size_t> by_name, in_order;
+    std::vector<std::size_t> by_name, others, in_order;
     for (std::size_t d = 0; d < let.axes.size(); ++d)
-      if (d != member.dim) in_order.push_back(d);
+      if (d != member.dim) others.push_back(d);
     for (const int axis : axes)
-      for (const std::size_t d : in_order)
+      in_order.push_back(others[std::size_t(
+          std::ranges::count_if(axes, [&](const int other) { return other < axis; }))]);
+    for (const int axis : axes)
+      for (const std::size_t d : others)
         if (const auto *label = std::get_if<std::string>(&let.axes[d].value());
             label && start.axes[std::size_t(axis)].labelled &&
             start.axes[std::size_t(axis)].name == *label)

@@ -1,4 +1,5 @@
 // See materialise.hpp.
+#include "expr/array_named.hpp"
 #include "spec/splitter.hpp"
 
 namespace broadloom::spec {
@@ -8,7 +9,14 @@ namespace {
 class Joiner {
 public:
   Joiner(const SpecData &data, const Split &split)
-      : data_(data), split_(split), lets_(lets_by_name(data)) {}
+      : data_(data), split_(split), lets_(lets_by_name(data)) {
+    const auto note = [&](const SpecData &part) {
+      for (const auto &[name, let] : lets_by_name(part)) parts_.try_emplace(name, let);
+    };
+    for (const auto &let : split.lets)
+      if (!let->recurrence) note(let->data); // a step has arrays of its own
+    note(split.rest);
+  }
 
   SpecData run() {
     SpecData made = split_.rest;
@@ -80,16 +88,19 @@ private:
   // What was not split stands for the lets as they are now.
   Expr relinked(const Expr &root) {
     return links_.run(root, [&](const ExprNode &node) {
-      const bool is_array =
-          node.kind == ExprKind::Let && std::ranges::any_of(split_.lets, [&](const auto &let) {
-            return let->data.outputs[0].name == node.name;
-          });
-      if (is_array) return lets_.at(node.name);
+      if (node.kind == ExprKind::Let) return let_now(node.name);
       const bool of_let = let_seen(node).node() && !node.input->window->is_whole;
-      return of_let ? make_window_like(lets_.at(node.input->window->of->name), *node.input->window,
-                                       node.input->where)
-                    : Expr();
+      const Expr let = of_let ? let_now(node.input->window->of->name) : Expr();
+      return let.node() ? make_window_like(let, *node.input->window, node.input->where) : Expr();
     });
+  }
+  // An array, or a let that is none: as the parts have it, so that it is one let. Empty: the same over what it reads now.
+  Expr let_now(const std::string &name) {
+    const bool is_array = std::ranges::any_of(
+        split_.lets, [&](const auto &let) { return let->data.outputs[0].name == name; });
+    if (is_array) return lets_.at(name);
+    const auto part = parts_.find(name);
+    return part == parts_.end() ? Expr() : again(part->second);
   }
 
   // The arrays are lets again.
@@ -103,6 +114,7 @@ private:
   const SpecData &data_;
   const Split &split_;
   LetsByName lets_;
+  LetsByName parts_; // lets that are no arrays, in the kernels of those that are
   Names declared_;
   std::vector<std::shared_ptr<const InputDecl>> windows_;
   expr::Exchange exchange_, links_;
@@ -128,6 +140,22 @@ std::vector<AffineForm> own_positions(const TypedSpec &let) {
     own.push_back({0, {{known.name, 1}}, {}});
   }
   return own;
+}
+
+Expr let_of_start(const TypedSpec &start, const std::string &name, const Expr &value,
+                  const Place &where) {
+  const std::vector<int> &axes = start.outputs[0].axes;
+  std::vector<AxisRef> dims;
+  for (const int axis : axes) {
+    const Axis &known = start.axes[std::size_t(axis)];
+    dims.push_back(known.labelled ? AxisRef(known.name) : AxisRef(axis));
+  }
+  const std::vector<AxisRef> listed = dims_listed(value);
+  const auto is_same = [](const AxisRef &a, const AxisRef &b) { return a.value() == b.value(); };
+  const bool has_them =
+      listed.empty() ? std::ranges::is_sorted(axes) : std::ranges::equal(listed, dims, is_same);
+  if (names_array(value) && has_them) dims.clear();
+  return make_let(name, value, where, std::move(dims));
 }
 
 std::set<std::string> lets_read(const InputDecl &decl) {

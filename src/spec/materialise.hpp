@@ -52,6 +52,10 @@ struct Materialised {
 // The axes of the let as positions of its array, as the let itself calls them; none where it has none, or one has no name.
 std::vector<AffineForm> own_positions(const TypedSpec &let);
 
+// What a loop begins with as a let of its own. It has the dims that the loop reads, and lists them unless it is a name of an array that does.
+Expr let_of_start(const TypedSpec &start, const std::string &name, const Expr &value,
+                  const Place &where);
+
 // What a window reads of lets: their elements or, in its positions, their extents.
 std::set<std::string> lets_read(const InputDecl &decl);
 

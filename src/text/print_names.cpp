@@ -13,32 +13,22 @@ void Printer::collect() {
   std::vector<const ExprNode *> order;
   inputs_ = declared_inputs(data_);
   for (const auto &decl : inputs_) taken_.insert(decl->name);
-  std::vector<const FunctionDecl *> called;
-  std::vector<const AccumulatorDef *> folding;
-  const auto add_definition = [&](const Accumulator &accumulator) {
-    if (accumulator.definition()) folding.push_back(accumulator.definition().get());
-  };
   expr::Walker walker;
   auto visit = [&](const ExprNode &node) {
     order.push_back(&node);
     if (node.kind == ExprKind::Let) taken_.insert(node.name);
-    if (node.kind == ExprKind::Call) called.push_back(node.function.get());
-    if (node.use) add_definition(node.use->accumulator);
     for (const Expr &arg : node.args) ++users[arg.node()];
   };
   for (const Expr &let : data_.lets) walker.walk(let.node(), visit);
   for (const OutputDecl &out : data_.outputs) {
     walker.walk(out.value.node(), visit);
     ++users[out.value.node()];
-    add_definition(out.mode.use.accumulator);
     for (const Expr &init : out.mode.use.init) {
       walker.walk(init.node(), visit);
       ++users[init.node()];
     }
     taken_.insert(out.name);
   }
-  definitions_ = used_definitions(folding, called);
-  names_.insert(definitions_.parts.begin(), definitions_.parts.end());
   for (const ExprNode *node : order) {
     bool named = node->kind == ExprKind::Let;
     bool small = node->kind == ExprKind::Input || node->kind == ExprKind::Literal ||
@@ -50,6 +40,29 @@ void Printer::collect() {
     lets_.push_back(node);
   }
   if (labels_as_printed() != labels_of(inputs_)) name_windows(order);
+  collect_definitions();
+}
+
+// In the order of the text, so that it prints itself: what becomes a let moves to the front, and with it the accumulators that it folds with.
+void Printer::collect_definitions() {
+  std::vector<const FunctionDecl *> called;
+  std::vector<const AccumulatorDef *> folding;
+  const auto add_accumulator = [&](const Accumulator &accumulator) {
+    if (accumulator.definition()) folding.push_back(accumulator.definition().get());
+  };
+  expr::Walker walker;
+  const auto visit = [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Call) called.push_back(node.function.get());
+    if (node.use) add_accumulator(node.use->accumulator);
+  };
+  for (const ExprNode *let : lets_) walker.walk(let, visit);
+  for (const OutputDecl &out : data_.outputs) {
+    walker.walk(out.value.node(), visit);
+    add_accumulator(out.mode.use.accumulator);
+    for (const Expr &init : out.mode.use.init) walker.walk(init.node(), visit);
+  }
+  definitions_ = used_definitions(folding, called);
+  names_.insert(definitions_.parts.begin(), definitions_.parts.end());
 }
 
 // The labels of these, in the order of the iteration space.

@@ -30,6 +30,7 @@ private:
   using Decls = std::vector<std::shared_ptr<const InputDecl>>;
 
   void collect();
+  void collect_definitions();
   static std::vector<std::string> labels_of(const Decls &decls);
   std::vector<std::string> labels_as_printed() const;
   void name_windows(const std::vector<const ExprNode *> &order);

@@ -3,6 +3,7 @@
 
 #include "large_terms.hpp"
 #include "random_expression.hpp"
+#include "random_listed.hpp"
 #include "random_transposed.hpp"
 #include "random_windows.hpp"
 #include "reference/reference.hpp"
@@ -28,10 +29,11 @@ struct Output {
 
 class Maker {
 public:
-  // One seed in six has windows, drawn from a source of their own: the kernels of all other seeds stay what they are.
+  // One seed in six has windows, and another one lets that list their dims in any order, drawn from a source of their own: the kernels of all
+  // other seeds stay what they are.
   Maker(std::uint64_t seed, Style style)
       : random_(seed), window_random_(seed * 0x2545f4914f6cdd1d + 3), gathers_(seed % 12 == 4),
-        windows_(seed % 6 == 4) {
+        windows_(seed % 6 == 4), lists_(seed % 6 == 2 && style != Style::Large) {
     spec_.seed = seed;
     scope_.smooth = style == Style::Smooth;
     scope_.large = style == Style::Large;
@@ -46,6 +48,7 @@ public:
     if (windows_) add_windows();
     if (gathers_) add_gather();
     if (windows_ && window_random_.chance(60)) add_transposed();
+    if (lists_) add_listed();
     for (int k = random_.below(only_maps_ ? 1 : scope_.large ? 2 : 3); k > 0; --k) add_let();
     for (int k = random_.between(1, 3), tries = 0; k > 0 && tries < 60; ++tries) k -= add_output();
     for (int tries = 0; !gathered_.empty() && tries < 20; ++tries)
@@ -53,6 +56,8 @@ public:
     for (int tries = 0; !seen_.empty() && tries < 20; ++tries)
       if (add_sum_through(seen_)) break;
     if (!transposed_.empty()) add_checked(transposed_, false);
+    for (const std::string &value : listed_.values) add_listed_output(value);
+    if (!listed_.sum_like.empty()) add_checked(listed_.sum_like, false);
     if (random_.chance(20)) pairing_ = random_.pick<std::string>({"fuse", "separate"});
     spec_.text = text(false);
     bool bounded = false;
@@ -84,7 +89,7 @@ private:
     const int rank = wide                                  ? random_.between(2, 3)
                      : random_.chance(5) && !scope_.smooth ? random_.between(5, 8)
                                                            : random_.between(0, 4);
-    labelled_ = random_.chance(50) || windows_;
+    labelled_ = random_.chance(50) || windows_ || lists_;
     order_c_ = random_.chance(40);
     std::int64_t points = 1;
     for (int a = 0; a < rank; ++a) {
@@ -121,8 +126,8 @@ private:
     input.name = std::string(1, "xyzw"[k]);
     input.dtype = random_dtype();
     std::vector<int> axes; // of each dim
-    // Where windows have axes of their own, `order f` would align other dims with those.
-    const bool with_labels = labelled_ && (k == 0 || random_.chance(85) || windows_);
+    // Where windows and lets have axes of their own, `order f` would align other dims with those.
+    const bool with_labels = labelled_ && (k == 0 || random_.chance(85) || windows_ || lists_);
     std::string placement;
     if (std::size_t(k) < shape_.factors.size()) {
       axes = shape_.factors[std::size_t(k)];
@@ -268,6 +273,25 @@ private:
     lines_.insert(lines_.end(), made.lines.begin(), made.lines.end());
     spec_.inputs.insert(spec_.inputs.end(), made.inputs.begin(), made.inputs.end());
     transposed_ = made.value;
+  }
+
+  void add_listed() {
+    listed_ = random_listed(window_random_, scope_.exact);
+    lines_.insert(lines_.end(), listed_.lines.begin(), listed_.lines.end());
+    spec_.inputs.insert(spec_.inputs.end(), listed_.inputs.begin(), listed_.inputs.end());
+  }
+
+  void add_listed_output(const std::string &value) {
+    Output out;
+    out.head = "out o" + std::to_string(outputs_.size());
+    out.value = value;
+    if (window_random_.chance(50)) {
+      std::vector<std::string> axes = listed_.axes;
+      window_random_.shuffle(axes);
+      for (std::size_t a = 0; a < axes.size(); ++a) out.head += (a == 0 ? "[" : ", ") + axes[a];
+      out.head += "]";
+    }
+    add_checked(std::move(out), !scope_.exact);
   }
 
   // How many values the greatest fold of an output takes.
@@ -500,9 +524,10 @@ private:
   }
 
   Random random_, window_random_;
-  const bool gathers_, windows_;
+  const bool gathers_, windows_, lists_;
   std::vector<std::string> gathered_; // reads by an index
   std::string transposed_;            // a sum back through a window; empty: none
+  RandomListed listed_;               // with lets that list their dims
   std::vector<std::string> seen_;     // through windows, for sums that go back through them
   AxisSet given_;                     // labels that some input gives an extent
   std::vector<LabelledInput> read_at_positions_;

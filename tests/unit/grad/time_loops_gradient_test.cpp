@@ -66,6 +66,38 @@ TEST_CASE(
                    {"x", "w", "v", "h0"}, {{"d_y", {2, 3}}});
 }
 
+TEST_CASE("the gradient of a loop reads what it begins from by the dims that this lists") {
+  const LoopSpec back =
+      gradient(parse("kernel k { in H : f64[i]; in z : f64[n]; let A[n, i] = z * H\n"
+                     "let a[t < 2, n, i] = a[t - 1, n, i] * a[t - 1, n, i] from A; out y[n, i] = "
+                     "a[-1, n, i] }"),
+               {"z"});
+  const double H[] = {1, 2}, z[] = {1, 3}, d_y[] = {0, 1, 0, 0};
+  const std::vector<NamedView> given{{"H", View<const double>(H, {2})},
+                                     {"z", View<const double>(z, {2})},
+                                     {"d_y", View<const double>(d_y, {2, 2})}};
+  const Array d_z = compile(back).call(given)["d_z"].copy();
+  CHECK(d_z.data<double>()[0] == 64); // 4 z^3 H^4
+  CHECK(d_z.data<double>()[1] == 0);
+}
+
+TEST_CASE(
+    "gradients go to what loops begin from, whatever order lets and inputs list their dims in") {
+  const std::string loop = "let a[t < 2, n, i] = a[t - 1, n, i] * a[t - 1, n, i] + z from ";
+  const std::string other = "let a[p, t < 2, q] = a[p, t - 1, q] * a[p, t - 1, q] from ";
+  const std::string ordered = "out y[n, i] = a[-1, n, i]", named = "out y[i, n] = a[i, -1, n]";
+  const std::string product = "in H : f64[i]\nin z : f64[n]\nlet A[n, i] = sin(z * H + H)\n";
+  const std::vector<Given> given{{"H", {2}}, {"z", {3}}};
+  first_and_second(product + loop + "A\n" + ordered, given, {"H", "z"}, {{"d_y", {3, 2}}});
+  first_and_second(product + "let B = A\n" + loop + "B\n" + ordered, given, {"H", "z"},
+                   {{"d_y", {3, 2}}});
+  first_and_second(product + other + "A\n" + named, given, {"H", "z"}, {{"d_y", {2, 3}}});
+  first_and_second("in H : f64[i]\nin z : f64[n]\nin A : f64[n, i]\n" + loop + "A\n" + ordered,
+                   {{"H", {2}}, {"z", {3}}, {"A", {3, 2}}}, {"z", "A"}, {{"d_y", {3, 2}}});
+  first_and_second("in H : f64[i]\nin z : f64[n]\nin A : f64[n, i]\n" + other + "A\n" + named,
+                   {{"H", {2}}, {"z", {3}}, {"A", {3, 2}}}, {"A"}, {{"d_y", {2, 3}}});
+}
+
 TEST_CASE("gradients go through lets that read each other") {
   first_and_second("in x : f64[t, i]\nin u : f64[k, i]\nin f : f64[i]\n"
                    "let c[t, i] = f * c[t - 1, i] + sin(x + sum(h[t - 1, k] * u, k))\n"

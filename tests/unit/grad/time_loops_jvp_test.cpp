@@ -95,6 +95,26 @@ TEST_CASE("what moves forward through a recurrent network meets its gradient") {
              {{"x", {4, 2, 2}}, {"w", {2, 3}}, {"v", {3, 3}}, {"h0", {2, 3}}});
 }
 
+TEST_CASE(
+    "what loops begin from moves forward, whatever order lets and inputs list their dims in") {
+  const std::string loop = "let a[t < 2, n, i] = a[t - 1, n, i] * a[t - 1, n, i] + z from ";
+  const std::string other = "let a[p, t < 2, q] = a[p, t - 1, q] * a[p, t - 1, q] from ";
+  const std::string ordered = "out y[n, i] = a[-1, n, i]", named = "out y[i, n] = a[i, -1, n]";
+  const std::string product = "in H : f64[i]\nin z : f64[n]\nlet A[n, i] = sin(z * H + H)\n";
+  const std::vector<Given> given{{"H", {2}}, {"z", {3}}};
+  for (const char *start : {"A", "A * z"}) {
+    check_both(product + loop + start + "\n" + ordered, given);
+    check_both(product + other + start + "\n" + named, given);
+  }
+  const std::vector<Given> all{{"H", {2}}, {"z", {3}}, {"A", {3, 2}}};
+  for (const char *start : {"A", "A * z"}) {
+    const std::string inputs = "in H : f64[i]\nin z : f64[n]\nin A : f64[n, i]\n";
+    check_both(inputs + loop + start + " + H\n" + ordered, all);
+    check_both(inputs + loop + start + "\n" + ordered, all);
+    check_both(inputs + other + start + "\n" + named, all);
+  }
+}
+
 TEST_CASE("what moves forward goes through lets of one loop, and past those of integers") {
   check_both("in x : f64[t, i]\nin v : f64[k, i]\n"
              "let c[t, i] = c[t - 1, i] * 0.5 + tanh(x + sum(h[t - 1, k] * v, k))\n"

@@ -52,6 +52,22 @@ const char *const normalise = "kernel norm {\n"
 
 } // namespace
 
+TEST_CASE("A loop begins from the same dims where what it begins from is computed once") {
+  const Array h = numbers({2}), z = numbers({3}, 1), w = numbers({2}, 2);
+  for (const std::string loop :
+       {"let a[t < 2, p, q] = a[t - 1, p, q] * 2 from A\nout y[i, n] = a[-1, i, n] * w",
+        "let a[t < 2, n, i] = a[t - 1, n, i] * 2 from A\nout y = a[-1, n, i] * w"}) {
+    const Kernel kernel =
+        compile(parse("kernel k {\nparam h : f32[i]\nparam z : f32[n]\nin w : f32[i]\n"
+                      "let A[n, i] = exp(z * h)\n" +
+                      loop + "\n}"));
+    const Array all = kernel.call({{"h", h}, {"z", z}, {"w", w}})["y"].copy();
+    const Array rest = kernel.freeze({{"h", h}, {"z", z}}).call({{"w", w}})["y"].copy();
+    REQUIRE(all.size() == rest.size());
+    CHECK(std::memcmp(all.raw(), rest.raw(), std::size_t(all.size()) * 4) == 0);
+  }
+}
+
 TEST_CASE("What depends on parameters only is computed once, and the rest prints as a kernel") {
   const Array x = numbers({4, 3}), g = numbers({3}, 1), v = numbers({3}, 2), b = numbers({3}, -1);
   for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {

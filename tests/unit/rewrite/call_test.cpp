@@ -65,6 +65,15 @@ std::string code_of(const std::string &text) {
 
 } // namespace
 
+TEST_CASE("an array has its dims as it lists them, by whichever name a kernel is called with it") {
+  const std::string in = "in h : f64[i]; in z : f64[n]; let a[n, i] = z * h + z; ";
+  const Array h = counting({3}), z = counting({4});
+  check_same(in + "let b = a; call softmax(b) -> s; out y[n, i] = s",
+             in + "call softmax(a) -> s; out y[n, i] = s", {h, z});
+  check_same(in + "let b = a; let c = b; call softmax(c) -> s; out y[n, i] = s",
+             in + "let e = exp(a - max(a, i)); out y[n, i] = e / sum(e, i)", {h, z});
+}
+
 TEST_CASE("a kernel that calls another computes what the same written out computes") {
   const Array x = counting({4, 5}), w = counting({5, 6}), v = counting({6, 2}), b = counting({6}),
               c = counting({2}); // two terms have one sum in any order

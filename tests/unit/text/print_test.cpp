@@ -54,6 +54,16 @@ TEST_CASE("a shared operation becomes a let with a name that is free") {
         "  out z = t2 + t2\n}\n");
 }
 
+TEST_CASE("accumulators print in the order in which the text folds with them") {
+  const auto a = bl::parameter("a"), m = bl::parameter("m");
+  const auto first = bl::accumulator("first", {"a"}, {"m"}).init("a", 0).step("a", 0.5 * a + m);
+  const auto second = bl::accumulator("second", {"a"}, {"m"}).init("a", 1).step("a", a - m);
+  const auto x = bl::input("x", bl::f64, {"i"});
+  const auto shared = second(x, "i"); // a let, which stands before the output
+  const std::string text = stable(bl::LoopSpec("k").out("z", first(x, "i") + shared * shared));
+  CHECK(text.find("accumulator second") < text.find("accumulator first"));
+}
+
 TEST_CASE("sixty doublings print as sixty lines") {
   bl::Expr x = bl::input("x", bl::f64);
   for (int i = 0; i < 60; ++i) x = x + x;
