@@ -24,6 +24,7 @@ struct BoundState {
   std::shared_ptr<const jit::TimeLoop> loop;           // then it is all that this is
   Array let_memory;                                    // of all of them
   std::shared_ptr<const KernelImpl> kernel;
+  std::vector<AnyView> inputs; // of a kernel with facts, for each call to look at anew
   std::shared_ptr<const FrozenParameters> frozen;           // keeps their memory
   std::unique_ptr<const kernel::WindowedOperands> windowed; // what they see may be copies
   struct Part {
@@ -57,9 +58,9 @@ static void find_steps(BoundState &state) {
 }
 
 // What `bind` keeps of a call with these operands.
-static std::shared_ptr<const BoundState> bound_state(std::shared_ptr<const KernelImpl> kernel,
-                                                     std::shared_ptr<const FrozenParameters> frozen,
-                                                     kernel::Operands call, int most_threads) {
+static std::shared_ptr<BoundState> bound_state(std::shared_ptr<const KernelImpl> kernel,
+                                               std::shared_ptr<const FrozenParameters> frozen,
+                                               kernel::Operands call, int most_threads) {
   const spec::TypedSpec &spec = kernel->typed();
   auto state = std::make_shared<BoundState>();
   state->most_threads = most_threads;
@@ -138,8 +139,12 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
 static std::shared_ptr<const BoundState> bound_call(const std::shared_ptr<const KernelImpl> &kernel,
                                                     std::shared_ptr<const FrozenParameters> frozen,
                                                     kernel::Operands call, int most_threads) try {
-  std::shared_ptr<const BoundState> state =
-      bound_state(kernel, std::move(frozen), call, most_threads);
+  std::shared_ptr<BoundState> state = bound_state(kernel, std::move(frozen), call, most_threads);
+  if (kernel->has_facts()) {
+    for (const AnyView *view : call.first(kernel->typed().callers_inputs()))
+      state->inputs.push_back(*view);
+    state->steps = {}; // a call has something to do before them
+  }
   if (kernel->engine() == Engine::reference) kernel->check_shapes(call); // others have done so
   return state;
 } catch (const DataError &) {
@@ -183,6 +188,7 @@ static void run_bound(const BoundState &state) {
       if (!state.is_given[k]) operands[k] = nullptr;
     return state.kernel->run(operands);
   }
+  if (!state.inputs.empty()) state.kernel->check_facts(pointers_to(state.inputs));
   if (state.loop) return state.loop->run();
   for (const auto &let : state.lets) run_bound(*let);
   state.windowed->copy_again();

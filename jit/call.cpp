@@ -98,6 +98,7 @@ inline bool KernelImpl::run_again(const Specialisation *special, Operands operan
 // Mistakes in shapes come before those in data, which may come of them. Elements that say positions are read before all
 // shapes are looked at, as that is done once for many calls.
 void KernelImpl::run_unchecked(Operands call) const try {
+  check_facts(call);
   lets_.empty() ? run_lent(call) : run_lets(call);
 } catch (const DataError &) {
   check_shapes(call);

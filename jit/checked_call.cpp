@@ -150,6 +150,7 @@ void KernelImpl::hold_against_reference(Operands call, Operands made) const {
   for (std::size_t k = 0; k < checks.size(); ++k) {
     const checked::OutputCheck &check = checks[k];
     if (check.passed) continue;
+    if (const auto faults = spec::all_faults(whole()); !faults.empty()) throw faults.front();
     const AnyView &got = results.got[k], &wanted = results.wanted[k];
     support::bug(
         fmt::format("kernel '{}', output '{}': the call and the reference differ at {}: {} and {}, "

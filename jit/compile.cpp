@@ -222,11 +222,24 @@ void describe_operands(Specialisation &special, const spec::TypedSpec &spec) {
 
 Kernel compile(const LoopSpec &spec, const Options &options) try {
   const support::FloatWorld world;
+  std::shared_ptr<const KernelImpl> kernel = detail::make_kernel(spec, options, {});
+  if (options.engine != Engine::reference)
+    spec::warn_of_faults(kernel->whole()); // it joins nothing
+  return Kernel(std::move(kernel));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+std::shared_ptr<const KernelImpl> detail::make_kernel(const LoopSpec &spec, const Options &options,
+                                                      const std::vector<std::string> &known) {
+  const support::FloatWorld world;
   const support::Undivided here;
   const jit::Stopwatch watch;
   // The reference computes what is written.
   spec::TypedSpec typed = spec::analyse(
       options.engine == Engine::reference ? scale::unfolded(spec.data()) : spec.data());
+  for (spec::TypedInput &input : typed.inputs)
+    if (std::ranges::find(known, input.name) != known.end()) input.sign = Sign::any;
 
   // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
 
@@ -234,11 +247,9 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
   const int threads = thread_count(options);
   if (target && !jit::DiskCache::wanted() && !support::ends_here())
     jit::start_backend(*target, threads); // code must be made
-  return Kernel(
-      std::make_shared<const KernelImpl>(spec, std::move(typed), options, std::move(target),
-                                         jit::find_profile(options.profile), threads, watch.ms()));
-} catch (const std::bad_alloc &) {
-  support::out_of_memory();
+  return std::make_shared<const KernelImpl>(spec, std::move(typed), options, std::move(target),
+                                            jit::find_profile(options.profile), threads,
+                                            watch.ms());
 }
 
 // The axes and shapes of operands with these layouts. Throws what check_outputs does, and E0102.

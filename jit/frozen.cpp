@@ -3,7 +3,7 @@
 
 #include "array/copy.hpp"
 #include "jit/kernel.hpp"
-#include "ops/ops.hpp"
+#include "kernel/facts.hpp"
 #include "scale/fold.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -21,33 +21,6 @@ namespace {
 
 using support::fail;
 using Value = FrozenParameters::Value;
-
-bool holds(Sign sign, double value) {
-  switch (sign) {
-  case Sign::any: return true;
-  case Sign::positive: return value > 0;
-  case Sign::nonnegative: return value >= 0;
-  case Sign::negative: return value < 0;
-  case Sign::nonpositive: return value <= 0;
-  case Sign::nonzero: return value < 0 || value > 0;
-  }
-  return false;
-}
-
-void check_sign(const spec::TypedInput &param, const Array &array) {
-  if (param.sign == Sign::any || is_complex(array.dtype())) return;
-  const char *elements = static_cast<const char *>(array.raw());
-  for (std::int64_t k = 0; k < array.size(); ++k) {
-    const double value = ops::as_f64(
-        ops::convert(ops::load(elements + std::size_t(k) * size_of(array.dtype()), array.dtype()),
-                     array.dtype(), DType::F64));
-    if (!holds(param.sign, value))
-      fail("E0313",
-           fmt::format("parameter '{}' is declared {}, and element {} in C order is {}", param.name,
-                       relation(param.sign), k, value),
-           param.where, "freeze it with other values, or declare less");
-  }
-}
 
 // The values of parameters of a kernel that is not frozen, checked and copied.
 std::vector<Value> read_values(const KernelImpl &kernel, std::span<const NamedView> given) {
@@ -80,7 +53,7 @@ std::vector<Value> read_values(const KernelImpl &kernel, std::span<const NamedVi
       fail("E0306", fmt::format("the array for parameter '{}' has a null pointer", view.name),
            found->where, "pass memory");
     values.push_back({std::string(view.name), array::dense_copy(view.view)});
-    check_sign(*found, values.back().array);
+    kernel::check_fact(*found, values.back().array);
   }
   return values;
 }
@@ -219,17 +192,21 @@ Kernel Kernel::freeze(std::span<const NamedView> parameters) const try {
   freeze::Frozen made = freeze::freeze((folds ? fold_scales(written) : written).data(), names);
   auto recipe = std::make_shared<FrozenParameters::Recipe>(
       FrozenParameters::Recipe{*this, std::move(made.built_in), {}, {}});
-  const auto compile_once = [&](SpecData &computed) {
-    return compile(LoopSpec(std::make_shared<const SpecData>(scale::unfolded(std::move(computed)))),
-                   impl_->options());
+  const auto compile_once = [&](SpecData &computed) { // arrays that lend axes have no elements
+    std::vector<std::string> known;
+    for (const auto &input : computed.inputs) known.push_back(input->name);
+    return Kernel(detail::make_kernel(
+        LoopSpec(std::make_shared<const SpecData>(scale::unfolded(std::move(computed)))),
+        impl_->options(), known));
   };
   for (SpecData &computed : made.computed) recipe->computed.push_back(compile_once(computed));
   if (made.lets) recipe->lets = compile_once(*made.lets);
-  const Kernel rest =
-      compile(LoopSpec(std::make_shared<const SpecData>(std::move(made.rest))), impl_->options());
+  const auto rest =
+      detail::make_kernel(LoopSpec(std::make_shared<const SpecData>(std::move(made.rest))),
+                          impl_->options(), recipe->built_in);
   auto frozen = std::make_shared<const FrozenParameters>(std::move(recipe), std::move(values),
-                                                         rest.impl_->typed(), 1);
-  return Kernel(rest.impl_, std::move(frozen), most_threads_);
+                                                         rest->typed(), 1);
+  return Kernel(rest, std::move(frozen), most_threads_);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

@@ -24,6 +24,7 @@
 #include "jit/runtime/threads.hpp"
 #include "jit/specialisation.hpp"
 #include "kernel/check.hpp"
+#include "kernel/facts.hpp"
 #include "kernel/windows.hpp"
 #include "rewrite/scatters.hpp"
 #include "support/undivided.hpp"
@@ -37,6 +38,12 @@
 namespace broadloom {
 
 using detail::KernelImpl;
+
+namespace detail {
+// What bl::compile makes. What is declared of the inputs `known` is known to hold: calls do not look at their elements.
+std::shared_ptr<const KernelImpl> make_kernel(const LoopSpec &spec, const Options &options,
+                                              const std::vector<std::string> &known);
+} // namespace detail
 
 class detail::KernelImpl {
 public:
@@ -53,6 +60,12 @@ public:
     is_debugged() ? run_checked(call) : run_unchecked(call);
   }
   void run_unchecked(kernel::Operands call) const;
+  // Looks at the elements of parameters of which something is declared. A call does so by itself; a bound one asks for it, as what
+  // it runs are the kernels behind.
+  void check_facts(kernel::Operands call) const {
+    if (!facts_.empty()) kernel::check_facts(typed_, facts_, call);
+  }
+  bool has_facts() const { return !facts_.empty(); }
   // Looks at layouts only, of all that a call is.
   void check_shapes(kernel::Operands call) const;
   void run_lent(kernel::Operands named) const {
@@ -267,7 +280,8 @@ private:
   const bool has_lent_; // shapes that outputs lend, or extents that are said
   const jit::Lets lets_;
   const std::unique_ptr<const KernelImpl> before_;
-  const bool is_plain_; // none of these, and nothing is checked
+  const std::vector<std::size_t> facts_; // the inputs that something is declared of
+  const bool is_plain_;                  // none of all these, and nothing is checked
   const std::vector<kernel::ByParts> by_parts_;
   mutable jit::LayoutCache layout_cache_;
   mutable support::Mutex mutex_; // guards all below

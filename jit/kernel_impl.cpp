@@ -44,7 +44,8 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
       before_(scatters_ ? std::make_unique<const KernelImpl>(spec, scatters_->before, options,
                                                              target_, profile, threads, 0)
                         : nullptr),
-      is_plain_(!is_debugged() && lets_.empty() && !has_lent_ && !has_windows_),
+      facts_(kernel::inputs_with_facts(typed_)),
+      is_plain_(!is_debugged() && lets_.empty() && !has_lent_ && !has_windows_ && facts_.empty()),
       by_parts_(has_windows_ && engine_ != Engine::reference ? kernel::by_parts(typed_)
                                                              : std::vector<kernel::ByParts>()),
       part_kernels_(by_parts_.size()) {

@@ -56,8 +56,8 @@ public:
   Expr axes(std::initializer_list<int> axes,
             std::source_location where = std::source_location::current()) const;
 
-  // For a parameter: a fact that holds of all its elements, `param s : f32[c] > 0` of the text form. Rewrites may rely on it; it is not
-  // looked at before the parameter is frozen. Throws SpecError E0040 where *this is not a parameter.
+  // For a parameter: a fact that holds of all its elements, `param s : f32[c] > 0` of the text form. Rewrites may rely on it; each
+  // call looks whether it holds (DataError E0313). Throws SpecError E0040 where *this is not a parameter.
   Expr known(Sign sign, std::source_location where = std::source_location::current()) const;
   Expr positive(std::source_location where = std::source_location::current()) const {
     return known(Sign::positive, where);

@@ -296,7 +296,7 @@ public:
   // parameters alone is computed here, once, where that changes no bit of any output (docs/language.md, "Parameters and state"), and
   // kept in copies: the arrays may change afterwards. The text of the new kernel, `spec()`, has the values that were computed as
   // parameters in place of those that they were computed from. It compiles a kernel or two. Frozen kernels may be called from many threads.
-  // Throws DataError E0311 for what is no parameter of this kernel or is frozen already, E0313 for a declared sign that does not
+  // Throws DataError E0311 for what is no parameter of this kernel or is frozen already, E0313 for a declared fact that does not
   // hold, and what `run` throws for the arrays.
   Kernel freeze(std::span<const NamedView> parameters) const;
   Kernel freeze(std::initializer_list<NamedView> parameters) const {

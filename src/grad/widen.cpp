@@ -114,7 +114,8 @@ private:
     if (const auto known = inputs_.find(input.get()); known != inputs_.end()) return known->second;
     auto copy = std::make_shared<InputDecl>(*input);
     copy->dtype = wide(input->dtype);
-    if (input->window) { // positions are integers, and stay
+    copy->sign = Sign::any; // slopes are measured on both sides of 0
+    if (input->window) {    // positions are integers, and stay
       auto window = std::make_shared<Window>(*input->window);
       window->of = wide_input(input->window->of);
       for (AffineForm &form : window->forms)

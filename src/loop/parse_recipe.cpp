@@ -23,7 +23,7 @@ namespace {
 
 using ops::Code;
 
-constexpr std::size_t most_states = 16; // and arguments, as in the language
+constexpr std::size_t most_states = 17; // and arguments: as in the language, and a count of steps
 
 class CodeTarget : public ExpressionTarget {
 public:
@@ -119,7 +119,7 @@ template <class Each> void read_list(Cursor &cursor, Each each) {
   std::size_t count = 0;
   do {
     if (++count > most_states)
-      cursor.fail(first, "more than 16 states or arguments", "there is no such accumulator");
+      cursor.fail(first, "more than 17 states or arguments", "there is no such accumulator");
     each();
   } while (cursor.accept(","));
   cursor.expect_end();

@@ -30,6 +30,14 @@ void check_definition(const AccumulatorDef &definition, const std::string *sourc
 ops::Recipe recipe_of(const AccumulatorDef &definition, const std::vector<DType> &args,
                       const std::shared_ptr<const std::string> &source);
 
+// What `result` gives of such states, and its type. No result: the first state.
+struct ResultCode {
+  ops::Code code;
+  DType dtype = DType::F64;
+};
+ResultCode result_of(const AccumulatorDef &definition, const std::vector<DType> &states,
+                     const std::shared_ptr<const std::string> &source);
+
 // Calls visit(root) for each expression in it.
 template <class Visit> void for_each_expression(const AccumulatorDef &definition, Visit visit) {
   for (const auto *clauses : {&definition.init, &definition.step, &definition.combine})

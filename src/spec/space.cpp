@@ -211,6 +211,11 @@ void Space::check_form(const InputDecl &decl) const {
         who + " has " + std::to_string(decl.dims.size()) + " dims, and " +
             std::to_string(max_rank) + " is the limit",
         "join dims that are always walked together");
+  if (is_complex(decl.dtype) && decl.sign != Sign::any && decl.sign != Sign::nonzero)
+    bad("E0201",
+        "'" + std::string(relation(decl.sign)) +
+            "' is not defined for complex numbers, which have no order",
+        "declare that it is != 0, or nothing");
   std::set<std::string> labels;
   for (const Dim &dim : decl.dims) {
     if (dim.label.empty() == decl.labelled())

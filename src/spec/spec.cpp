@@ -1,14 +1,29 @@
 // See spec.hpp: what a TypedSpec knows of itself, and errors that are the same at analysis and at a call.
 #include "spec/spec.hpp"
 
+#include "spec/materialise.hpp"
 #include "support/fail.hpp"
+#include "support/log.hpp"
 #include "support/text.hpp"
+#include "support/warning.hpp"
 
 namespace broadloom::spec {
 
 using expr::AxisSet;
 using expr::NodeId;
 using support::fail;
+
+std::vector<SpecError> all_faults(const TypedSpec &spec) {
+  std::vector<SpecError> faults = spec.faults;
+  for (const auto &let : spec.materialised)
+    faults.insert(faults.end(), let->typed.faults.begin(), let->typed.faults.end());
+  return faults;
+}
+
+void warn_of_faults(const TypedSpec &spec) {
+  for (const SpecError &fault : all_faults(spec))
+    support::log().warn("{}", support::as_warning(fault));
+}
 
 Place TypedSpec::where(NodeId id) const {
   return support::with_text(graph.where(id), source.get());

@@ -239,7 +239,9 @@ struct TypedSpec {
   Wishes wishes;
   std::vector<Mark> marks;      // of nodes that outputs need
   std::vector<NamedValue> lets; // of such nodes
-  std::vector<Decision> notes;  // warnings and choices made here, for `why`
+  std::vector<Decision> notes;  // choices made here, for `why`
+  std::vector<SpecError>
+      faults; // E0036: combines that join wrongly, which is no mistake before a run shows it
   // Of one step of a loop over time (spec/recurrence.hpp): the axis that it is a step along. Its operands have one position of it.
   std::optional<int> time;
   // Of the kernel of a part of a call (kernel/by_parts.hpp): the axes of a fold whose positions the whole asks for, so that it merges none
@@ -290,6 +292,10 @@ struct DimExtent {
 // The output is to have the shape of its like=, whose dim has 1 element where the output gets more from `by`. E0102 too.
 [[noreturn]] void fail_like(const TypedSpec &spec, const TypedOutput &output, const DimExtent &by,
                             const DimExtent &like);
+
+// Of the kernel and of its lets that are arrays; and each as a warning in the log.
+std::vector<SpecError> all_faults(const TypedSpec &spec);
+void warn_of_faults(const TypedSpec &spec);
 
 // Throws SpecError, DTypeError, ShapeError. Iterative, linear in the size of the expression.
 TypedSpec analyse(const SpecData &data);

@@ -5,6 +5,7 @@
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
+#include "support/warning.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -107,29 +108,34 @@ Excerpt excerpt(const Place &where) {
   return result;
 }
 
-} // namespace
-
-std::string Error::render(bool color) const {
+std::string rendered(const Error &error, std::string_view kind, bool color) {
+  const Place &where = error.where();
   const char *bold = color ? "\033[1m" : "", *red = color ? "\033[1;31m" : "";
   const char *green = color ? "\033[1;32m" : "", *off = color ? "\033[0m" : "";
   std::string text = bold;
-  if (where_.known()) {
-    text += support::printable(where_.file) + ":" + std::to_string(where_.line) + ":";
-    if (where_.column > 0) text += std::to_string(where_.column) + ":";
+  if (where.known()) {
+    text += support::printable(where.file) + ":" + std::to_string(where.line) + ":";
+    if (where.column > 0) text += std::to_string(where.column) + ":";
   } else {
     text += "broadloom:";
   }
   text += off;
-  text += std::string(" ") + red + "error[" + code_ + "]:" + off + " " + bold +
-          support::printable(message_) + off;
-  if (where_.known() && !where_.text.empty()) {
-    Excerpt shown = excerpt(where_);
+  text += std::string(" ") + red + std::string(kind) + "[" + error.code() + "]:" + off + " " +
+          bold + support::printable(error.message()) + off;
+  if (where.known() && !where.text.empty()) {
+    Excerpt shown = excerpt(where);
     text += "\n" + shown.line + "\n" + green + shown.mark + off;
   }
-  return text + "\n" + bold + "help:" + off + " " + support::printable(help_);
+  return text + "\n" + bold + "help:" + off + " " + support::printable(error.help());
 }
 
+} // namespace
+
+std::string Error::render(bool color) const { return rendered(*this, "error", color); }
+
 namespace support {
+
+std::string as_warning(const Error &error) { return rendered(error, "warning", false); }
 
 void fail(std::string code, std::string message, Place where, std::string help) {
   std::string_view family = std::string_view(code).substr(0, 3);

@@ -14,6 +14,11 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "an input of the output is a scalar, so all axes are folded"},
     {Reason::NoCombine, "no-combine", "ordered",
      "the accumulator has no combine: its fold or scan is serial, in logical order"},
+    {Reason::EmptyBlocks, "empty-blocks", "blocks",
+     "the init of an accumulator is no identity of its combine: blocks count their elements, and "
+     "one without any takes no part"},
+    {Reason::WrongJoin, "wrong-join", "blocks",
+     "the combine of an accumulator gives other values than its steps: of which elements"},
     {Reason::RelaxedArithmetic, "relaxed-arithmetic", "relaxed",
      "`set relaxed = on`: what was rewritten, and how often"},
     {Reason::ScaleBackward, "scale-backward", "scales",

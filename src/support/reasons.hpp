@@ -16,6 +16,8 @@ enum class Reason : std::uint8_t {
   // analysis
   ScalarOperand,
   NoCombine,
+  EmptyBlocks,
+  WrongJoin,
   RelaxedArithmetic,
   ScaleBackward,
   ScaleForward,

@@ -2,10 +2,17 @@
 // `init=` enters.
 //
 //   sum(x, j), init=2      fold of sum over cast(x : f64), joined with 2
+#include "ops/joins.hpp"
 #include "spec/definition.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
+#include "support/text.hpp"
+#include "text/words.hpp"
 #include "type/typer.hpp"
+
+#include <broadloom/array.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -21,7 +28,7 @@ using support::fail;
 std::vector<NodeId> Typer::accumulate(const FoldJob &job, const ops::Recipe &recipe,
                                       const std::vector<NodeId> &args) {
   const AxisSet may = may_fold(job);
-  const std::vector<NodeId> init = converted_init(job, recipe);
+  std::vector<NodeId> init = converted_init(job, recipe);
   const bool starts = !init.empty() && !recipe.has_combine();
   std::vector<NodeId> states;
   if (!job.is_scan && job.axes.empty() && may.empty()) { // a single step
@@ -58,6 +65,8 @@ std::vector<NodeId> Typer::accumulate(const FoldJob &job, const ops::Recipe &rec
     if (!recipe.has_combine()) note_ordered(job, recipe);
   }
   if (init.empty() || starts) return states;
+  if (init.size() < recipe.states.size()) // the number of steps: it counts as a block that has one
+    init.push_back(literal(DType::F64, ops::scalar_from(1.0), job.where));
   std::vector<NodeId> both = init; // it enters first
   both.insert(both.end(), states.begin(), states.end());
   return run_code(recipe.combine, std::move(both), job.where);
@@ -138,8 +147,77 @@ void Typer::note_ordered(const FoldJob &job, const ops::Recipe &recipe) {
 
 const ops::Recipe &Typer::recipe(const AccumulatorDef &definition, const std::vector<DType> &args) {
   auto [it, fresh] = recipes_.try_emplace({&definition, args});
-  if (fresh) it->second = recipe_of(definition, args, spec_.source);
-  return it->second;
+  ops::Recipe &recipe = it->second;
+  if (!fresh) return recipe;
+  recipe = recipe_of(definition, args, spec_.source);
+  recipe.commutes = is_built_in(definition.name) || ops::is_symmetric(recipe.combine);
+  if (recipe.has_combine() && !is_built_in(definition.name)) {
+    note_wrong_join(definition, recipe);
+    count_steps(definition, recipe);
+  }
+  return recipe;
+}
+
+static std::string value_text(ops::Scalar value, DType dtype) {
+  alignas(16) char element[16];
+  ops::store(element, dtype, value);
+  return print(Array(std::shared_ptr<void>(), dtype, element, Layout()));
+}
+
+// Its init need not be the identity of its combine: then blocks count their steps.
+void Typer::count_steps(const AccumulatorDef &definition, ops::Recipe &recipe) {
+  const std::optional<ops::Unlike> found = ops::start_is_no_identity(recipe);
+  if (!found) return;
+  const std::string &state = definition.states[found->state];
+  const DType type = recipe.states[found->state];
+  const std::string joined =
+                        found->earlier ? "a block joined with init" : "init joined with a block",
+                    text = fmt::format(
+                        "the init of '{}' is no identity of its combine ({} has {} = {}, {} "
+                        "alone {}): blocks count their elements, and one without any takes no part",
+                        definition.name,
+                        found->earlier || found->later ? joined : "init joined with init", state,
+                        value_text(found->joined, type),
+                        found->earlier || found->later ? "the block" : "init",
+                        value_text(found->alone, type));
+  spec_.notes.push_back(
+      support::decide(support::Reason::EmptyBlocks, definition.name, "counted", text));
+  recipe = ops::counting(recipe);
+}
+
+void Typer::note_wrong_join(const AccumulatorDef &definition, const ops::Recipe &recipe) {
+  const ResultCode result = result_of(definition, recipe.states, spec_.source);
+  const std::optional<ops::WrongJoin> wrong = ops::joins_wrongly(recipe, result.code, result.dtype);
+  if (!wrong) return;
+  std::vector<std::string> blocks;
+  std::size_t next = 0;
+  for (const std::size_t count : wrong->blocks) {
+    std::vector<std::string> elements;
+    for (std::size_t k = 0; k < count; ++k, ++next) {
+      std::vector<std::string> args;
+      for (std::size_t a = 0; a < recipe.args.size(); ++a)
+        args.push_back(value_text(wrong->elements[next][a], recipe.args[a]));
+      elements.push_back(support::tuple(args));
+    }
+    blocks.push_back(fmt::format("[{}]", fmt::join(elements, ", ")));
+  }
+  const DType type = wrong->state ? recipe.states[*wrong->state] : result.dtype;
+  const std::string what =
+      wrong->state ? "state '" + definition.states[*wrong->state] + "'" : "the result";
+  Place where = definition.combine[0].where;
+  for (const AccumulatorDef::Clause &clause : definition.combine)
+    if (wrong->state && clause.state == definition.states[*wrong->state]) where = clause.where;
+  const std::string text =
+      fmt::format("the combine of '{}' joins blocks to other values than its steps give: of the "
+                  "blocks {} {} is {}, of their elements one after the other {}",
+                  definition.name, fmt::join(blocks, " and "), what,
+                  value_text(wrong->joined, type), value_text(wrong->stepped, type));
+  spec_.notes.push_back(
+      support::decide(support::Reason::WrongJoin, definition.name, "as written", text));
+  spec_.faults.emplace_back(
+      "E0036", text, space_.shown(where),
+      "each block steps from init, so let it say what no element gives, and give the rest by init= "
+      "of the call; or leave combine out: the fold is then serial");
 }
 
 } // namespace broadloom::spec

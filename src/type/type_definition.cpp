@@ -240,4 +240,17 @@ ops::Recipe recipe_of(const AccumulatorDef &definition, const std::vector<DType>
   return RecipeMaker(definition, args, source).run();
 }
 
+ResultCode result_of(const AccumulatorDef &definition, const std::vector<DType> &states,
+                     const std::shared_ptr<const std::string> &source) {
+  Scratch scratch(source);
+  for (std::size_t k = 0; k < states.size(); ++k) scratch.declare(definition.states[k], states[k]);
+  scratch.begin();
+  const Value value = definition.result.node()
+                          ? scratch.typer->type_defined(definition.result, scratch.names)
+                          : scratch.names.at(definition.states[0]);
+  const DType type = scratch.dtype(value);
+  const NodeId result = scratch.typer->cast(value.node, type, definition.where);
+  return {code_of(scratch.spec.graph, int(states.size()), {result}), type};
+}
+
 } // namespace broadloom::spec

@@ -311,13 +311,12 @@ Folded Typer::fold_definition(const FoldJob &job, Fold fold) {
   for (NodeId arg : args) types.push_back(dtype(arg));
   ops::Recipe recipe = this->recipe(definition, types);
   recipe.exact = finds_position(fold);
-  recipe.commutes = fold != Fold::User || ops::is_symmetric(recipe.combine);
   recipe.needs_value = finds_position(fold) && job.init.empty();
   const std::vector<NodeId> states = accumulate(job, recipe, args);
 
   Folded result{states[0], {}, job.like, true};
   Parameters names;
-  for (std::size_t k = 0; k < states.size(); ++k) {
+  for (std::size_t k = 0; k < definition.states.size(); ++k) {
     names[definition.states[k]] = {states[k], false};
     if (definition.states[k] == use.state) result.node = states[k];
   }

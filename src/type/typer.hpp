@@ -149,6 +149,8 @@ private:
                                      const Place &where);
   void note_ordered(const FoldJob &job, const ops::Recipe &recipe);
   const ops::Recipe &recipe(const AccumulatorDef &definition, const std::vector<DType> &args);
+  void count_steps(const AccumulatorDef &definition, ops::Recipe &recipe);
+  void note_wrong_join(const AccumulatorDef &definition, const ops::Recipe &recipe);
 
   // type_position.cpp
   expr::NodeId points(const FoldJob &job, expr::NodeId arg);

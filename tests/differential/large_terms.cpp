@@ -76,7 +76,9 @@ Term LargeTerms::usual() {
   const Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Max, Fold::Min, Fold::Mean,
                                         Fold::Var, Fold::ArgMax, Fold::User});
   Term folded = expressions.folded(x, fold);
-  folded.text = Expressions::name_of(fold) + "(" + x.text + ", " + along + ")";
+  const std::string name =
+      fold == Fold::User ? expressions.own_accumulator(x, folded) : Expressions::name_of(fold);
+  folded.text = name + "(" + x.text + ", " + along + ")";
   folded.axes = x.axes - AxisSet::of(axis);
   const bool one_axis = scope_.axis_names.size() == 1; // scans of which are cut into chunks
   switch (shape_.along && random_.chance(45) ? 5
@@ -93,9 +95,10 @@ Term LargeTerms::usual() {
     return out;
   }
   case 1: {
-    Term out = expressions.folded(x, fold);
+    Term out = folded;
+    out.axes = x.axes;
     const auto scanned = [&](const std::string &how) {
-      return "scan(" + Expressions::name_of(fold) + ", " + x.text + ", " + along + how + ")";
+      return "scan(" + name + ", " + x.text + ", " + along + how + ")";
     };
     out.text = scanned(random_.chance(30) ? ", reverse" : "");
     if (!random_.chance(30)) return out;

@@ -261,6 +261,14 @@ std::string Expressions::name_of(Fold fold) {
   return fold == Fold::User ? "damped" : std::string(ops::info(fold).name);
 }
 
+std::string Expressions::own_accumulator(const Term &x, Term &out) {
+  if (scope_.smooth || is_complex(x.dtype) || x.dtype == DType::Bool || random_.chance(40))
+    return "damped";
+  out.dtype = is_float(x.dtype) ? x.dtype : is_unsigned_integer(x.dtype) ? u64 : i64;
+  out.product = x.product;
+  return random_.chance(50) ? "first" : "least";
+}
+
 Fold Expressions::fold_for(DType dtype) {
   const Fold fold = random_.pick<Fold>({Fold::Sum, Fold::Sum, Fold::Sum, Fold::Prod, Fold::Min,
                                         Fold::Max, Fold::Any, Fold::All, Fold::Mean, Fold::Var,
@@ -301,16 +309,19 @@ Term Expressions::scan(int depth) {
   if (axes.empty()) return x;
   const Fold fold = fold_for(x.dtype);
   Term out = folded(x, fold);
+  const std::string name = fold == Fold::User ? own_accumulator(x, out) : name_of(fold);
   const bool exclusive = random_.chance(30);
-  out.text = "scan(" + name_of(fold) + ", " + x.text + ", " +
-             scope_.axis_names[std::size_t(random_.pick(axes))];
+  out.text =
+      "scan(" + name + ", " + x.text + ", " + scope_.axis_names[std::size_t(random_.pick(axes))];
   if (exclusive) out.text += ", exclusive";
   if (random_.chance(40)) out.text += ", reverse";
   if (random_.chance(20) && (fold == Fold::ArgMin || fold == Fold::ArgMax)) {
     out.text += ", state=v";
     out.dtype = x.dtype == DType::Bool ? i64 : ops::compute_dtype(x.dtype);
   }
-  out.text += options(fold, x.dtype, exclusive) + ")";
+  if (fold != Fold::User || name == "damped") out.text += options(fold, x.dtype, exclusive);
+  if (name == "first" && random_.chance(30)) out.text += ", init=(1, true)";
+  out.text += ")";
   return out;
 }
 
@@ -371,7 +382,8 @@ Term Expressions::reduction(int depth) {
   const Term x = term(depth - 1);
   const Fold fold = fold_for(x.dtype);
   Term out = folded(x, fold);
-  out.text = name_of(fold) + "(" + x.text;
+  const std::string name = fold == Fold::User ? own_accumulator(x, out) : name_of(fold);
+  out.text = name + "(" + x.text;
   if (random_.chance(15)) {
     // Its axes are those of another input: only analysis knows them, so it must not be folded again.
     out.text += ", " + like() + ")";
@@ -392,7 +404,9 @@ Term Expressions::reduction(int depth) {
   } else {
     out.axes = {};
   }
-  out.text += options(fold, x.dtype, false) + ")";
+  if (fold != Fold::User || name == "damped") out.text += options(fold, x.dtype, false);
+  if (name == "least" && random_.chance(30)) out.text += ", init=(2, 1)";
+  out.text += ")";
   return out;
 }
 

@@ -21,7 +21,8 @@ struct Term {
 };
 
 // Accumulators of the user's own, in front of every kernel: `damped` has no combine, `share` has two
-// states and arguments. `peak` has ties, and the states of `linked` flow into each other: for gradients.
+// states and arguments. `peak` has ties, and the states of `linked` flow into each other: for gradients. The inits of `first`, where
+// order matters, and of `least`, where it does not, are no identities of their combines.
 inline constexpr std::string_view definitions =
     "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m }\n"
     "accumulator share(s, n; x, w) { init s = 0, n = 0; step s = s + x * w, n = n + w\n"
@@ -30,7 +31,11 @@ inline constexpr std::string_view definitions =
     "m_other) }\n"
     "accumulator linked(s, v, q; x, w) { init s = 0., v = 0., q = 0.\n"
     "  step s = s + x, v = v + w, q = q + w * s\n"
-    "  combine s = s + s_other, v = v + v_other, q = q + q_other + s * v_other; result q + s }\n";
+    "  combine s = s + s_other, v = v + v_other, q = q + q_other + s * v_other; result q + s }\n"
+    "accumulator first(v, c; x) { init v = 0, c = false; step v = c ? v : x, c = true; combine v = "
+    "v, c = c }\n"
+    "accumulator least(m, c; x) { init m = 0, c = 0; step m = c == 0 ? x : minimum(m, x), c = 1\n"
+    "  combine m = minimum(m, m_other), c = 1 }\n";
 
 struct Scope {
   std::vector<Term> terms;              // inputs and lets
@@ -56,6 +61,8 @@ public:
   Term folded(Term value, Fold fold) const;
   Fold fold_for(DType dtype);
   static std::string name_of(Fold fold);
+  // The user's accumulator that a fold or scan by `User` is of: damped, or one with blocks. Gives `out` what follows from that.
+  std::string own_accumulator(const Term &x, Term &out);
   // ", init=1, correction=2": options that the accumulator takes, or none.
   std::string options(Fold fold, DType dtype, bool needs_init);
   std::string like(); // "like=x", "like=(x, y)"

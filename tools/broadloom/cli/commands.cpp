@@ -258,8 +258,10 @@ void check_text(const TextOptions &options, const Streams &streams, Phase &phase
   const Text text = read_text(options, streams);
   if (std::vector<Error> mistakes = find_mistakes(text.text, text.name); !mistakes.empty())
     throw Mistakes{std::move(mistakes)};
-  for (const LoopSpec &kernel : parse_all(text.text, text.name))
+  for (const LoopSpec &kernel : parse_all(text.text, text.name)) {
+    spec::warn_of_faults(spec::analyse(kernel.data()));
     streams.out << kernel.data().name << ": ok\n";
+  }
 }
 
 } // namespace broadloom::cli
