@@ -232,7 +232,7 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
 
   std::optional<jit::Target> target = find_target(options, typed);
   const int threads = thread_count(options);
-  if (target && !jit::DiskCache::wanted() && !support::ends_here())
+  if (target && !jit::DiskCache::wanted())
     jit::start_backend(*target, threads); // code must be made
   return Kernel(
       std::make_shared<const KernelImpl>(spec, std::move(typed), options, std::move(target),

@@ -41,7 +41,8 @@ struct Backend {
   bool (*prune)(const std::string &folder, std::uint64_t most_bytes, int most_days);
 };
 
-// Throws CompileError E0501 where it cannot be loaded. Thread-safe; what it has loaded stays.
+// Throws CompileError E0501 where it cannot be loaded, and, as the table's functions do, where the process ends. Thread-safe; what it has
+// loaded stays.
 const Backend &backend();
 
 // Loads it and calls its `start`, on another thread: once in a process, and only where there is a second processor and a second thread is
