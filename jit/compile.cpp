@@ -245,7 +245,7 @@ std::shared_ptr<const KernelImpl> detail::make_kernel(const LoopSpec &spec, cons
 
   std::optional<jit::Target> target = find_target(options, typed);
   const int threads = thread_count(options);
-  if (target && !jit::DiskCache::wanted() && !support::ends_here())
+  if (target && !jit::DiskCache::wanted())
     jit::start_backend(*target, threads); // code must be made
   return std::make_shared<const KernelImpl>(spec, std::move(typed), options, std::move(target),
                                             jit::find_profile(options.profile), threads,

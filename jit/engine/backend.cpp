@@ -4,10 +4,13 @@
 #include "jit/engine/engine.hpp"
 #include "jit/engine/object.hpp"
 #include "jit/engine/start.hpp"
+#include "support/end.hpp"
 
 #include <llvm-c/Core.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/TargetParser/Host.h>
+
+#include <utility>
 
 namespace broadloom::jit {
 namespace {
@@ -26,9 +29,24 @@ std::string version() {
 
 std::string processor() { return llvm::sys::getHostCPUName().str(); }
 
+// The only way into LLVM, which is closed as the process ends.
+template <auto function> struct Entry;
+template <class Result, class... Arguments, Result (*function)(Arguments...)>
+struct Entry<function> {
+  static Result call(Arguments... arguments) {
+    const support::BeforeEnd here;
+    if (!here) fail_native("the process ends");
+    return function(std::forward<Arguments>(arguments)...);
+  }
+};
+
 } // namespace
 } // namespace broadloom::jit
 
 const broadloom::jit::Backend broadloom_backend = {
-    broadloom::jit::start_llvm, broadloom::jit::compile, broadloom::jit::llvm_text,
-    broadloom::jit::asm_text,   broadloom::jit::version, broadloom::jit::processor};
+    broadloom::jit::Entry<broadloom::jit::start_llvm>::call,
+    broadloom::jit::Entry<broadloom::jit::compile>::call,
+    broadloom::jit::Entry<broadloom::jit::llvm_text>::call,
+    broadloom::jit::Entry<broadloom::jit::asm_text>::call,
+    broadloom::jit::Entry<broadloom::jit::version>::call,
+    broadloom::jit::Entry<broadloom::jit::processor>::call};

@@ -6,6 +6,7 @@
 #include "jit/engine/linker.hpp"
 #include "jit/engine/object.hpp"
 #include "jit/native/laps.hpp"
+#include "support/end.hpp"
 #include "support/log.hpp"
 #include "support/undivided.hpp"
 
@@ -31,7 +32,8 @@ struct Linked {
   ~Linked() {
     gdb.clear(); // before the code that it tells of is gone
     const support::Undivided here;
-    if (library != nullptr) Linker::instance().remove(*library);
+    const support::BeforeEnd before_end; // after it, what the linker needs may be gone
+    if (before_end && library != nullptr) Linker::instance().remove(*library);
   }
 };
 
@@ -92,7 +94,7 @@ std::shared_ptr<const Code> link(Object object, std::optional<Image> *image) {
     phases.push_back(address.toPtr<PhaseFn>());
   for (Announcement &announcement : announcements)
     announcement.make(object.phases, addresses, *place);
-  support::wait_at_exit();
+  support::watch_end();
   object.times.link = laps.lap();
   return std::make_shared<const Code>(Code::Place{{}, std::move(place)}, std::move(phases),
                                       std::move(object.blocks), code_bytes, object.times);

@@ -7,10 +7,17 @@
 
 #include "jit/engine/linker.hpp"
 #include "jit/engine/machine_passes.hpp"
+#include "support/end.hpp"
 #include "support/fail.hpp"
 #include "support/undivided.hpp"
 
+#include <llvm/CodeGen/SelectionDAG.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PrintPasses.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
@@ -47,6 +54,20 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
   return machine;
 }
 
+// The end destroys what LLVM makes on first use before it comes to a handler that was there earlier. So most of that is made together here,
+// and the end watched anew, before there is a compilation that needs it.
+void make_tables(const llvm::TargetMachine &machine) {
+  llvm::LLVMContext context;
+  llvm::Module module("tables", context);
+  const auto *function =
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), {}, false),
+                             llvm::Function::ExternalLinkage, "tables", module);
+  llvm::isPassInPrintList("");
+  llvm::SelectionDAG(machine, llvm::CodeGenOptLevel::Default).getVTList(llvm::MVT::i1);
+  machine.getSubtargetImpl(*function)->getInstrInfo()->getOpcodeAfterMemoryUnfold(0, true, false);
+  support::watch_end();
+}
+
 } // namespace
 
 struct Generator::Machines {
@@ -77,7 +98,6 @@ Generator::Machines &machines_for(const Target &target) {
 } // namespace
 
 Generator::Generator(const Target &target) : machines_(machines_for(target)) {
-  if (support::ends_here()) fail_native("the process ends");
   {
     const std::lock_guard lock(pool().mutex);
     auto &idle = machines_.idle;
@@ -90,6 +110,8 @@ Generator::Generator(const Target &target) : machines_(machines_for(target)) {
   }
   try {
     if (!machine_) machine_ = make_machine(target);
+    static const bool has_tables = (make_tables(*machine_), true);
+    (void)has_tables;
   } catch (...) {
     const std::lock_guard lock(pool().mutex);
     --machines_.on_loan;

@@ -9,7 +9,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LLVMContext.h>
 
-#include "support/undivided.hpp"
+#include "support/end.hpp"
 
 #include <broadloom/error.hpp>
 
@@ -86,7 +86,7 @@ void start_llvm(const Target &target) {
     linker.find(library, {std::string(function_name)});
     linker.remove(library);
     generated(generator, target, true);
-    support::wait_at_exit();
+    support::watch_end();
   } catch (const std::exception &) { // whoever compiles finds out
   }
 }

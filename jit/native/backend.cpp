@@ -2,6 +2,7 @@
 #include "jit/native/backend.hpp"
 
 #include "jit/native/on_threads.hpp"
+#include "support/end.hpp"
 #include "support/log.hpp"
 #include "support/undivided.hpp"
 
@@ -32,7 +33,7 @@ struct Started { // never destroyed
 void start_backend(const Target &target, int threads) {
   static Started &started = *new Started;
   const std::lock_guard lock(started.mutex);
-  if (started.begun) return;
+  if (started.begun || support::end_has_begun()) return;
   started.begun = true;
   if (threads < 2 || std::thread::hardware_concurrency() < 2) return;
   started.thread.emplace([target] { start(target); });

@@ -38,7 +38,8 @@ struct Backend {
   std::string (*processor)();
 };
 
-// Throws CompileError E0501 where it cannot be loaded. Thread-safe; what it has loaded stays.
+// Throws CompileError E0501 where it cannot be loaded, and, as the table's functions do, where the process ends. Thread-safe; what it has
+// loaded stays.
 const Backend &backend();
 
 // Loads it and calls its `start`, on another thread: once in a process, and only where there is a second processor and a second thread is

@@ -2,6 +2,7 @@
 // there, as a program is installed elsewhere than libraries are.
 #include "jit/native/backend.hpp"
 
+#include "support/end.hpp"
 #include "support/undivided.hpp"
 
 #include <dlfcn.h>
@@ -39,11 +40,13 @@ const Backend &load() {
        {folder / BROADLOOM_BACKEND, folder / BROADLOOM_BACKEND_FOLDER / BROADLOOM_BACKEND}) {
     std::error_code error;
     if (!std::filesystem::exists(place, error)) continue;
+    support::watch_end(); // whoever ends the process meanwhile comes here last
     // Not all of its symbols at once: that is most of what loading takes.
     void *library = dlopen(place.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     const void *table = library != nullptr ? dlsym(library, "broadloom_backend") : nullptr;
     if (table != nullptr) {
-      support::wait_at_exit();
+      support::watch_end();
+      if (support::end_has_begun()) fail_native("the process ends");
       return *static_cast<const Backend *>(table);
     }
     const char *said = dlerror();
@@ -65,6 +68,8 @@ struct Loaded { // never destroyed
 const Backend &backend() {
   static Loaded &loaded = *new Loaded;
   const support::Undivided here;
+  const support::BeforeEnd before_end;
+  if (!before_end) fail_native("the process ends");
   const std::lock_guard lock(loaded.mutex);
   if (loaded.backend == nullptr) loaded.backend = &load();
   return *loaded.backend;

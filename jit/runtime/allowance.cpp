@@ -8,9 +8,12 @@
 #include <oneapi/tbb/global_control.h>
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -23,13 +26,33 @@ struct Gathering { // of threads that wait until all are there
   std::atomic<bool> all_there{false};
 
   static void *wait(void *gathering) {
+    // The first allocation of a thread takes up to 128 MiB of address space, which later threads take over.
+    void *volatile memory = std::malloc(1);
+    std::free(memory);
     static_cast<Gathering *>(gathering)->all_there.wait(false);
     return nullptr;
   }
 };
 
+// Address space that threads leave for what they are to compute and compile.
+class Reserve {
+public:
+  Reserve() : memory_(mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  Reserve(const Reserve &) = delete;
+  ~Reserve() {
+    if (is_there()) munmap(memory_, bytes);
+  }
+  bool is_there() const { return memory_ != MAP_FAILED; }
+
+private:
+  static constexpr std::size_t bytes = std::size_t{128} << 20;
+  void *memory_;
+};
+
 // How many threads can be made beside those that there are, `wanted` at most.
 int threads_to_be_had(int wanted) {
+  const Reserve reserve;
+  if (!reserve.is_there()) return 0;
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return 0;
   pthread_attr_setstacksize(&attributes,
@@ -53,9 +76,9 @@ int threads_to_be_had(int wanted) {
 // A wish of the program around us for fewer threads stays in force.
 class Allowance {
 public:
-  int take(int wanted) {
+  Allowed take(int wanted) {
     const std::lock_guard lock(mutex_);
-    if (is_short_) return std::min(wanted, limit());
+    if (is_short_) return {std::min(wanted, limit()), false};
     if (wanted > limit() && wanted > wished_) wish(wanted);
     const int before = others_;
     others_ = std::min(others_ + wanted - 1, limit() - 1); // arenas share what oneTBB may have
@@ -67,7 +90,7 @@ public:
         support::log().warn("kernels run on {} in place of {}: no more can be made",
                             support::count(had + 1, "thread"), wanted);
       }
-    return std::min(wanted, limit());
+    return {std::min(wanted, limit()), others_ > before};
   }
 
 private:
@@ -90,7 +113,7 @@ private:
 
 } // namespace
 
-int allowed_threads(int wanted) {
+Allowed allowed_threads(int wanted) {
   static Allowance &made =
       *new Allowance; // never freed: oneTBB may be gone when globals are destroyed
   return made.take(wanted);

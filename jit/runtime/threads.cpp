@@ -5,6 +5,7 @@
 #include "jit/runtime/workers.hpp"
 #include "jit/small.hpp"
 #include "support/check.hpp"
+#include "support/end.hpp"
 #include "support/float_control.hpp"
 #include "support/undivided.hpp"
 
@@ -17,9 +18,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 namespace broadloom::jit::runtime {
 namespace {
@@ -96,25 +99,46 @@ void share_out(Workers &workers, std::int64_t blocks, const Visit &visit, const 
 // A child of fork has none of the threads of oneTBB, which goes on waiting for them.
 std::atomic<bool> started{false}, lost{false};
 
+// Threads of the arena wait for each other, so that oneTBB makes all of them now. Some may be busy elsewhere.
+void meet(tbb::task_arena &arena, int threads) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::milliseconds(50);
+  std::atomic<int> there{0};
+  arena.execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<int>(0, threads, 1),
+        [&](const auto &) {
+          there.fetch_add(1);
+          while (there.load() < threads && Clock::now() < end) std::this_thread::yield();
+        },
+        tbb::simple_partitioner());
+  });
+}
+
 } // namespace
 
 bool Workers::have_no_threads() {
-  return lost.load(std::memory_order_relaxed) || support::ends_here();
+  return lost.load(std::memory_order_relaxed) || support::end_has_begun();
 }
 
 void Workers::start() {
+  if (support::end_has_begun()) return; // of the main thread only, it may be
   static support::Mutex &mutex = *new support::Mutex;
-  const std::lock_guard lock(mutex);
-  if (state_.load() != State::Idle) return;
-  static const bool watched =
-      pthread_atfork(nullptr, nullptr, [] { lost.store(started.load()); }) == 0;
-  const int most = threads > 1 && watched && !have_no_threads() ? allowed_threads(threads) : 1;
-  if (most > 1) {
-    arena.initialize(most);
-    standby.begin(most);
-    started.store(true);
+  Allowed allowed;
+  {
+    const std::lock_guard lock(mutex);
+    if (state_.load() != State::Idle) return;
+    static const bool watched =
+        pthread_atfork(nullptr, nullptr, [] { lost.store(started.load()); }) == 0;
+    if (threads > 1 && watched && !have_no_threads()) allowed = allowed_threads(threads);
+    if (allowed.threads > 1) {
+      arena.initialize(allowed.threads);
+      standby.begin(allowed.threads);
+      started.store(true);
+    }
+    state_.store(allowed.threads > 1 ? State::Started : State::Alone, std::memory_order_release);
   }
-  state_.store(most > 1 ? State::Started : State::Alone, std::memory_order_release);
+  if (allowed.are_new) meet(arena, allowed.threads);
 }
 
 Workers &workers(int threads) {

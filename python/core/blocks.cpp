@@ -17,7 +17,7 @@ Array shared(const nb::handle &object, DType dtype) {
   std::vector<nb::object> keep{nb::borrow(object)};
   read_operand(object.ptr(), {"state", dtype, 0, false}, view, unused, keep);
   const auto drop = [](void *kept) {
-    const nb::gil_scoped_acquire lock;
+    const Locked lock;
     delete static_cast<std::vector<nb::object> *>(kept);
   };
   return Array(std::shared_ptr<void>(new std::vector<nb::object>(std::move(keep)), drop), dtype,
@@ -30,7 +30,7 @@ Partial::Piece read_piece(const nb::handle &piece) {
     for (const nb::handle state : arrays) {
       // What another process sent may lie at any address: then it is copied.
       const nb::object aligned =
-          nb::module_::import_("numpy").attr("require")(state, nb::none(), "CA");
+          call(nb::module_::import_("numpy").attr("require"), state, nb::none(), "CA");
       into.push_back(shared(aligned, numpy_dtype(aligned)));
     }
   };

@@ -82,7 +82,7 @@ struct Inputs {
 template <class Body> void run(const State &state, double points, Body &&body) {
   if (points < quick_points) return body();
   if (points < patient_points || !is_main_thread()) {
-    const nb::gil_scoped_release others_run;
+    const Unlocked others_run;
     return body();
   }
   struct Reset {
@@ -91,7 +91,7 @@ template <class Body> void run(const State &state, double points, Body &&body) {
   } const reset{*state.cancel()}; // also where something else is thrown
   try {
     const Interruptible listening(*state.cancel());
-    const nb::gil_scoped_release others_run;
+    const Unlocked others_run;
     body();
   } catch (const CancelledError &error) {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();

@@ -35,7 +35,7 @@ void set_error(const Error &error) {
         nb::make_tuple(text(place.file), place.line, place.column, place.length, text(place.text));
   const auto *bug = dynamic_cast<const InternalError *>(&error);
   const std::string message = bug != nullptr ? bug->what() : error.message();
-  const nb::object value = type(error.code(), text(message), where, text(error.help()));
+  const nb::object value = call(type, error.code(), text(message), where, text(error.help()));
   PyErr_SetObject(type.ptr(), value.ptr());
 }
 

@@ -1,6 +1,8 @@
 // Errors of Broadloom as exceptions of Python: the classes of broadloom/errors.py.
 #pragma once
 
+#include "lock.hpp"
+
 #include <broadloom/error.hpp>
 
 #include <nanobind/nanobind.h>
@@ -25,7 +27,7 @@ void set_python_error() noexcept;
 // What `body` returns; null with Python's error set where it throws.
 template <class Body> PyObject *guarded(Body &&body) noexcept {
   try {
-    return body();
+    return outlasting_python(body);
   } catch (...) {
     set_python_error();
     return nullptr;

@@ -39,7 +39,7 @@ std::string show(const KernelObject &kernel, const std::string &stage, const std
   format.whole = whole;
   format.json = json;
   const Stage wanted = stage_from(stage);
-  const nb::gil_scoped_release others_run;
+  const Unlocked others_run;
   return kernel.state->kernel().show(wanted, format);
 }
 
@@ -367,7 +367,7 @@ void define_kernel(nb::module_ &module) {
           "the blocks.")
       .def("_predict",
            [](const KernelObject &k) {
-             const nb::gil_scoped_release others_run;
+             const Unlocked others_run;
              return k.state->kernel().predict().seconds;
            })
       .def("_why_no_map",

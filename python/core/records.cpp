@@ -1,6 +1,7 @@
 #include "records.hpp"
 
 #include "arrays.hpp"
+#include "lock.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -9,7 +10,8 @@ namespace broadloom::python {
 namespace {
 
 template <class... Values> nb::object record(const char *name, Values &&...values) {
-  return nb::module_::import_("broadloom.records").attr(name)(std::forward<Values>(values)...);
+  return call(nb::module_::import_("broadloom.records").attr(name),
+              std::forward<Values>(values)...);
 }
 
 nb::tuple words(const std::vector<std::string> &list) {

@@ -50,7 +50,7 @@ Options options_from(const Choices &choices, std::shared_ptr<const std::atomic<b
 }
 
 Kernel compiled(const LoopSpec &spec, const Options &options) {
-  const nb::gil_scoped_release others_run;
+  const Unlocked others_run;
   return compile(spec, options);
 }
 
@@ -121,7 +121,7 @@ const Kernel &State::kernel_here() {
   if (!other()) {
     const Options options = options_from(choices, nullptr);
     Kernel made = [&] {
-      const nb::gil_scoped_release others_run;
+      const Unlocked others_run;
       const Kernel whole = compile(spec_, options).with_threads(choices.most_threads);
       return frozen.empty() ? whole : whole.freeze(views_of(frozen));
     }();

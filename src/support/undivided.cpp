@@ -1,31 +1,24 @@
 // See undivided.hpp.
 #include "support/undivided.hpp"
 
+#include "support/end.hpp"
+
 #include <broadloom/error.hpp>
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <string_view>
 #include <thread>
 
 namespace broadloom::support {
 namespace {
 
 std::atomic<int> inside{0}; // threads
-std::atomic<int> closed{0}; // by threads that fork or end the process
+std::atomic<int> closed{0}; // by threads that fork
 std::atomic<bool> torn{false};
 std::atomic<unsigned> forks_so_far{0};
 thread_local int depth = 0; // of what this thread is inside of
-thread_local bool ending = false;
-std::atomic<pid_t> ender{
-    0}; // the thread that ends the process; it may prove to have ended itself only
 
 // Nobody gets in any more; returns when nobody but this thread is inside, which keeps its way in. Whoever is inside may wait for
 // a lock of the program around us that this thread holds, so not for ever.
@@ -52,58 +45,13 @@ void after_fork() {
   closed.notify_all();
 }
 
-void after_end() {
-  closed.fetch_sub(1);
-  closed.notify_all();
-}
-
-void begin_end() {
-  if (ending) return;
-  ending = true;
-  ender.store(gettid());
-  close_and_wait();
-}
-
-// A main thread that leaves by pthread_exit is dead as long as the others live.
-bool is_dead(pid_t thread) {
-  char text[512];
-  std::snprintf(text, sizeof text, "/proc/self/task/%d/stat", int(thread));
-  const int file = open(text, O_RDONLY | O_CLOEXEC);
-  const ssize_t size = file < 0 ? 0 : read(file, text, sizeof text);
-  if (file >= 0) close(file);
-  const std::string_view stat(text, std::size_t(std::max<ssize_t>(size, 0)));
-  const std::size_t name_ends = stat.rfind(')'); // 123 (name) S ..
-  return name_ends == stat.npos || stat.substr(name_ends).starts_with(") Z");
-}
-
-void wait_while_closed(int by) {
-  const pid_t thread = ender.load();
-  if (thread == 0) return closed.wait(by);
-  std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  if (!is_dead(thread)) return;
-  pid_t expected = thread;
-  if (ender.compare_exchange_strong(expected, 0)) after_end();
-}
-
-struct EndOfMain {
-  ~EndOfMain() { begin_end(); }
-};
-
-// As the library is loaded, and in a child, whose main thread is the one that forked.
-__attribute__((constructor)) void watch_main_thread() {
-  if (gettid() != getpid()) return;
-  thread_local const EndOfMain end;
-  (void)end;
-}
-
 void in_child() {
   --depth;
   if (!alone) torn.store(true);
   forks_so_far.fetch_add(1);
   inside.store(depth > 0);
-  closed.store(ending);
-  ender.store(ending ? gettid() : 0);
-  watch_main_thread();
+  closed.store(0);
+  watch_end_in_child();
 }
 
 void watch_forks() {
@@ -119,7 +67,7 @@ void enter() {
     const int by = closed.load();
     if (by == 0) return;
     inside.fetch_sub(1);
-    wait_while_closed(by);
+    closed.wait(by);
   }
 }
 
@@ -173,13 +121,5 @@ void Mutex::unlock() {
 
 bool is_torn() { return torn.load(std::memory_order_relaxed); }
 unsigned forks() { return forks_so_far.load(std::memory_order_relaxed); }
-bool ends_here() { return ending; }
-
-void wait_at_exit() {
-  // Handlers cannot be taken back: the more there are, the less often one is added.
-  static std::atomic<unsigned> times{0};
-  const unsigned time = times.fetch_add(1) + 1;
-  if (time <= 64 || (time & (time - 1)) == 0) (void)std::atexit(begin_end);
-}
 
 } // namespace broadloom::support

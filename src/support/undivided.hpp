@@ -1,9 +1,9 @@
-// What neither a fork nor the end of the process may cut in two.
+// What a fork may not cut in two.
 //
 // Problem: a child of fork has one thread only. A lock that another thread of its parent held stays locked there for ever, and
-// what that thread was making stays half made. And where a process ends, LLVM's tables are destroyed under a thread that compiles.
-// Method: threads that compile or hold a lock of ours are counted. A fork, and the end of the process, first wait until there is
-// none but the one that asks, and meanwhile let nobody in. After the end has begun only that one gets in, and makes no code any more.
+// what that thread was making stays half made.
+// Method: threads that compile or hold a lock of ours are counted. A fork first waits until there is none but the one that forks, and
+// meanwhile lets nobody in.
 // Example: const Undivided here;            Mutex mutex; const std::lock_guard lock(mutex);
 //
 // Running code is not counted: it holds no lock of ours, and a fork must not wait for hours.
@@ -46,13 +46,5 @@ bool is_torn();
 
 // How many forks lie between this process and the one that began.
 unsigned forks();
-
-// This thread has begun to end the process: whatever LLVM has made may be destroyed.
-bool ends_here();
-
-// Called when LLVM has been used. Where the main thread ends the process its thread-local objects are destroyed first, and one of
-// them waits. Where another thread does, a handler waits, and what LLVM has made since that was registered is destroyed before it
-// is called: so another one is registered.
-void wait_at_exit();
 
 } // namespace broadloom::support

@@ -3,7 +3,6 @@
 #include "tests/processes/process.hpp"
 
 #include <pthread.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,28 +11,9 @@
 #include <thread>
 
 namespace broadloom::processes {
-namespace {
-
-// In a process of its own: what is made before main must not be inherited.
-int run_again(const char *mode, int delay) {
-  const std::string number = std::to_string(delay);
-  std::fflush(stdout);
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(patience);
-    execl("/proc/self/exe", "processes", mode, number.c_str(), nullptr);
-    _exit(127);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status;
-}
-
-} // namespace
-
 int many_ends(const char *mode, int count) {
   Tally tally;
-  for (int k = 0; k < count; ++k) tally.add(run_again(mode, 977 * k % 60'000));
+  for (int k = 0; k < count; ++k) tally.add(run_again({mode, std::to_string(delay_of(k))}));
   return tally.tell();
 }
 
@@ -54,30 +34,8 @@ void end_running(int delay) {
   std::exit(0);
 }
 
-namespace {
-
-bool is_late = false;
-void compile_late(const char *number, double wanted) {
-  if (!is_right(kernel_with(number), many, wanted)) _exit(1);
-}
-const struct Late {
-  ~Late() {
-    if (is_late) compile_late("2", 3);
-  }
-} late;
-
-} // namespace
-
-void end_late() {
-  is_late = true;
-  std::atexit([] { compile_late("3", 4); });
-  compile_late("4", 5);
-  std::atexit([] { compile_late("5", 6); });
-  std::exit(0);
-}
-
 void leave_main() {
-  compile_late("1", 2);
+  if (!is_right(kernel_with("1"), many, 2)) _exit(1);
   std::thread([] {
     usleep(20'000); // until main is gone
     bool good = true;

@@ -7,7 +7,7 @@
 //   processes fork-torn              a child forked while another thread holds what it needs for longer than a fork waits
 //   processes exit COUNT             processes that end while three threads compile
 //   processes exit-running COUNT     processes that end while three threads run a parallel kernel
-//   processes late                   compiles in an atexit handler and in the destructor of a global
+//   processes late COUNT [KIND]      processes whose kernels run in handlers of atexit, destructors of globals and after them
 //   processes main-leaves            the main thread ends by itself, and another one goes on compiling
 //   processes no-code                no memory may be made executable: the interpreter runs, with the same bits
 //   processes refuse MIB             texts of far too many operations are refused within so much address space
@@ -30,8 +30,8 @@
 using namespace broadloom::processes;
 
 int main(int count, char **words) {
-  setenv("BROADLOOM_CACHE", "0", 1);
   const std::string mode = count > 1 ? words[1] : "";
+  if (mode != "end-late") setenv("BROADLOOM_CACHE", "0", 1);
   const int number = count > 2 ? std::atoi(words[2]) : 20;
   if (mode == "fork-running") return fork_running(number);
   if (mode == "fork-compiling") return fork_compiling(number);
@@ -39,7 +39,7 @@ int main(int count, char **words) {
   if (mode == "fork-torn") return fork_torn();
   if (mode == "exit") return many_ends("end-compiling", number);
   if (mode == "exit-running") return many_ends("end-running", number);
-  if (mode == "late") return many_ends("end-late", 1);
+  if (mode == "late") return many_late_ends(count > 3 ? words[3] : "", number);
   if (mode == "main-leaves") return many_ends("leave-main", 1);
   if (mode == "no-code") return no_code();
   if (mode == "refuse") return refuse(count > 2 ? number : 256);
@@ -53,7 +53,7 @@ int main(int count, char **words) {
                        count > 4 ? std::atof(words[4]) : 1);
   if (mode == "end-compiling") end_compiling(number);
   if (mode == "end-running") end_running(number);
-  if (mode == "end-late") end_late();
+  if (mode == "end-late" && count == 4) end_late(words[2], std::atoi(words[3]));
   if (mode == "leave-main") leave_main();
   return std::puts("processes MODE [COUNT]: tests/processes/main.cpp has the modes"), 2;
 }

@@ -13,8 +13,11 @@ int fork_torn();
 int many_ends(const char *mode, int count); // processes of their own, which call one of these
 [[noreturn]] void end_compiling(int delay); // in microseconds
 [[noreturn]] void end_running(int delay);
-[[noreturn]] void end_late();
 [[noreturn]] void leave_main();
+
+// late_ends.cpp
+int many_late_ends(const char *kind, int count); // of each kind where that is ""
+[[noreturn]] void end_late(const char *kind, int delay);
 
 // shortage.cpp
 int few_threads(int count);

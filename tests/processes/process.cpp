@@ -45,6 +45,23 @@ int in_child(const std::function<bool()> &work) {
   return status;
 }
 
+int run_again(std::vector<std::string> words) {
+  words.insert(words.begin(), "processes");
+  std::vector<char *> pointers;
+  for (std::string &word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(patience);
+    execv("/proc/self/exe", pointers.data());
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
 Kernel kernel_with(const std::string &number) {
   return compile(parse("kernel k { in x : f64[i]; out y = exp(x) + " + number + " }"),
                  {.threads = 2});

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
@@ -31,6 +32,10 @@ struct Tally {
 
 // Forks; the child ends well where `work` is true. Returns how it ended, as waitpid does.
 int in_child(const std::function<bool()> &work);
+
+// This program with these words, in a process of its own: what is made before main must not be inherited.
+int run_again(std::vector<std::string> words);
+inline int delay_of(int process) { return 977 * process % 60'000; } // in microseconds
 
 // y = exp(x) + number, on two threads. Of zeros it is 1 + number.
 Kernel kernel_with(const std::string &number);
