@@ -51,7 +51,8 @@ inline bool KernelImpl::fits(Operands operands) const {
 
 // The call of before with other memory, as most calls are. Where anything is out of the ordinary, it gives false and has done
 // nothing: the longer way finds out what, and says so.
-inline bool KernelImpl::run_again(const Specialisation *special, Operands operands) const {
+inline bool KernelImpl::run_again(const Specialisation *special, Operands operands,
+                                  kernel::Lies lies) const {
   if (special == nullptr || !special->is_direct) return false;
   const std::size_t count = operands.size(), inputs = special->input_count;
   void *addresses[few_operands];
@@ -80,7 +81,7 @@ inline bool KernelImpl::run_again(const Specialisation *special, Operands operan
         good &= other < inputs && addresses[other] == view->data &&
                 special->exact[other * (count - inputs) + (k - inputs)];
   }
-  if (!good) return false;
+  if (!good || !jit::ends_with(word, lies)) return false;
   char *buffers[few_buffers];
   for (std::size_t b = 0; b < special->buffers.size(); ++b)
     buffers[b] = static_cast<char *>(addresses[special->buffers[b].operand]);
@@ -170,9 +171,9 @@ void KernelImpl::run_with_windows(Operands given) const {
   note_parts(windowed);
   // So are mistakes in shapes.
   for (std::size_t c = 0; c < windowed.calls() && windowed.calls() > 1; ++c)
-    of_part(windowed.part(c)).bind(windowed.call(c), Use::Once);
+    of_part(windowed.part(c)).bind(windowed.call(c), windowed.lies(c), Use::Once);
   for (std::size_t c = 0; c < windowed.calls(); ++c)
-    of_part(windowed.part(c)).run_windowed(windowed.call(c));
+    of_part(windowed.part(c)).run_windowed(windowed.call(c), windowed.lies(c));
 }
 
 void KernelImpl::fill(const kernel::WindowedOperands &windowed) const {
@@ -180,33 +181,34 @@ void KernelImpl::fill(const kernel::WindowedOperands &windowed) const {
   windowed.fill();
 }
 
-void KernelImpl::run_windowed(Operands operands) const {
+void KernelImpl::run_windowed(Operands operands, kernel::Lies lies) const {
   const Specialisation *likely = layout_cache_.likely();
-  if (run_again(likely, operands)) [[likely]]
+  if (run_again(likely, operands, lies)) [[likely]]
     return;
   if (engine_ == Engine::reference) return run_reference(operands);
   if (fits(operands))
-    if (const Specialisation *special = layout_cache_.find_pinned(operands, likely)) {
-      if (special != likely && run_again(special, operands)) return;
+    if (const Specialisation *special = layout_cache_.find_pinned(operands, lies, likely)) {
+      if (special != likely && run_again(special, operands, lies)) return;
       layout_cache_.note(special);
       return execute(*special, operands);
     }
-  const std::shared_ptr<const Specialisation> special = bind(operands, Use::Once);
+  const std::shared_ptr<const Specialisation> special = bind(operands, lies, Use::Once);
   if (special->generality == plan::Generality::Exact) return execute(*special, operands);
   const jit::Stopwatch watch;
   execute(*special, operands);
   special->generic_ms.fetch_add(watch.ms(), std::memory_order_relaxed);
 }
 
-std::shared_ptr<const Specialisation> KernelImpl::bind(Operands operands, Use use) const {
+std::shared_ptr<const Specialisation> KernelImpl::bind(Operands operands, kernel::Lies lies,
+                                                       Use use) const {
   kernel::check_operands(typed_, operands);
-  const std::uint64_t hash = jit::layout_hash(operands);
-  if (auto known = layout_cache_.find(operands, hash)) {
+  const std::uint64_t hash = jit::layout_hash(operands, lies);
+  if (auto known = layout_cache_.find(operands, lies, hash)) {
     if (known->generality == plan::Generality::Exact) return known;
     if (use == Use::Once && !known->deserves_exact()) return known;
     use = Use::Often;
   }
-  return build(operands, hash, use);
+  return build(operands, lies, hash, use);
 }
 
 void KernelImpl::execute(const Specialisation &special, Operands operands) const {

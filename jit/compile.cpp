@@ -269,12 +269,14 @@ plan::Resolved KernelImpl::resolve(kernel::Operands operands, kernel::Layouts &l
 }
 
 std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operands,
-                                                        std::uint64_t hash, Use use) const {
+                                                        kernel::Lies lies, std::uint64_t hash,
+                                                        Use use) const {
   const support::FloatWorld world;
   const support::Undivided here;
   const jit::Stopwatch watch;
   kernel::Layouts layouts;
   const plan::Resolved resolved = resolve(operands, layouts);
+  layouts.lies.assign(lies.begin(), lies.end());
 
   // Beyond this point the layouts are right: a failure is our bug, or no code could be had.
 
@@ -282,7 +284,7 @@ std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operand
     auto special = std::make_shared<Specialisation>();
     special->hash = hash;
     special->input_count = typed_.inputs.size();
-    special->key = jit::layout_key(operands, special->input_count);
+    special->key = jit::layout_key(operands, special->input_count, lies);
     special->layouts = layouts;
     return special;
   };
@@ -365,7 +367,7 @@ plan::Plan KernelImpl::make_plan(const kernel::Layouts &layouts, const plan::Res
     jit::fail_if_asked(jit::Fault::Plan);
     if (threads > 1) jit::fail_if_asked(jit::Fault::ParallelPlan);
     plan = plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted,
-                           machine(threads), explain, generality);
+                           machine(threads), explain, generality, layouts.lies);
     verify_plan(plan, layouts, verifies_);
     if (jit::is_asked(jit::Fault::WrongPlan)) plan.program = jit::made_wrong(plan.program);
   };

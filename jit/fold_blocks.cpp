@@ -86,6 +86,7 @@ FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
         spec, operands, {}, {.elements = kernel::WindowedOperands::Elements::NotThere});
     plan::BlockLayouts made;
     for (const AnyView *view : windowed.all()) made.inputs.push_back(view->layout);
+    made.lies.assign(windowed.lies().begin(), windowed.lies().end());
     made.resolved = plan::resolve(spec, made.inputs, std::vector<bool>(spec.outputs.size(), true));
     for (const auto &shape : made.resolved.output_shapes)
       made.outputs.push_back(contiguous_layout(shape));

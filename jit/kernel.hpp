@@ -74,10 +74,11 @@ public:
   void run_given(kernel::Operands given) const {
     has_windows_ ? run_with_windows(given) : run_windowed(given);
   }
-  void run_windowed(kernel::Operands operands) const;
+  void run_windowed(kernel::Operands operands, kernel::Lies lies = {}) const;
   // Looks at layouts only. For many calls, by a pattern of their own.
   enum class Use : std::uint8_t { Once, Often };
-  std::shared_ptr<const jit::Specialisation> bind(kernel::Operands operands, Use use) const;
+  std::shared_ptr<const jit::Specialisation> bind(kernel::Operands operands, kernel::Lies lies,
+                                                  Use use) const;
   void execute(const jit::Specialisation &special,
                kernel::Operands operands) const; // looks at pointers only
 
@@ -170,8 +171,8 @@ private:
 
   // compile.cpp
   plan::Resolved resolve(kernel::Operands operands, kernel::Layouts &layouts) const;
-  std::shared_ptr<const jit::Specialisation> build(kernel::Operands operands, std::uint64_t hash,
-                                                   Use use) const;
+  std::shared_ptr<const jit::Specialisation> build(kernel::Operands operands, kernel::Lies lies,
+                                                   std::uint64_t hash, Use use) const;
   void place(jit::Specialisation &special, const plan::Resolved &resolved, int threads,
              Use use) const;
   support::Machine machine(int threads) const;
@@ -200,7 +201,8 @@ private:
   // call.cpp
   void run_lets(kernel::Operands call) const;
   void run_with_windows(kernel::Operands given) const;
-  bool run_again(const jit::Specialisation *special, kernel::Operands operands) const;
+  bool run_again(const jit::Specialisation *special, kernel::Operands operands,
+                 kernel::Lies lies) const;
   bool fits(kernel::Operands operands) const;
   void run_reference(kernel::Operands operands) const;
   void execute_on_copies(const jit::Specialisation &special, kernel::Operands operands) const;

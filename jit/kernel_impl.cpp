@@ -89,7 +89,7 @@ kernel::Layouts KernelImpl::layouts_of_given(std::span<const AnyView> inputs) co
   kernel::check_operands(typed_, pointers_to(inputs));
   kernel::Layouts layouts;
   for (const AnyView &view : inputs) layouts.inputs.push_back(view.layout);
-  kernel::add_windows(typed_, layouts.inputs);
+  layouts.lies = kernel::add_windows(typed_, layouts.inputs);
   for (std::size_t i = 0; i < layouts.inputs.size(); ++i)
     kernel::take_one_position(typed_, i, layouts.inputs[i]);
   // Shapes only: whether each fold has a value is asked when the outputs are computed.

@@ -10,7 +10,8 @@ std::size_t LatestCalls::next_number() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t input_count) {
+std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t input_count,
+                                     kernel::Lies lies) {
   std::vector<std::int64_t> key;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const AnyView *view = operands[k];
@@ -21,6 +22,8 @@ std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t inpu
       key.push_back(view->layout.strides[d]);
     }
   }
+  for (const Layout &layout : lies)
+    key.insert(key.end(), layout.steps().begin(), layout.steps().end());
   return key;
 }
 
@@ -42,11 +45,11 @@ std::shared_ptr<const Specialisation> LayoutCache::find_locked(std::uint64_t has
   return nullptr;
 }
 
-std::shared_ptr<const Specialisation> LayoutCache::find(kernel::Operands operands,
-                                                        std::uint64_t hash) {
+std::shared_ptr<const Specialisation>
+LayoutCache::find(kernel::Operands operands, kernel::Lies lies, std::uint64_t hash) {
   const std::lock_guard lock(mutex_);
-  return find_locked(hash,
-                     [&](const Specialisation &special) { return matches(special, operands); });
+  return find_locked(
+      hash, [&](const Specialisation &special) { return matches(special, operands, lies); });
 }
 
 std::shared_ptr<const Specialisation>

@@ -20,11 +20,20 @@
 namespace broadloom::jit {
 
 // Extents and strides of every operand in turn; before those of an output, whether it is wanted (a
-// `wanted` of 0 ends its entry). Ranks are those of the spec, so keys need no more.
-std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t input_count);
+// `wanted` of 0 ends its entry); then the strides by which trees go. Ranks are those of the spec, so keys need no more.
+std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t input_count,
+                                     kernel::Lies lies = {});
+
+// Whether the key goes on with these from `word` on.
+inline bool ends_with(const std::int64_t *word, kernel::Lies lies) {
+  for (const Layout &layout : lies)
+    for (const std::int64_t stride : layout.steps())
+      if (*word++ != stride) return false;
+  return true;
+}
 
 // A hash of the same words.
-inline std::uint64_t layout_hash(kernel::Operands operands) {
+inline std::uint64_t layout_hash(kernel::Operands operands, kernel::Lies lies = {}) {
   std::uint64_t hash = 0x9e3779b97f4a7c15;
   const auto mix = [&](std::int64_t extent, std::int64_t stride) {
     hash = (hash ^ std::uint64_t(extent)) * 0xff51afd7ed558ccd +
@@ -37,6 +46,8 @@ inline std::uint64_t layout_hash(kernel::Operands operands) {
       for (int d = 0; d < view->layout.rank; ++d)
         mix(view->layout.extents[d], view->layout.strides[d]);
   }
+  for (const Layout &layout : lies)
+    for (const std::int64_t stride : layout.steps()) mix(0, stride);
   return hash ^ hash >> 32;
 }
 
@@ -97,18 +108,20 @@ public:
   }
 
   // The pinned Specialisation for these operands, or null. The likely one needs no hash.
-  const Specialisation *find_pinned(kernel::Operands operands, const Specialisation *likely) const {
-    if (likely != nullptr && matches(*likely, operands)) return likely;
-    const std::uint64_t hash = layout_hash(operands);
+  const Specialisation *find_pinned(kernel::Operands operands, kernel::Lies lies,
+                                    const Specialisation *likely) const {
+    if (likely != nullptr && matches(*likely, operands, lies)) return likely;
+    const std::uint64_t hash = layout_hash(operands, lies);
     for (std::size_t k = hash % slot_count;; k = (k + 1) % slot_count) {
       const Specialisation *special = slots_[k].load(std::memory_order_acquire);
       if (special == nullptr) return nullptr; // met at last: the table is never full
-      if (special->hash == hash && matches(*special, operands)) return special;
+      if (special->hash == hash && matches(*special, operands, lies)) return special;
     }
   }
 
   // Any Specialisation for these operands, or null.
-  std::shared_ptr<const Specialisation> find(kernel::Operands operands, std::uint64_t hash);
+  std::shared_ptr<const Specialisation> find(kernel::Operands operands, kernel::Lies lies,
+                                             std::uint64_t hash);
 
   // Keeps `special`, unless another thread was faster: gives the one that is kept. An exact one takes the place of a generic one,
   // which is never pinned.
@@ -121,7 +134,8 @@ private:
   static constexpr std::size_t slot_count = 16, most_pinned = 12, most_recent = 256;
   using Recent = std::list<std::shared_ptr<const Specialisation>>; // used last in front
 
-  static bool matches(const Specialisation &special, kernel::Operands operands) {
+  static bool matches(const Specialisation &special, kernel::Operands operands,
+                      kernel::Lies lies) {
     const std::int64_t *word = special.key.data();
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const AnyView *view = operands[k];
@@ -132,7 +146,7 @@ private:
         word += 2;
       }
     }
-    return true;
+    return ends_with(word, lies);
   }
 
   void note_calls();

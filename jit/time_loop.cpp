@@ -126,7 +126,7 @@ void TimeLoop::prepare() const {
     for (std::size_t p = 0; p < step.parts.size(); ++p) {
       std::vector<const AnyView *> operands;
       for (const Operand &operand : step.parts[p]) operands.push_back(&operand.view);
-      step.kernels[p]->bind(operands, KernelImpl::Use::Once);
+      step.kernels[p]->bind(operands, step.windowed->lies(p), KernelImpl::Use::Once);
     }
 }
 
@@ -206,7 +206,7 @@ void TimeLoop::step(std::int64_t n, Calls &calls, const Watch &watch) const {
       Call &call = calls[m][p];
       for (std::size_t i = 0; i < call.views.size(); ++i)
         call.views[i].data = step.parts[p][i].at(t);
-      step.kernels[p]->run_windowed(call.operands);
+      step.kernels[p]->run_windowed(call.operands, step.windowed->lies(p));
       if (watch) watch(first_ + m, t, call.views.back());
     }
     const bool backwards = step.recurrence->backwards;

@@ -212,6 +212,9 @@ AxisSet separable_axes(const TypedSpec &spec) {
     case NodeKind::Scan:
       if (node.like.given()) return {}; // which axes these are depends on extents
       drop(node.folded);
+      // Such a scan goes by how many rows there are.
+      if (node.kind == NodeKind::Scan && ops::is_scaled_number(spec.graph.recipe(NodeId{id})))
+        drop(node.axes);
       break;
     case NodeKind::Extent:
       if (node.like.given()) return {};

@@ -248,18 +248,10 @@ private:
     const TypedWindow &window = *spec_.inputs[i].window;
     if (window.is_gather() || window.sum) return false;
     if (!reads_borders(i) || (by_parts_ != nullptr && !by_parts_->read_inside[i])) return true;
-    if (is_repeated(operands_[window.of]->layout)) return false;
     const std::vector<Padding::Dim> positions = viewer_.positions(i, &class_);
     for (std::size_t dim = 0; dim < window.forms.size(); ++dim)
       if (is_guarded(window, dim) && !take_dim(window, dim, positions[dim])) return false;
     return true;
-  }
-
-  // Along such a dim a copy has strides and the array has none, and the trees of folds go by that.
-  static bool is_repeated(const Layout &layout) {
-    for (int d = 0; d < layout.rank; ++d)
-      if (layout.extents[std::size_t(d)] > 1 && layout.strides[std::size_t(d)] == 0) return true;
-    return false;
   }
 
   bool take_dim(const TypedWindow &window, std::size_t dim, const Padding::Dim &positions) {

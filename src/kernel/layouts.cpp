@@ -11,29 +11,34 @@
 namespace broadloom::kernel {
 namespace {
 
-// The dims of an output from the slowest to the fastest, as `input` lies. Dims that the input does
-// not step along say nothing about the order and stay where C order has them (as in NumPy's 'K').
+// The dims of an output as `input` lies.
 std::vector<int> slowest_first(const spec::TypedOutput &output, const spec::TypedInput &input,
                                const Layout &layout) {
-  const auto stride = [&](int dim) -> std::int64_t {
+  std::vector<std::int64_t> strides;
+  for (const int axis : output.axes) {
     const auto &axes = input.axis_of_dim;
-    const auto d = std::find(axes.begin(), axes.end(), output.axes[dim]) - axes.begin();
-    return layout.extents[d] > 1 ? std::abs(layout.strides[d]) : 0;
-  };
-  std::vector<int> order;
-  for (int dim = 0; dim < int(output.axes.size()); ++dim) {
-    std::size_t place = order.size();
-    for (std::size_t k = order.size(); k-- > 0;) {
-      if (stride(order[k]) == 0 || stride(dim) == 0) continue;
-      if (stride(order[k]) >= stride(dim)) break;
-      place = k;
-    }
-    order.insert(order.begin() + std::ptrdiff_t(place), dim);
+    const auto d = std::find(axes.begin(), axes.end(), axis) - axes.begin();
+    strides.push_back(layout.extents[d] > 1 ? layout.strides[d] : 0);
   }
-  return order;
+  return kernel::slowest_first(strides);
 }
 
 } // namespace
+
+std::vector<int> slowest_first(std::span<const std::int64_t> strides) {
+  std::vector<int> order;
+  for (std::size_t dim = 0; dim < strides.size(); ++dim) {
+    std::size_t place = order.size();
+    for (std::size_t k = order.size(); k-- > 0;) {
+      const std::int64_t other = strides[std::size_t(order[k])];
+      if (other == 0 || strides[dim] == 0) continue;
+      if (std::abs(other) >= std::abs(strides[dim])) break;
+      place = k;
+    }
+    order.insert(order.begin() + std::ptrdiff_t(place), int(dim));
+  }
+  return order;
+}
 
 std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec) {
   std::vector<std::vector<bool>> result;

@@ -16,6 +16,10 @@ namespace broadloom::kernel {
 // [output][input]: whether the value of the output depends on the input or its shape.
 std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec);
 
+// Dims from the slowest to the fastest, by their strides. Those of 0 say nothing about the order and stay where C order has them (as in NumPy's
+// 'K').
+std::vector<int> slowest_first(std::span<const std::int64_t> strides);
+
 // The layout with its extents and no gaps, the first of these dims the slowest. The size must be known to fit.
 template <class Dims> Layout dense_in_order(Layout layout, const Dims &slowest_first) {
   std::int64_t stride = 1;

@@ -11,6 +11,9 @@ namespace broadloom::kernel {
 // The operands of a call: inputs, then outputs, in declared order; null for an output not wanted.
 using Operands = std::span<const AnyView *const>;
 
+// How the windows of a call lie for the trees of folds, where some see copies (viewer.hpp); empty: as they lie.
+using Lies = std::span<const Layout>;
+
 inline std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) {
   std::vector<const AnyView *> result;
   for (const AnyView &view : views) result.push_back(&view);
@@ -19,6 +22,7 @@ inline std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) 
 
 struct Layouts {
   std::vector<Layout> inputs, outputs; // an output not wanted has one too, for its shape
+  std::vector<Layout> lies;            // of windows
   std::vector<bool> wanted;            // [output]
 };
 

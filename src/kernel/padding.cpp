@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
 
 namespace broadloom::kernel {
 namespace {
@@ -139,17 +138,14 @@ Layout padded_layout(const Padding &padding, const Layout &of) {
     shape[d] = padding.dims[d].last - padding.dims[d].first + 1;
   if (padding.dims.empty())
     for (const auto &pad : padding.pads) shape[std::size_t(pad.dim)] += pad.before + pad.after;
-  return dense_as(shape, of);
+  return dense_in_order(contiguous_layout(shape), dims_in_order(of)); // the size is checked
 }
 
-Layout dense_as(std::span<const std::int64_t> shape, const Layout &of) {
-  const Layout layout = contiguous_layout(shape); // checks the size
-  std::vector<std::size_t> slowest_first(shape.size());
-  std::iota(slowest_first.begin(), slowest_first.end(), std::size_t(0));
-  std::stable_sort(slowest_first.begin(), slowest_first.end(), [&](std::size_t a, std::size_t b) {
-    return std::abs(of.strides[a]) > std::abs(of.strides[b]);
-  });
-  return dense_in_order(layout, slowest_first);
+std::vector<int> dims_in_order(const Layout &of) {
+  std::vector<std::int64_t> strides;
+  for (int d = 0; d < of.rank; ++d)
+    strides.push_back(of.extents[std::size_t(d)] > 1 ? of.strides[std::size_t(d)] : 0);
+  return slowest_first(strides);
 }
 
 Array padded(const Padding &padding, const AnyView &of) {

@@ -30,8 +30,8 @@ struct Padding {
   friend bool operator==(const Padding &, const Padding &) = default;
 };
 
-// Of this shape without gaps, dims in the order in which those of `of` lie. Throws ShapeError E0112.
-Layout dense_as(std::span<const std::int64_t> shape, const Layout &of);
+// The dims of an array from the slowest to the fastest; those of 1 and those that repeat stay where C order has them.
+std::vector<int> dims_in_order(const Layout &of);
 
 // Where it lies: without gaps, dims in the order in which they lie in the array. Throws ShapeError E0112.
 Layout padded_layout(const Padding &padding, const Layout &of);

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
+#include <vector>
 
 namespace broadloom::kernel {
 
@@ -31,6 +33,31 @@ bool is_sum(const Graph &graph, NodeId fold) {
 
 namespace {
 
+// What a fold is made of.
+struct Inside {
+  std::size_t folds = 0; // and scans
+  std::set<std::uint32_t> inputs;
+  friend bool operator==(const Inside &, const Inside &) = default;
+};
+
+// Inputs behind so many are numbers that a part is given.
+Inside inside_of(const Graph &graph, NodeId fold, std::size_t inputs) {
+  Inside inside;
+  std::vector<bool> seen(fold.index + 1);
+  std::vector<NodeId> work(graph.folded_args(fold).begin(), graph.folded_args(fold).end());
+  while (!work.empty()) {
+    const NodeId id = work.back();
+    work.pop_back();
+    if (seen[id.index]) continue;
+    seen[id.index] = true;
+    const Node &node = graph[id];
+    inside.folds += node.kind == NodeKind::Fold || node.kind == NodeKind::Scan;
+    if (node.kind == NodeKind::Input && node.payload < inputs) inside.inputs.insert(node.payload);
+    for (const NodeId arg : graph.operands(id)) work.push_back(arg);
+  }
+  return inside;
+}
+
 class Rewriter {
 public:
   Rewriter(const TypedSpec &spec, const ByParts &parts, AxisSet axes)
@@ -55,6 +82,11 @@ public:
       if (known_[n] != Known::No) continue;
       if (!rewrite(id)) return {};
       if (node.kind != NodeKind::Fold || made_.graph[now_[n]].kind != NodeKind::Fold) continue;
+      // None reads less than in the whole, as trees go by that.
+      const std::size_t inputs = spec_.inputs.size();
+      if (!old.recipe(id).exact &&
+          inside_of(old, id, inputs) != inside_of(made_.graph, now_[n], inputs))
+        return {};
       // No fold of two that were different may become one of both.
       const auto [at, fresh] = made_.apart.try_emplace(now_[n], asked[n]);
       if (!fresh && at->second != asked[n]) return {};

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace broadloom::kernel {
 
@@ -42,30 +43,48 @@ bool is_guarded(const TypedWindow &window, std::size_t dim) {
 
 bool is_guarded(const TypedWindow &window) { return window.needs_zeros() || !window.pads.empty(); }
 
+static bool may_see_copy(const TypedWindow &window) {
+  return is_guarded(window) && !window.is_gather() && !window.sum;
+}
+
+bool sees_copies(const spec::TypedSpec &spec) {
+  return std::ranges::any_of(spec.inputs, [](const spec::TypedInput &input) {
+    return input.window && may_see_copy(*input.window);
+  });
+}
+
 Seen Viewer::see(std::size_t index, const Box *box) {
   index_ = index;
   box_ = box;
   fits_ = true;
+  Seen seen = see_array();
+  const TypedWindow &window = *spec_.inputs[index].window;
+  const bool sees_elements = read_[index] && !array::has_no_elements(seen.layout);
+  seen.lies = may_see_copy(window) && sees_elements ? order_of_folds(seen.layout) : seen.layout;
+  return seen;
+}
+
+Seen Viewer::see_array() {
   Seen seen;
   seen.layout = shape();
-  const spec::TypedInput &input = spec_.inputs[index];
+  const spec::TypedInput &input = spec_.inputs[index_];
   const TypedWindow &window = *input.window;
   const bool empty = array::has_no_elements(seen.layout);
   Layout of = given_[window.of];
   if (window.is_gather() || window.sum) {
     seen.layout = contiguous_layout(seen.layout.shape());
-    if (!window.pads.empty() && !empty && read_[index]) seen.padding = {window.of, window.pads, {}};
+    if (!window.pads.empty() && !empty && read_[index_]) seen.padding = {window.of, window.pads, {}};
     return seen;
   }
   std::vector<std::int64_t> first(window.forms.size()); // positions of what it looks at
   if (is_guarded(window)) {
-    if (empty || !read_[index]) return seen; // its extents are all that matters
+    if (empty || !read_[index_]) return seen; // its extents are all that matters
     const std::vector<Padding::Dim> dims = positions_of(seen.layout);
-    if (box != nullptr && is_inside(dims)) {
+    if (box_ != nullptr && is_inside(dims)) {
       for (const TypedWindow::Pad &pad : window.pads) first[std::size_t(pad.dim)] = pad.before;
     } else {
       seen.padding = {window.of, window.pads, {}};
-      if (window.needs_zeros() || box != nullptr) seen.padding->dims = dims;
+      if (window.needs_zeros() || box_ != nullptr) seen.padding->dims = dims;
       for (std::size_t dim = 0; dim < seen.padding->dims.size(); ++dim)
         first[dim] = dims[dim].first;
       of = padded_layout(*seen.padding, of);
@@ -110,6 +129,58 @@ Layout Viewer::shape() const {
     if (box_ != nullptr && (*box_)[axis].count >= 0) layout.extents[k] = (*box_)[axis].count;
   }
   return layout;
+}
+
+// The tree of a fold goes by the strides of what it reads, and those of a copy with borders are others than those of its array: where rows
+// lie side by side in the one, there may be a border in the other. So a window that may see either counts as one of an array with gaps, whose
+// dims lie in the order of the array's: no two axes are one, but those of one dim, and a dim behind one that is seen as a whole, without
+// a border, and of which the array has the rows side by side.
+//
+//   pad(x, 1: (1, 1))[n, i + u, c] of x : f32[8, 100, 64] in C order      c: 1, i and u: 64, n: 64 * more than u and i reach
+Layout Viewer::order_of_folds(const Layout &shape) const {
+  constexpr Wide limit = Wide(1) << 61;
+  const spec::TypedInput &input = spec_.inputs[index_];
+  const TypedWindow &window = *input.window;
+  const Layout &array = given_[window.of];
+  const auto extent = [&](const TypedWindow::Term &term) {
+    return shape.extents[std::size_t(std::ranges::find(input.axis_of_dim, term.axis) -
+                                     input.axis_of_dim.begin())];
+  };
+  const auto reach = [&](std::size_t dim) {
+    Wide most = 1;
+    for (const TypedWindow::Term &term : window.forms[dim].terms)
+      most = std::max(most, Wide(std::abs(std::int64_t(times(dim, term)))) * extent(term));
+    return 2 * most + 1;
+  };
+  const auto lies_behind = [&](std::size_t outer, std::size_t inner) {
+    const TypedWindow::Form &form = window.forms[inner];
+    return form.is_axis() && !is_guarded(window, inner) &&
+           extent(form.terms[0]) == array.extents[inner] &&
+           Wide(array.strides[outer]) == Wide(array.strides[inner]) * array.extents[inner];
+  };
+  std::vector<Wide> steps(window.forms.size()); // [dim]
+  std::optional<std::size_t> inner;
+  const std::vector<int> dims = dims_in_order(array);
+  for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
+    const auto outer = std::size_t(*dim);
+    if (array.extents[outer] == 1 && !is_guarded(window, outer)) continue;
+    steps[outer] = 1;
+    if (inner)
+      steps[outer] = std::min(limit, steps[*inner] * (lies_behind(outer, *inner)
+                                                          ? Wide(array.extents[*inner])
+                                                          : std::min(limit, reach(*inner))));
+    inner = outer;
+  }
+  Layout lies = shape;
+  for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k) {
+    Wide stride = 0;
+    for (std::size_t dim = 0; dim < window.forms.size() && shape.extents[k] > 1; ++dim)
+      for (const TypedWindow::Term &term : window.forms[dim].terms)
+        if (term.axis == input.axis_of_dim[k] && !stands(dim))
+          stride = std::clamp(stride + times(dim, term) * steps[dim], -limit, limit);
+    lies.strides[k] = std::int64_t(stride);
+  }
+  return lies;
 }
 
 // Whether the dim is a 1 that is read at its only position throughout.

@@ -19,6 +19,9 @@ struct Seen {
   Layout layout;
   std::int64_t offset = 0;
   std::optional<Padding> padding;
+  // The strides by which folds that read it have their trees. They follow from how the array lies, and are the same whether a copy with
+  // borders is seen, of all of it or of a part, or the array itself (viewer.cpp).
+  Layout lies;
 };
 
 // So many positions of an axis, from the first on every step-th. A count of -1: all, as many as each operand has.
@@ -30,6 +33,8 @@ using Box = std::vector<Range>; // [axis]
 // Is there a border along this dim, or may the window leave the array there? Along any?
 bool is_guarded(const spec::TypedWindow &window, std::size_t dim);
 bool is_guarded(const spec::TypedWindow &window);
+// May some window of a call see a copy of its array in one way of making the call, and the array itself in another?
+bool sees_copies(const spec::TypedSpec &spec);
 
 class Viewer {
 public:
@@ -45,7 +50,9 @@ public:
   bool is_read(std::size_t input) const { return read_[input]; }
 
 private:
+  Seen see_array();
   Layout shape() const;
+  Layout order_of_folds(const Layout &shape) const;
   bool stands(std::size_t dim) const;
   __int128 start(std::size_t dim) const;
   std::vector<Padding::Dim> positions_of(const Layout &shape);

@@ -53,10 +53,15 @@ void WindowedOperands::add_parts(Viewer &viewer, Operands operands, const Split 
       part.views.push_back(view);
       wanted.push_back(whole != nullptr);
     };
-    for (std::size_t k = 0; k < inputs; ++k)
-      add(operands[k], spec_.inputs[k].window
-                           ? seen_by(given_[spec_.inputs[k].window->of], viewer.see(k, &box))
-                           : part_of(spec_, k, *operands[k], split.whole, box));
+    for (std::size_t k = 0; k < inputs; ++k) {
+      if (!spec_.inputs[k].window) {
+        add(operands[k], part_of(spec_, k, *operands[k], split.whole, box));
+        continue;
+      }
+      const Seen seen = viewer.see(k, &box);
+      add(operands[k], seen_by(given_[spec_.inputs[k].window->of], seen));
+      if (!lies_.empty()) part.lies.push_back(seen.lies);
+    }
     if (kind != PartKind::Whole) {
       add_numbers(how.by_parts[group], split.whole, box, part.views);
       wanted.resize(part.views.size(), true);
@@ -76,6 +81,7 @@ void WindowedOperands::add_parts(Viewer &viewer, Operands operands, const Split 
 // Outputs that are computed as a whole, before all parts.
 void WindowedOperands::add_rest(Viewer &viewer, Operands operands) {
   Part &part = *parts_.emplace(parts_.begin());
+  part.lies = lies_;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const bool is_window = k < spec_.inputs.size() && spec_.inputs[k].window;
     part.views.push_back(operands[k] == nullptr ? AnyView()

@@ -37,10 +37,12 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
   std::vector<Seen> seen;
   for (std::size_t i = count; i < spec.inputs.size(); ++i) {
     seen.push_back(viewer.see(i));
+    lies_.push_back(seen.back().lies);
     windows_.emplace_back(spec.inputs[i].dtype, nullptr, false, seen.back().layout);
     operands_.push_back(&windows_.back());
   }
   operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count), given.end());
+  if (!sees_copies(spec)) lies_.clear();
   // Of an array of which copies are read, or parts, it is told here.
   for (std::size_t i = count; i < spec.inputs.size() && how.elements != Elements::NotThere; ++i) {
     const spec::TypedWindow &window = *spec.inputs[i].window;
@@ -206,12 +208,18 @@ LentOperands::LentOperands(const spec::TypedSpec &spec, Operands named) {
   operands_.insert(operands_.end(), named.begin() + std::ptrdiff_t(count), named.end());
 }
 
-void add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs) {
-  if (spec.given_inputs() == spec.inputs.size()) return;
+std::vector<Layout> add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs) {
+  std::vector<Layout> lies;
+  if (spec.given_inputs() == spec.inputs.size()) return lies;
   const std::vector<Layout> given = inputs;
   Viewer viewer(spec, given);
-  for (std::size_t i = spec.given_inputs(); i < spec.inputs.size(); ++i)
-    inputs.push_back(viewer.see(i).layout);
+  for (std::size_t i = spec.given_inputs(); i < spec.inputs.size(); ++i) {
+    const Seen seen = viewer.see(i);
+    inputs.push_back(seen.layout);
+    lies.push_back(seen.lies);
+  }
+  if (!sees_copies(spec)) lies.clear();
+  return lies;
 }
 
 } // namespace broadloom::kernel

@@ -65,6 +65,8 @@ public:
   Operands call(std::size_t k) const {
     return parts_.empty() ? Operands(operands_) : Operands(parts_[k].operands);
   }
+  Lies lies(std::size_t k) const { return parts_.empty() ? lies_ : parts_[k].lies; }
+  Lies lies() const { return lies_; } // of all
   // Which kernel call `k` is of. Those of ByParts are given its numbers behind the inputs, and its outputs alone.
   PartId part(std::size_t k) const { return parts_.empty() ? PartId() : parts_[k].id; }
   // How many parts; 0: all in one, which sees copies of whole arrays with their borders.
@@ -122,10 +124,12 @@ private:
   bool filled_ = false;       // by the last of those that are gathered
   std::vector<Array> summed_; // until all sums are added up
   std::vector<AnyView> windows_;
+  std::vector<Layout> lies_;
   std::vector<const AnyView *> operands_;
   struct Part {
     std::vector<AnyView> views;
     std::vector<const AnyView *> operands; // into views, null where an output is not wanted
+    std::vector<Layout> lies;
     PartId id;
   };
   std::vector<Part> parts_;            // empty: all in one
@@ -149,7 +153,7 @@ private:
 // Of a step of a loop over time (spec/recurrence.hpp): the operand as it is at one position of the axis.
 void take_one_position(const spec::TypedSpec &spec, std::size_t input, Layout &layout);
 
-// The same of layouts alone: adds those of the windows behind those of the inputs.
-void add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs);
+// The same of layouts alone: adds those of the windows behind those of the inputs. Returns how they lie for the trees of folds.
+std::vector<Layout> add_windows(const spec::TypedSpec &spec, std::vector<Layout> &inputs);
 
 } // namespace broadloom::kernel

@@ -230,7 +230,7 @@ void Arranger::add_scan(NodeId scan) {
 // many stay near with all states.
 bool Arranger::steps_in_rows(const ops::Recipe &recipe, const Tree &tree) const {
   if (!tree.ways || tree.kept.empty() || !ops::is_scaled_number(recipe)) return false;
-  if (group_extent(request_.resolved, tree.kept.back()) < loop::row_lanes) return false;
+  if (tree.side_by_side < loop::row_lanes) return false;
   double kept = 1, bytes = double(group_extent(request_.resolved, tree.folded.front()));
   for (const Group &group : tree.kept) kept *= double(group_extent(request_.resolved, group));
   double states = 0;

@@ -15,7 +15,8 @@ namespace broadloom::plan {
 namespace {
 
 Request request_of(const spec::TypedSpec &spec, const BlockLayouts &block) {
-  return {spec, block.resolved, walks_of(block.resolved, block.inputs, block.outputs),
+  return {spec, block.resolved,
+          walks_of(spec, block.resolved, block.inputs, block.outputs, block.lies),
           std::vector<bool>(spec.outputs.size(), true), false};
 }
 

@@ -21,6 +21,7 @@ struct FoldBorders {
 // How a block lies, and what `resolve` says of that.
 struct BlockLayouts {
   std::vector<Layout> inputs, outputs;
+  std::vector<Layout> lies; // of windows, as for make_plan
   Resolved resolved;
 };
 

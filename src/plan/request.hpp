@@ -40,13 +40,16 @@ struct Repeated {
 
 struct Walks {
   std::vector<Steps> inputs, outputs;
+  std::vector<Steps> lies; // [input]: by which the trees of folds go
   std::vector<Repeated> repeated;
 
   // As the input itself lies, and not an array into which it is repeated.
   const Steps &own_steps(std::size_t input) const;
 };
-Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
-               std::span<const Layout> outputs);
+// `lies` are of the windows of the spec; empty: as they lie.
+Walks walks_of(const spec::TypedSpec &spec, const Resolved &resolved,
+               std::span<const Layout> inputs, std::span<const Layout> outputs,
+               std::span<const Layout> lies = {});
 
 // Of a generic plan (generic.hpp): classes of extent 1, which fill up the loops over kept and over folded axes, so that
 // there are as many for every shape.

@@ -2,6 +2,7 @@
 #include "plan/trees.hpp"
 
 #include "plan/thresholds.hpp"
+#include "support/check.hpp"
 #include "support/reasons.hpp"
 
 #include <algorithm>
@@ -180,7 +181,7 @@ Trees::Reads Trees::reads_of(NodeId root) const {
     if (seen[id.index] >= how) continue;
     const expr::Node &node = request_.spec.graph[id];
     if (node.kind == NodeKind::Input && seen[id.index] == unseen)
-      reads.inputs.push_back(&request_.walks.inputs[node.payload]);
+      reads.inputs.push_back(node.payload);
     if (node.kind == NodeKind::Index && seen[id.index] == unseen) reads.indices.push_back(id);
     if (is_fold(id) && how == directly) reads.folds.push_back(id);
     seen[id.index] = how;
@@ -199,6 +200,11 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
     reads.folds.insert(reads.folds.end(), more.folds.begin(), more.folds.end());
     reads.indices.insert(reads.indices.end(), more.indices.begin(), more.indices.end());
   }
+  std::vector<const Steps *> lies, walks; // walks: in memory
+  for (const std::uint32_t input : reads.inputs) {
+    lies.push_back(&request_.walks.lies[input]);
+    walks.push_back(&request_.walks.inputs[input]);
+  }
   const ops::Recipe &recipe = request_.spec.graph.recipe(fold);
   const bool ordered = !recipe.commutes; // so it is without a combine
   const std::vector<ClassId> folded = folded_classes(fold);
@@ -207,13 +213,12 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
   if (recipe.exact && !reads.folds.empty())
     std::ranges::sort(args, {},
                       [&](ClassId c) { return components_[component_of(fold).index].place.at(c); });
-  const std::vector<ClassId> order =
-      ordered ? folded : sort_by_stride(std::move(args), reads.inputs);
+  const std::vector<ClassId> order = ordered ? folded : sort_by_stride(std::move(args), lies);
   Tree tree;
   for (ClassId c : order) {
     if (std::count(folded.begin(), folded.end(), c) == 0) continue;
     bool joins = !tree.folded.empty() &&
-                 merges(tree.folded.back().back(), c, request_.resolved, reads.inputs);
+                 merges(tree.folded.back().back(), c, request_.resolved, lies);
     for (NodeId index : reads.indices)
       if (joins && is_index_of(index, tree.folded.back().back(), c)) joins = false;
     if (joins && (is_apart(fold, tree.folded.back().back()) || is_apart(fold, c))) joins = false;
@@ -225,6 +230,8 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
           std::count(kept.begin(), kept.end(), tree.folded.back().back()) > 0)
         joins = false;
     }
+    support::check(!joins || merges(tree.folded.back().back(), c, request_.resolved, walks),
+                   "axes of a fold that are one in its tree are two in memory");
     if (joins)
       tree.folded.back().push_back(c);
     else
@@ -232,7 +239,7 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
   }
   const bool scan =
       request_.spec.graph[fold].kind == NodeKind::Scan; // keeps the order in lanes, too
-  const ClassId innermost = scan ? sort_by_stride(classes_of_args(fold), reads.inputs).back()
+  const ClassId innermost = scan ? sort_by_stride(classes_of_args(fold), lies).back()
                             : order.empty() ? ClassId()
                                             : order.back();
   tree.ways = (scan || !ordered) && std::count(folded.begin(), folded.end(), innermost) > 0;
@@ -240,6 +247,11 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
   for (ClassId c : classes_of(fold))
     if (std::count(folded.begin(), folded.end(), c) == 0) kept.push_back(c);
   tree.kept = kept_groups(component_of(fold), kept);
+  const std::vector<ClassId> own = sort_by_stride(std::move(kept), lies);
+  for (std::size_t k = own.size(); k-- > 0;) {
+    tree.side_by_side *= request_.resolved[own[k]].extent;
+    if (k == 0 || !merges(own[k - 1], own[k], request_.resolved, lies)) break;
+  }
   return tree;
 }
 
@@ -267,11 +279,12 @@ std::vector<std::uint32_t> Trees::inputs_over(const std::vector<ClassId> &classe
                                               std::span<const NodeId> roots) const {
   std::vector<std::uint32_t> inputs;
   for (NodeId root : roots)
-    for (const Steps *steps : reads_of(root).inputs) {
+    for (const std::uint32_t input : reads_of(root).inputs) {
+      const Steps &steps = request_.walks.inputs[input];
       const bool all = std::all_of(classes.begin(), classes.end(), [&](ClassId c) {
-        return std::any_of(steps->begin(), steps->end(), [&](Step s) { return s.cls == c; });
+        return std::any_of(steps.begin(), steps.end(), [&](Step s) { return s.cls == c; });
       });
-      if (all) inputs.push_back(std::uint32_t(steps - request_.walks.inputs.data()));
+      if (all) inputs.push_back(input);
     }
   std::sort(inputs.begin(), inputs.end());
   inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());

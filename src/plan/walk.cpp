@@ -45,11 +45,17 @@ Steps steps_of(const std::vector<std::optional<ClassId>> &classes, const Layout 
 
 } // namespace
 
-Walks walks_of(const Resolved &resolved, std::span<const Layout> inputs,
-               std::span<const Layout> outputs) {
+Walks walks_of(const spec::TypedSpec &spec, const Resolved &resolved,
+               std::span<const Layout> inputs, std::span<const Layout> outputs,
+               std::span<const Layout> lies) {
   Walks walks;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
+  std::size_t window = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     walks.inputs.push_back(steps_of(resolved.input_classes[i], inputs[i]));
+    const bool has_own = !lies.empty() && spec.inputs[i].window;
+    walks.lies.push_back(has_own ? steps_of(resolved.input_classes[i], lies[window++])
+                                 : walks.inputs.back());
+  }
   for (std::size_t i = 0; i < outputs.size(); ++i)
     walks.outputs.push_back(steps_of(resolved.output_classes[i], outputs[i]));
   return walks;

@@ -47,4 +47,22 @@ private:
   double sign_ = 1;
 };
 
+// Of the factors of a product those that make it larger, or smaller: their sizes, and 1 for all others.
+inline Array factors(const Array &elements, bool larger) {
+  Array made = elements.copy();
+  const DType dtype = made.dtype(), real = real_dtype(dtype);
+  const auto part = [&](std::uint64_t bits) {
+    return ops::as_f64(ops::convert({bits}, real, DType::F64));
+  };
+  char *at = static_cast<char *>(made.raw());
+  for (std::int64_t k = 0; k < made.size(); ++k, at += size_of(dtype)) {
+    const ops::Scalar element = ops::load(at, dtype);
+    const double size =
+        std::hypot(part(element.bits), is_complex(dtype) ? part(element.imag) : 0.0);
+    const bool counts = std::isfinite(size) && size != 0 && (size > 1) == larger;
+    ops::store(at, dtype, ops::convert(ops::scalar_from(counts ? size : 1.0), DType::F64, dtype));
+  }
+  return made;
+}
+
 } // namespace broadloom::reference

@@ -15,7 +15,9 @@
 #include "support/check.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -238,8 +240,41 @@ private:
       shaken_[arg.index] = copied(arg);
       noise.shake(shaken_[arg.index], units_);
     }
-    accumulate(id);
+    if (ops::only_op(spec_.graph.recipe(id)) == ops::Op::Mul)
+      multiply_in_any_order(id);
+    else
+      accumulate(id);
     for (const NodeId arg : spec_.graph.folded_args(id)) shaken_[arg.index] = Array();
+  }
+
+  // A product leaves the range of its type on the way where that of its large elements does, or that of its small ones; whether it does, the
+  // order says. So in every other draw such a product is NaN.
+  void multiply_in_any_order(NodeId id) {
+    const NodeId arg = spec_.graph.folded_args(id)[0];
+    const Array moved = shaken_[arg.index];
+    std::vector<Array> products;
+    for (const bool large : {true, false}) {
+      shaken_[arg.index] = factors(moved, large);
+      accumulate(id);
+      products.push_back(elements_[id.index].copy());
+    }
+    shaken_[arg.index] = moved;
+    accumulate(id);
+    if (*draw_ % 2 == 0) return;
+    Array &result = elements_[id.index];
+    const DType dtype = result.dtype();
+    const auto step = std::int64_t(size_of(dtype));
+    const auto size = [&](const Array &product, std::int64_t k) { // its real part
+      const ops::Scalar element =
+          ops::load(static_cast<const char *>(product.raw()) + k * step, dtype);
+      return ops::as_f64(ops::convert({element.bits}, real_dtype(dtype), DType::F64));
+    };
+    const ops::Scalar nan = ops::convert(ops::scalar_from(std::numeric_limits<double>::quiet_NaN()),
+                                         DType::F64, dtype);
+    for (std::int64_t k = 0; k < result.size(); ++k)
+      if (std::isinf(size(products[0], k)) ||
+          size(products[1], k) < std::numeric_limits<double>::min())
+        ops::store(static_cast<char *>(result.raw()) + k * step, dtype, nan);
   }
 
   // Its elements: those of an input are the caller's, unless there is a copy.

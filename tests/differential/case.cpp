@@ -194,6 +194,16 @@ void complete_outputs(Case &c) {
   c.outputs = std::move(outputs);
 }
 
+std::string with_parameters(const std::string &text, const std::set<std::string> &names) {
+  std::string changed = print(parse(text));
+  for (const std::string &name : names) {
+    const std::string declaration = "\n  in  " + name + " : ";
+    const std::size_t at = changed.find(declaration);
+    if (at != changed.npos) changed.replace(at, declaration.size(), "\n  param " + name + " : ");
+  }
+  return changed;
+}
+
 Case random_case(std::uint64_t seed, Style style) {
   const RandomSpec made = random_spec(seed, style);
   Random random(~seed);

@@ -20,6 +20,7 @@
 #include "random_spec.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,9 @@ Case random_case(std::uint64_t seed, Style style);
 
 std::string print(const Case &c);
 Case read_case(const std::string &text); // throws std::runtime_error where a line is malformed
+
+// The canonical text, where `in  NAME :` of these is `param NAME :`.
+std::string with_parameters(const std::string &text, const std::set<std::string> &names);
 
 // The outputs as the kernel declares them, for the layouts of the inputs; lines that the case has for them are kept.
 // Throws Error where the shapes do not fit.

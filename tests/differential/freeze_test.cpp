@@ -1,4 +1,5 @@
 // Random kernels some of whose inputs are frozen: the bits are those of the kernel itself.
+#include "case.hpp"
 #include "random_data.hpp"
 #include "random_spec.hpp"
 #include "same_bits.hpp"
@@ -9,17 +10,6 @@
 
 namespace broadloom::differential {
 namespace {
-
-// The canonical text, where `in  NAME :` of these is `param NAME :`.
-std::string with_parameters(const std::string &text, const std::set<std::string> &names) {
-  std::string changed = print(parse(text));
-  for (const std::string &name : names) {
-    const std::string declaration = "\n  in  " + name + " : ";
-    const std::size_t at = changed.find(declaration);
-    if (at != changed.npos) changed.replace(at, declaration.size(), "\n  param " + name + " : ");
-  }
-  return changed;
-}
 
 TEST_CASE("random kernels have the same bits with frozen parameters") {
   const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);

@@ -1,4 +1,4 @@
-// Random kernels through all engines, for as long as one likes: `./dev fuzz small|large`.
+// Random kernels through all engines, or with all choices, for as long as one likes: `./dev fuzz small|large|choices`.
 //
 //   fuzz_kernels --style large --count 100000 --seed 1 --jobs 2 --state build/fuzz-large [--resume]
 //   fuzz_kernels --file case.loom                                 one case, as it was printed
@@ -7,6 +7,7 @@
 // next kernel. The state folder holds how far each job is and what was counted; --resume goes on from there. What fails lies in
 // its folder `failures`, as it was found and made smaller. The end is a table of how often each path of the emitted code and
 // each decision of the planner occurred; with --require-paths one that did not is a failure.
+#include "choices.hpp"
 #include "engines.hpp"
 #include "shrink.hpp"
 
@@ -38,6 +39,8 @@ struct Job {              // in memory that both processes see
   std::uint64_t failed = 0;
 };
 
+constexpr int few_draws = 3, many_draws = 20; // of choices
+
 struct Plan {
   Style style = Style::Large;
   std::string style_name = "large";
@@ -47,6 +50,8 @@ struct Plan {
   std::string numpy; // a Python that has it
   bool resume = false, require_paths = false;
   bool stop_at_first = false; // and make nothing smaller
+
+  bool chooses() const { return style_name == "choices"; } // choices.hpp, and not all engines
 };
 
 std::string slurp(const fs::path &path) {
@@ -81,6 +86,14 @@ Counts counts_of(const Tally &tally) {
   return counts;
 }
 
+Counts counts_of(const ChoicesTally &tally) {
+  Counts counts{{"kernels", tally.kernels},
+                {"refused", tally.refused},
+                {"gradients", tally.gradients}};
+  for (const auto &[choice, times] : tally.taken) counts["choice " + choice] = times;
+  return counts;
+}
+
 Counts read_counts(const fs::path &path) {
   Counts counts;
   std::ifstream file(path);
@@ -102,10 +115,14 @@ std::string text_of(const Counts &counts) {
 
 // ---- one job
 
+Case case_of(const Plan &plan, std::uint64_t seed) {
+  return plan.chooses() ? random_choices_case(seed) : random_case(seed, plan.style);
+}
+
 void note_failure(const Plan &plan, std::uint64_t seed, const std::string &what) {
   Case c;
   try {
-    c = random_case(seed, plan.style);
+    c = case_of(plan, seed);
   } catch (const std::exception &error) {
     c.story = "seed " + std::to_string(seed) + ": the case cannot be made: " + error.what();
   }
@@ -132,9 +149,9 @@ fs::path counts_file(const Plan &plan, int job) {
   return plan.state / ("job-" + std::to_string(job) + ".counts");
 }
 
-void save(const Plan &plan, int job, const Counts &before, const Tally &tally, const Job &state) {
+void save(const Plan &plan, int job, const Counts &before, const Counts &now, const Job &state) {
   Counts counts = before;
-  add(counts, counts_of(tally));
+  add(counts, now);
   counts["next"] = std::int64_t(state.next);
   counts["failed"] = std::int64_t(state.failed);
   write(counts_file(plan, job), text_of(counts));
@@ -155,6 +172,8 @@ void work(const Plan &plan, int job, Job &state) {
   before.erase("next");
   before.erase("failed");
   Tally tally;
+  ChoicesTally choices;
+  const auto now = [&] { return plan.chooses() ? counts_of(choices) : counts_of(tally); };
   while (state.next < share_of(plan, job)) {
     const std::uint64_t seed = seed_of(plan, job, state.next++);
     limit_time(true);
@@ -165,7 +184,8 @@ void work(const Plan &plan, int job, Job &state) {
       const Thoroughness how{.all_threads = seed % 16 == 0,
                              .both_targets = plan.style == Style::Large || seed % 4 == 0,
                              .numpy = seed % share == 0 ? plan.numpy : ""};
-      wrong = find_mistake(random_case(seed, plan.style), how, tally);
+      wrong = plan.chooses() ? find_changed_bit(case_of(plan, seed), few_draws, choices)
+                             : find_mistake(case_of(plan, seed), how, tally);
     } catch (const std::exception &error) {
       wrong = error.what();
     }
@@ -175,14 +195,14 @@ void work(const Plan &plan, int job, Job &state) {
       note_failure(plan, seed, *wrong);
       if (plan.stop_at_first) break;
     }
-    if (tally.kernels % 32 == 0) save(plan, job, before, tally, state);
+    if ((tally.kernels + choices.kernels) % 32 == 0) save(plan, job, before, now(), state);
   }
-  save(plan, job, before, tally, state);
+  save(plan, job, before, now(), state);
 }
 
 // ---- making failures smaller, each trial in a process of its own
 
-std::optional<std::string> verdict_of(const Case &c) {
+std::optional<std::string> verdict_of(const Case &c, bool chooses) {
   int ends[2];
   if (pipe(ends) != 0) return std::nullopt;
   const pid_t child = fork();
@@ -191,7 +211,9 @@ std::optional<std::string> verdict_of(const Case &c) {
     alarm(60);
     freopen("/dev/null", "w", stderr);
     Tally tally;
-    const std::optional<std::string> wrong = find_mistake(c, {}, tally);
+    ChoicesTally choices;
+    const std::optional<std::string> wrong =
+        chooses ? find_changed_bit(c, many_draws, choices) : find_mistake(c, {}, tally);
     std::string kind;
     if (wrong) // "output o0, element .." of any place is one kind; an error is known by its text up to a number
       kind = wrong->rfind("output", 0) == 0 ? "differs"
@@ -228,7 +250,7 @@ void shrink_failures(const Plan &plan) {
     try {
       Case c = read_case(slurp(path));
       complete_outputs(c);
-      c = shrink(std::move(c), verdict_of);
+      c = shrink(std::move(c), [&](const Case &trial) { return verdict_of(trial, plan.chooses()); });
       write(small, print(c));
       std::cout << "made smaller: " << small.string() << "\n" << print(c) << std::endl;
     } catch (const std::exception &error) {
@@ -239,22 +261,44 @@ void shrink_failures(const Plan &plan) {
 
 // ---- all jobs
 
-int run_file(const fs::path &path, bool make_smaller) {
+int run_file(const fs::path &path, bool make_smaller, bool chooses) {
   Case c = read_case(slurp(path));
   complete_outputs(c);
   if (make_smaller) {
-    std::cout << print(shrink(std::move(c), verdict_of));
+    std::cout << print(shrink(std::move(c),
+                              [&](const Case &trial) { return verdict_of(trial, chooses); }));
     return 0;
   }
   Tally tally;
-  const std::optional<std::string> wrong = find_mistake(c, {.all_threads = true}, tally);
-  std::cout << (wrong ? *wrong : "all engines agree") << "\n";
+  ChoicesTally choices;
+  const std::optional<std::string> wrong = chooses
+                                               ? find_changed_bit(c, many_draws, choices)
+                                               : find_mistake(c, {.all_threads = true}, tally);
+  std::cout << (wrong ? *wrong : chooses ? "no choice changes a bit" : "all engines agree") << "\n";
   return wrong ? 1 : 0;
 }
 
 // What the run time does with phases is in no emitted code: the decisions tell of it.
 constexpr std::array run_time_paths{"blocks-in-turn",     "pattern-generic", "phases-interleaved",
                                     "rows-computed-once", "shared-if-awake", "work-shared"};
+
+int verdicts(const Plan &plan, Counts &all, std::uint64_t failed,
+             const std::vector<std::string> &missing, const std::string &how,
+             const std::string &complete) {
+  const auto verdict = [](bool good, const std::string &sentence) {
+    std::cout << (good ? "ok - " : "not ok - ") << sentence << "\n";
+    return good ? 0 : 1;
+  };
+  int bad = verdict(failed == 0, std::to_string(all["kernels"]) + " " + plan.style_name +
+                                     " kernels from seed " + std::to_string(plan.seed) + " " + how +
+                                     ", " + std::to_string(failed) + " failed");
+  if (plan.require_paths) {
+    std::string list;
+    for (const std::string &path : missing) list += " " + path;
+    bad += verdict(missing.empty(), complete + (missing.empty() ? "" : ", but not" + list));
+  }
+  return bad == 0 ? 0 : 1;
+}
 
 int report(const Plan &plan, std::uint64_t failed) {
   Counts all;
@@ -264,6 +308,11 @@ int report(const Plan &plan, std::uint64_t failed) {
     if (word == "next" || word == "failed") continue;
     std::cout << word << " " << times << "\n";
     if (word.rfind("path ", 0) == 0 && times == 0) missing.push_back(word.substr(5));
+  }
+  if (plan.chooses()) {
+    for (const std::string &choice : all_choices())
+      if (all["choice " + choice] == 0) missing.push_back(choice);
+    return verdicts(plan, all, failed, missing, "with random choices", "every choice was taken");
   }
   for (const char *code : run_time_paths)
     if (all["decision " + std::string(code)] == 0) missing.emplace_back(code);
@@ -277,19 +326,7 @@ int report(const Plan &plan, std::uint64_t failed) {
   if (all["said"] == 0) missing.emplace_back("extents that are said");
   if (all["extents"] == 0) missing.emplace_back("extents in positions");
   if (all["padded"] == 0) missing.emplace_back("padded windows");
-  const auto verdict = [](bool good, const std::string &sentence) {
-    std::cout << (good ? "ok - " : "not ok - ") << sentence << "\n";
-    return good ? 0 : 1;
-  };
-  int bad = verdict(failed == 0, std::to_string(all["kernels"]) + " " + plan.style_name +
-                                     " kernels from seed " + std::to_string(plan.seed) +
-                                     " in all engines, " + std::to_string(failed) + " failed");
-  if (plan.require_paths) {
-    std::string list;
-    for (const std::string &path : missing) list += " " + path;
-    bad += verdict(missing.empty(), "every path ran" + (missing.empty() ? "" : ", but not" + list));
-  }
-  return bad == 0 ? 0 : 1;
+  return verdicts(plan, all, failed, missing, "in all engines", "every path ran");
 }
 
 int run(const Plan &plan) {
@@ -355,7 +392,7 @@ int main(int argc, char **argv) {
   std::string file;
   bool smaller = false;
   CLI::App app{"Random kernels through all engines"};
-  app.add_option("--style", plan.style_name)->check(CLI::IsMember({"small", "large"}));
+  app.add_option("--style", plan.style_name)->check(CLI::IsMember({"small", "large", "choices"}));
   app.add_option("--count", plan.count);
   app.add_option("--seed", plan.seed);
   app.add_option("--stride", plan.stride,
@@ -371,10 +408,10 @@ int main(int argc, char **argv) {
   app.add_flag("--shrink", smaller);
   CLI11_PARSE(app, argc, argv);
   try {
-    if (!file.empty()) return run_file(file, smaller);
+    if (!file.empty()) return run_file(file, smaller, plan.chooses());
     if (plan.state.empty()) plan.state = "fuzz-" + plan.style_name;
     if (plan.resume) read_plan(plan);
-    plan.style = plan.style_name == "small" ? Style::Any : Style::Large;
+    plan.style = plan.style_name == "large" ? Style::Large : Style::Any;
     return run(plan);
   } catch (const std::exception &error) {
     std::cerr << error.what() << "\n";

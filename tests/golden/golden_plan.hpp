@@ -31,13 +31,14 @@ inline plan::Plan plan_of(const spec::TypedSpec &typed, const std::string &text,
   const auto given = layouts_in(text);
   std::vector<Layout> inputs, outputs;
   for (const spec::TypedInput &input : typed.given()) inputs.push_back(given.at(input.name));
-  kernel::add_windows(typed, inputs);
+  const std::vector<Layout> lies = kernel::add_windows(typed, inputs);
   const std::vector<bool> wanted(typed.outputs.size(), true);
   const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
   const auto reads = kernel::inputs_read(typed);
   for (std::size_t o = 0; o < typed.outputs.size(); ++o)
     outputs.push_back(kernel::output_layout(typed, o, reads[o], resolved.output_shapes[o], inputs));
-  return plan::make_plan(typed, resolved, inputs, outputs, wanted, machine);
+  return plan::make_plan(typed, resolved, inputs, outputs, wanted, machine, true,
+                         plan::Generality::Exact, lies);
 }
 
 } // namespace broadloom::golden

@@ -27,7 +27,7 @@ struct Asked {
     request.resolved = resolve(typed, inputs, request.wanted);
     for (const auto &shape : request.resolved.output_shapes)
       outputs.push_back(contiguous_layout(shape));
-    request.walks = walks_of(request.resolved, inputs, outputs);
+    request.walks = walks_of(typed, request.resolved, inputs, outputs);
   }
 };
 

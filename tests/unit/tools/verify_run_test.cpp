@@ -43,6 +43,24 @@ TEST_CASE("a fold may be off by its rounding, and anything else by nothing") {
   CHECK_FALSE(sum_that_gave("reduce(sum) x", std::numeric_limits<float>::infinity()).passed);
 }
 
+TEST_CASE("a product that leaves the range of its type on the way may be anything") {
+  const auto product_that_gave = [](const std::vector<double> &factors, double result) {
+    const LoopSpec spec = parse("kernel k { in x : f64[i]; out z = prod(x) }");
+    const Array x(f64, {std::int64_t(factors.size())});
+    std::copy(factors.begin(), factors.end(), x.data<double>());
+    const Array out(f64, std::initializer_list<std::int64_t>{}),
+        before(f64, std::initializer_list<std::int64_t>{});
+    *out.data<double>() = result;
+    return cli::check_run(spec, {x}, {"z"}, {out}, {before}, Engine::automatic).outputs.at(0).passed;
+  };
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(product_that_gave({0, 1e200, 1e200, 1}, nan));
+  CHECK(product_that_gave({1e-200, 1e-200, 1e200, 1e200}, 0));
+  CHECK(product_that_gave({1e-200, 1e-200, 1e200, 1e200}, std::numeric_limits<double>::infinity()));
+  CHECK_FALSE(product_that_gave({0, 1e200, 1e100, 1}, nan));
+  CHECK_FALSE(product_that_gave({1e-200, 1e-100, 1e200, 2}, 0));
+}
+
 TEST_CASE("a wrong derivative is the mistake of the clauses that say it, else ours") {
   const LoopSpec own = parse("def twice(a) = 2 * a\n  derivative a = 3 * g\n"
                              "def four(a) = twice(twice(a))\n"

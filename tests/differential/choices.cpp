@@ -1,0 +1,438 @@
+// See choices.hpp.
+#include "choices.hpp"
+#include "random_schedule.hpp"
+#include "same_bits.hpp"
+
+#include "array/copy.hpp"
+#include "jit/runtime/paths.hpp"
+#include "kernel/overlap.hpp"
+#include "kernel/viewer.hpp"
+#include "plan/plan.hpp"
+#include "reference/reference.hpp"
+#include "spec/materialise.hpp"
+#include "spec/spec.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include <unistd.h>
+
+namespace broadloom::differential {
+namespace {
+
+// Of a call; `names` are those that are no default.
+struct Choices {
+  Options options{.threads = 1, .engine = Engine::interpreter};
+  std::map<std::string, std::string> environment;
+  bool bound = false, frozen = false, overlaps = false, scheduled = false;
+  std::optional<Policy> policy; // of a gradient
+  std::set<std::string> names;
+};
+
+constexpr std::array variables{"BROADLOOM_SPLIT",  "BROADLOOM_PATTERNS", "BROADLOOM_LOOP_BYTES",
+                               "BROADLOOM_CACHES", "BROADLOOM_BLOCKS",   "BROADLOOM_CACHE"};
+
+// What a kernel may be asked to choose.
+struct Open {
+  bool copies = false, generic = false, loops = false, parameters = false, gradient = false;
+  bool saves = false;    // values of the forward pass, which no fold reads: its tree goes by what it reads
+  bool overlaps = false; // an output that adds to what it finds may not lie over an input
+};
+
+void set_environment(const std::map<std::string, std::string> &values) {
+  for (const char *name : variables) {
+    const auto at = values.find(name);
+    at == values.end() ? unsetenv(name) : setenv(name, at->second.c_str(), 1);
+  }
+  if (!values.contains("BROADLOOM_CACHE")) setenv("BROADLOOM_CACHE", "0", 1);
+}
+
+// A folder of this process for code that is kept; it goes with it.
+const std::string &cache_folder() {
+  struct Folder {
+    std::string path;
+    pid_t owner = getpid();
+    Folder() {
+      std::string name = (std::filesystem::temp_directory_path() / "choices-XXXXXX").string();
+      if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for a cache");
+      path = name;
+    }
+    ~Folder() {
+      std::error_code ignored;
+      if (getpid() == owner) std::filesystem::remove_all(path, ignored);
+    }
+  };
+  static std::map<pid_t, std::unique_ptr<Folder>> folders; // a job of the fuzzer is a fork
+  std::unique_ptr<Folder> &mine = folders[getpid()];
+  if (!mine) mine = std::make_unique<Folder>();
+  return mine->path;
+}
+
+Choices draw(Random &random, const Open &open) {
+  Choices made;
+  const auto choose = [&](const char *variable, const char *name,
+                          const std::vector<std::string> &values) {
+    const std::string &value = random.pick(values);
+    if (value.empty()) return;
+    made.environment[variable] = value;
+    made.names.insert(std::string(name) + " " + value);
+  };
+  if (open.copies) choose("BROADLOOM_SPLIT", "split", {"0", "0", "256", "1000000000"});
+  if (open.loops) choose("BROADLOOM_LOOP_BYTES", "loop bytes", {"0", "0", "200", "1000000000"});
+  if (open.generic) choose("BROADLOOM_PATTERNS", "patterns", {"", "0", "1"});
+  if (random.chance(60)) {
+    made.options.engine = random.chance(15) ? Engine::automatic : Engine::jit;
+    made.names.insert("native code");
+    choose("BROADLOOM_CACHES", "caches", {"", "4K,64K", "64K,256K"});
+    if (random.chance(40)) {
+      made.environment["BROADLOOM_BLOCKS"] = std::to_string(random.below(1000));
+      made.names.insert("random blocks");
+    }
+    if (random.chance(40)) {
+      made.options.target = "x86-64-v3";
+      made.names.insert("AVX2");
+    }
+    if (random.chance(30)) {
+      made.options.cache_dir = cache_folder();
+      made.environment["BROADLOOM_CACHE"] = "1";
+      made.names.insert("disk cache");
+    } else {
+      made.options.profile = Profile::paths;
+    }
+  }
+  made.options.threads = random.pick<int>({1, 2, 3, 7});
+  if (made.options.threads > 1) made.names.insert("threads");
+  if (random.chance(15)) {
+    made.options.debug = random.pick<Debug>({Debug::interpreter, Debug::memory});
+    made.names.insert("checked call");
+  }
+  const auto maybe = [&](bool &choice, const char *name, bool possible, int percent) {
+    choice = possible && random.chance(percent);
+    if (choice) made.names.insert(name);
+  };
+  maybe(made.bound, "bound call", true, 30);
+  maybe(made.frozen, "frozen", open.parameters, 40);
+  maybe(made.overlaps, "outputs over inputs", open.overlaps && !made.frozen, 25);
+  maybe(made.scheduled, "schedule", !open.gradient, 20);
+  if (open.gradient) {
+    made.policy = random.pick<Policy>({Policy::automatic, Policy::recompute});
+    if (open.saves && random.chance(50)) made.policy = Policy::save;
+    made.names.insert(*made.policy == Policy::save        ? "saved"
+                      : *made.policy == Policy::recompute ? "recomputed"
+                                                          : "computed as it fits");
+  }
+  return made;
+}
+
+std::string told(const Choices &choices) {
+  std::string text;
+  for (const std::string &name : choices.names) text += (text.empty() ? "" : ", ") + name;
+  return text + " (" + std::to_string(choices.options.threads) + " threads)";
+}
+
+class OneHash {
+public:
+  OneHash(const Case &c, ChoicesTally &tally)
+      : case_(c), tally_(tally), value_(parse(c.text)), spec_(of(Policy::automatic)),
+        random_(c.inputs.empty() ? 1 : c.inputs[0].seed) {
+    for (const CaseOperand &in : c.inputs) {
+      names_.push_back(in.name);
+      inputs_.push_back(make_input(in));
+    }
+  }
+
+  // False where the shapes do not fit, and there is nothing to compute.
+  bool prepare() {
+    set_environment({});
+    try {
+      if (!case_.gradient.empty()) add_cotangents();
+      const Results made = compile(spec_, base().options).call(given());
+      for (const auto &[name, array] : made) {
+        outputs_.push_back({name, array.dtype(), contiguous_layout(array.shape())});
+        bool at_end = false;
+        if (random_.chance(40))
+          outputs_.back().layout = random_layout(random_, array.shape(), true, at_end);
+      }
+    } catch (const ShapeError &) {
+      return false;
+    } catch (const DataError &) {
+      return false;
+    }
+    return true;
+  }
+
+  std::optional<std::string> run(int draws) {
+    const std::vector<Bytes> expected = hash_of(base());
+    const Open open = what_is_open();
+    for (int n = 0; n < draws; ++n) {
+      const Choices choices = draw(random_, open);
+      const std::vector<Bytes> got = hash_of(choices);
+      for (const std::string &name : choices.names) ++tally_.taken[name];
+      for (std::size_t k = 0; k < got.size(); ++k)
+        if (got[k] != expected[k])
+          return "output " + outputs_[k].name + " has other bits with: " + told(choices) +
+                 difference(k, got[k], expected[k]);
+    }
+    return std::nullopt;
+  }
+
+private:
+  struct Output {
+    std::string name;
+    DType dtype;
+    Layout layout;
+  };
+
+  static Choices base() { return {}; }
+
+  // The kernel that is called: the gradient by this policy, if the case is about one.
+  LoopSpec of(Policy policy) const {
+    if (case_.gradient.empty()) return value_;
+    return gradient(value_, case_.gradient, {.policy = policy});
+  }
+
+  void add_cotangents() {
+    const Results values = compile(value_, base().options).call(given());
+    for (const auto &[output, array] : values) {
+      if (!is_float(array.dtype()) && !is_complex(array.dtype())) continue;
+      names_.push_back("d_" + output);
+      inputs_.emplace_back(random_, array.dtype(), array.shape(), false);
+      inputs_.back().fill_smooth(random_);
+    }
+  }
+
+  std::vector<NamedView> given() {
+    std::vector<NamedView> views;
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      views.push_back({names_[k], inputs_[k].view()});
+    return views;
+  }
+
+  Open what_is_open() const {
+    const spec::TypedSpec typed = spec::analyse(spec_.data());
+    Open open{.copies = kernel::sees_copies(typed), .generic = plan::has_generic(typed)};
+    for (const auto &let : typed.materialised) {
+      open.copies = open.copies || kernel::sees_copies(let->typed);
+      open.generic = open.generic || plan::has_generic(let->typed);
+      open.loops = open.loops || let->recurrence;
+    }
+    // What may round as it likes when it is frozen.
+    const bool relaxed = case_.text.find("relaxed = on") != std::string::npos;
+    for (const spec::TypedInput &input : typed.callers())
+      open.parameters = open.parameters || (input.role == InputRole::parameter && !relaxed);
+    open.gradient = !case_.gradient.empty();
+    open.saves = open.gradient && saves();
+    open.overlaps = std::ranges::none_of(typed.outputs, &spec::TypedOutput::add);
+    return open;
+  }
+
+  bool saves() const {
+    try {
+      const spec::TypedSpec typed = spec::analyse(of(Policy::save).data());
+      const expr::Graph &graph = typed.graph;
+      const auto is_saved = [&](expr::NodeId id) {
+        return graph[id].kind == expr::NodeKind::Input &&
+               typed.inputs[typed.array_of(graph[id].payload)].name.starts_with("saved_");
+      };
+      std::vector<bool> reads(graph.size()); // [node]
+      bool any = false;
+      for (std::uint32_t n = 0; n < graph.size(); ++n) {
+        const expr::NodeId id{n};
+        reads[n] = is_saved(id);
+        any = any || reads[n];
+        for (const expr::NodeId arg : graph.operands(id)) reads[n] = reads[n] || reads[arg.index];
+        const bool folds =
+            graph[id].kind == expr::NodeKind::Fold || graph[id].kind == expr::NodeKind::Scan;
+        if (folds && reads[n] && !graph.recipe(id).exact) return false;
+      }
+      return any && typed.materialised.empty();
+    } catch (const SpecError &) { // E0607: lets that are arrays are not saved
+      return false;
+    }
+  }
+
+  // The outputs in C order, all NaNs alike.
+  std::vector<Bytes> hash_of(const Choices &choices) {
+    set_environment(choices.environment);
+    std::vector<NamedView> in = given();
+    std::vector<std::shared_ptr<std::vector<unsigned char>>> memory;
+    std::vector<NamedView> out = make_outputs(choices, in, memory);
+    std::vector<Array> saved;
+    LoopSpec spec = spec_;
+    if (choices.policy) spec = of(*choices.policy);
+    if (choices.policy == Policy::save) {
+      const Kernel forward = compile(saving_forward(value_, case_.gradient), choices.options);
+      std::vector<NamedView> of_value;
+      for (std::size_t k = 0; k < case_.inputs.size(); ++k) of_value.push_back(in[k]);
+      for (auto &[name, array] : forward.call(of_value))
+        if (name.starts_with("saved_")) {
+          saved.push_back(array);
+          in.push_back({saved_names_.emplace_back(name), saved.back()});
+        }
+    }
+    if (choices.scheduled) {
+      Random random(random_.bits());
+      const std::string text = print(spec);
+      if (text.find("schedule") == text.npos)
+        spec = parse(with_schedule(text, random_schedule(random, text)));
+    }
+    Kernel kernel = compile(spec, choices.options);
+    if (choices.frozen) {
+      std::vector<NamedView> parameters, others;
+      const spec::TypedSpec typed = spec::analyse(spec.data());
+      for (const NamedView &view : in) {
+        const bool is_parameter = std::ranges::any_of(typed.callers(), [&](const auto &input) {
+          return input.name == view.name && input.role == InputRole::parameter;
+        });
+        (is_parameter ? parameters : others).push_back(view);
+      }
+      kernel = kernel.freeze(parameters);
+      in = others;
+    }
+    if (choices.bound)
+      kernel.bind_named(in, out)();
+    else
+      kernel.run_named(in, out);
+    std::vector<Bytes> hashes;
+    for (const NamedView &view : out) hashes.push_back(canonical(view.view));
+    set_environment({});
+    return hashes;
+  }
+
+  // Memory for the outputs, some of which lie over an input where it is chosen so: then that is a copy of it, with its strides.
+  std::vector<NamedView>
+  make_outputs(const Choices &choices, std::vector<NamedView> &in,
+               std::vector<std::shared_ptr<std::vector<unsigned char>>> &memory) {
+    std::vector<NamedView> out;
+    bool overlaps = choices.overlaps;
+    for (const Output &output : outputs_) {
+      const kernel::Reach reach = kernel::reach_of(output.layout, output.dtype);
+      std::int64_t size = reach.high - reach.low, before = -reach.low;
+      std::size_t over = in.size();
+      if (overlaps && size > 0)
+        for (std::size_t k = 0; k < in.size(); ++k)
+          if (size_of(in[k].view.dtype) == size_of(output.dtype) &&
+              element_count(in[k].view.layout) > 0)
+            over = k;
+      kernel::Reach moved{};
+      if (over < in.size()) {
+        moved = kernel::reach_of(in[over].view.layout, in[over].view.dtype);
+        size += moved.high - moved.low;
+      }
+      auto &bytes = *memory.emplace_back(
+          std::make_shared<std::vector<unsigned char>>(std::size_t(size) + 64, 0));
+      auto *base = bytes.data() + (64 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 64) % 64;
+      if (over < in.size()) {
+        const auto element = std::int64_t(size_of(output.dtype));
+        const std::int64_t room = (moved.high - moved.low) / element;
+        before += element * std::int64_t(random_.bits() % std::uint64_t(room));
+        AnyView copy = in[over].view;
+        copy.data = base - moved.low;
+        array::copy_elements(in[over].view, copy.data, copy.layout);
+        in[over].view = copy;
+        overlaps = false; // of one output
+      }
+      out.push_back({output.name, AnyView(output.dtype, base + before, true, output.layout)});
+    }
+    return out;
+  }
+
+  static Bytes canonical(const AnyView &view) {
+    Bytes bytes = bytes_of(Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout));
+    if (!is_float(view.dtype) && !is_complex(view.dtype)) return bytes;
+    const DType real = real_dtype(view.dtype);
+    const std::size_t size = size_of(real);
+    for (std::size_t at = 0; at < bytes.size(); at += size) {
+      const ops::Scalar part = ops::load(reinterpret_cast<const char *>(&bytes[at]), real);
+      if (std::isnan(ops::as_f64(ops::convert(part, real, DType::F64))))
+        std::memset(&bytes[at], 0xff, size);
+    }
+    return bytes;
+  }
+
+  std::string difference(std::size_t k, const Bytes &got, const Bytes &expected) const {
+    const DType dtype = outputs_[k].dtype;
+    std::size_t first = 0, wrong = 0;
+    for (std::size_t e = got.size() / size_of(dtype); e-- > 0;)
+      if (!(element(got, dtype, e) == element(expected, dtype, e))) first = e, ++wrong;
+    return ": " + std::to_string(wrong) + " of " + std::to_string(got.size() / size_of(dtype)) +
+           " elements, the first at " + std::to_string(first);
+  }
+
+  const Case &case_;
+  ChoicesTally &tally_;
+  const LoopSpec value_, spec_;
+  Random random_;
+  std::vector<std::string> names_;
+  std::deque<std::string> saved_names_;
+  std::vector<Operand> inputs_;
+  std::vector<Output> outputs_;
+};
+
+} // namespace
+
+const std::vector<std::string> &all_choices() {
+  static const std::vector<std::string> names{
+      "split 0",      "split 256",       "split 1000000000",      "loop bytes 0",
+      "loop bytes 200", "loop bytes 1000000000", "patterns 0",    "patterns 1",
+      "native code",  "caches 4K,64K",   "caches 64K,256K",       "random blocks",
+      "AVX2",         "disk cache",      "threads",               "checked call",
+      "bound call",   "frozen",          "outputs over inputs",   "schedule",
+      "saved",        "recomputed",      "computed as it fits"};
+  return names;
+}
+
+Case random_choices_case(std::uint64_t seed) {
+  const bool derives = seed % 4 == 1;
+  // Of six seeds one reads windows; here half of them do.
+  const std::uint64_t source = seed % 2 == 0 ? seed * 6 + 4 : seed;
+  const RandomSpec made = random_spec(source, derives ? Style::Smooth : Style::Any);
+  Random random(~seed);
+  Case c;
+  c.story = "choices, seed " + std::to_string(seed);
+  c.text = made.text;
+  std::set<std::string> parameters;
+  for (const RandomInput &declared : made.inputs) {
+    CaseOperand in{.name = declared.name, .dtype = declared.dtype};
+    in.layout = random_layout(random, declared.shape, false, in.at_end);
+    in.data = derives ? Data::Smooth : Data::General;
+    in.seed = random.bits();
+    if (!derives && random.chance(20)) {
+      parameters.insert(in.name);
+      in.layout = contiguous_layout(declared.shape);
+    }
+    if (derives && (is_float(in.dtype) || is_complex(in.dtype))) c.gradient.push_back(in.name);
+    c.inputs.push_back(std::move(in));
+  }
+  if (!parameters.empty()) c.text = with_parameters(c.text, parameters);
+  return c;
+}
+
+std::optional<std::string> find_changed_bit(const Case &c, int draws, ChoicesTally &tally) {
+  ++tally.kernels;
+  tally.gradients += !c.gradient.empty();
+  std::optional<std::string> wrong;
+  try {
+    OneHash run(c, tally);
+    if (run.prepare())
+      wrong = run.run(draws);
+    else
+      ++tally.refused;
+  } catch (const Error &error) {
+    wrong = error.render();
+  } catch (const std::exception &error) {
+    wrong = error.what();
+  }
+  set_environment({});
+  return wrong;
+}
+
+} // namespace broadloom::differential

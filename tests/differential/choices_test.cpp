@@ -1,0 +1,31 @@
+// Whatever is chosen around the loops of a random kernel, its outputs have one hash. BROADLOOM_FUZZ and BROADLOOM_SEED as in
+// differential_test.cpp.
+#include "choices.hpp"
+#include "same_bits.hpp"
+
+#include <doctest/doctest.h>
+
+namespace broadloom::differential {
+namespace {
+
+TEST_CASE("no choice that is made around the loops of a kernel changes a bit") {
+  const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);
+  const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count);
+  ChoicesTally tally;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const Case c = random_choices_case(seed);
+    if (const auto changed = find_changed_bit(c, count == 1 ? 20 : 3, tally))
+      FAIL_CHECK("seed " << seed << ": " << *changed << "\n" << print(c));
+  }
+  std::string counts;
+  for (const auto &[choice, times] : tally.taken)
+    counts += ", " + choice + " " + std::to_string(times);
+  MESSAGE(tally.kernels << " kernels, " << tally.gradients << " of them gradients" << counts);
+  if (count < default_count) return;
+  CHECK(tally.refused < std::int64_t(count) / 2);
+  for (const std::string &choice : all_choices())
+    CHECK_MESSAGE(tally.taken[choice] > 0, choice << " was never taken");
+}
+
+} // namespace
+} // namespace broadloom::differential
