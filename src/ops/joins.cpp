@@ -10,12 +10,13 @@ namespace {
 
 using Scalars = std::vector<Scalar>;
 
-constexpr int most_elements = 5, draws = 2;
+constexpr int most_elements = 5, draws = 3;
 
 bool is_real(DType dtype) { return is_float(dtype) || is_complex(dtype); }
 
-// Below 1 in the first draw, above it in the second.
+// Below 1 in the first draw, above it in the others; in the last one they fall.
 Scalar element(DType dtype, int draw, int position, std::size_t arg) {
+  if (draw == 2) position = most_elements - 1 - position;
   if (dtype == DType::Bool) return scalar_from((position + int(arg) + draw) % 2 == 0);
   if (is_integer(dtype)) return scalar_from(std::int64_t(draw + (1 + draw) * position));
   const double step = 0.03125 * double(arg) + double(position);

@@ -6,7 +6,8 @@
 // Blocks without an element arise where there are fewer elements than ways. So where the start is no identity, the recipe counts its
 // steps, and a block that has taken none leaves the other one as it is: every engine runs recipes, and none knows of it.
 //
-// Elements are positive and grow, as those of iota do; nothing is said of states that are no number.
+// Elements are positive, and grow, as those of iota do, or fall: an accumulator may be meant for one of these alone, and is wrong where none
+// is right. Nothing is said of states that are no number.
 #pragma once
 
 #include "ops/recipe.hpp"

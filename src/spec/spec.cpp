@@ -7,6 +7,9 @@
 #include "support/text.hpp"
 #include "support/warning.hpp"
 
+#include <algorithm>
+#include <tuple>
+
 namespace broadloom::spec {
 
 using expr::AxisSet;
@@ -14,9 +17,18 @@ using expr::NodeId;
 using support::fail;
 
 std::vector<SpecError> all_faults(const TypedSpec &spec) {
-  std::vector<SpecError> faults = spec.faults;
-  for (const auto &let : spec.materialised)
-    faults.insert(faults.end(), let->typed.faults.begin(), let->typed.faults.end());
+  std::vector<SpecError> faults;
+  const auto add = [&](const std::vector<SpecError> &more) {
+    for (const SpecError &fault : more) {
+      const auto is_it = [&](const SpecError &other) {
+        return std::tuple(other.where().file, other.where().line, other.where().column) ==
+               std::tuple(fault.where().file, fault.where().line, fault.where().column);
+      };
+      if (std::ranges::none_of(faults, is_it)) faults.push_back(fault);
+    }
+  };
+  add(spec.faults);
+  for (const auto &let : spec.materialised) add(let->typed.faults);
   return faults;
 }
 

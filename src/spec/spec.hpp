@@ -293,7 +293,7 @@ struct DimExtent {
 [[noreturn]] void fail_like(const TypedSpec &spec, const TypedOutput &output, const DimExtent &by,
                             const DimExtent &like);
 
-// Of the kernel and of its lets that are arrays; and each as a warning in the log.
+// Of the kernel and of its lets that are arrays, one at each place; and each as a warning in the log.
 std::vector<SpecError> all_faults(const TypedSpec &spec);
 void warn_of_faults(const TypedSpec &spec);
 

@@ -108,7 +108,8 @@ Excerpt excerpt(const Place &where) {
   return result;
 }
 
-std::string rendered(const Error &error, std::string_view kind, bool color) {
+// `tag`: "error[E0102]"
+std::string rendered(const Error &error, const std::string &tag, bool color) {
   const Place &where = error.where();
   const char *bold = color ? "\033[1m" : "", *red = color ? "\033[1;31m" : "";
   const char *green = color ? "\033[1;32m" : "", *off = color ? "\033[0m" : "";
@@ -120,8 +121,8 @@ std::string rendered(const Error &error, std::string_view kind, bool color) {
     text += "broadloom:";
   }
   text += off;
-  text += std::string(" ") + red + std::string(kind) + "[" + error.code() + "]:" + off + " " +
-          bold + support::printable(error.message()) + off;
+  text += std::string(" ") + red + tag + ":" + off + " " + bold +
+          support::printable(error.message()) + off;
   if (where.known() && !where.text.empty()) {
     Excerpt shown = excerpt(where);
     text += "\n" + shown.line + "\n" + green + shown.mark + off;
@@ -131,11 +132,13 @@ std::string rendered(const Error &error, std::string_view kind, bool color) {
 
 } // namespace
 
-std::string Error::render(bool color) const { return rendered(*this, "error", color); }
+std::string Error::render(bool color) const {
+  return rendered(*this, "error[" + code_ + "]", color);
+}
 
 namespace support {
 
-std::string as_warning(const Error &error) { return rendered(error, "warning", false); }
+std::string as_warning(const Error &error) { return rendered(error, error.code(), false); }
 
 void fail(std::string code, std::string message, Place where, std::string help) {
   std::string_view family = std::string_view(code).substr(0, 3);

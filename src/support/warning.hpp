@@ -1,4 +1,4 @@
-// Errors that are told and not thrown, in the form of Error::render: "demo.loom:4:3: warning[E0036]: ..".
+// Errors that are told in the log and not thrown, in the form of Error::render: "demo.loom:4:3: E0036: ..", the line, the caret, what to do.
 #pragma once
 
 #include <broadloom/error.hpp>

@@ -165,6 +165,7 @@ class Frozen(unittest.TestCase):
         self.refused("E0311", lambda: self.frozen.refreeze(v=values["v"]))
         self.refused("E0312", lambda: self.frozen(x, v=values["v"]))
         self.refused("E0313", lambda: k.freeze(v=-values["v"]))
+        self.refused("E0313", lambda: k(x, **{**values, "v": -values["v"]}))
         self.refused("E0123", lambda: self.frozen.refreeze({**values, **{name: np.ones(3) for name in ("gain", "middle", "v")}}))
         self.refused("E0203", lambda: k.freeze(v=values["v"].astype("f4")))
         self.refused("E0308", lambda: k.freeze([values["v"]]))

@@ -35,6 +35,13 @@ class Messages(unittest.TestCase):
             bl.set_log_level("debg")
         self.assertIn("did you mean 'debug'", caught.exception.help)
 
+    def test_a_combine_that_joins_wrongly_is_a_warning_with_its_place(self):
+        with self.assertLogs("broadloom", logging.WARNING) as said:
+            bl.compile("accumulator from_one(s; x) { init s = 1; step s = s + x; combine s = s + s_other }\n"
+                       "kernel k { in x : f64[i]; out z = from_one(x) }")(np.ones(3))
+        self.assertEqual([record.levelno for record in said.records], [logging.WARNING], said.output)
+        self.assertIn("<text>:1:71: E0036: the combine of 'from_one'", said.output[0])
+
     def test_a_handler_that_fails_stops_nothing(self):
         class Failing(logging.Handler):
             def emit(self, record):

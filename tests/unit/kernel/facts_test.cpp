@@ -108,7 +108,7 @@ TEST_CASE("Facts are asked of kernels with lets that are arrays, loops, windows,
   for (const char *body :
        {"let h[i] = x * s; out y[i] = h[i] + h[2 - i]",
         "let h[t < 4, i] = h[t - 1, i] * s from x; out y[i] = h[-1, i]",
-        "out y[i < 2] = x[i + 1] * s[i]", "out y = sum(x * s, like=x[k[i]])",
+        "out y[n < 2] = x[n + 1] * s[n]", "out y = sum(x * s, like=x[k[i]])",
         "out y[i < 3] = pad(s, 0: (1, 1), edge)[i + 2] + x[i]", "out y = sum(exp(x), i)"})
     for (const Options &options : all_ways) {
       CAPTURE(body);
