@@ -32,7 +32,7 @@ const Specialisation *add(LayoutCache &cache, std::int64_t extent) {
 const Specialisation *call(const LayoutCache &cache, std::int64_t extent) {
   const AnyView view = view_of(extent);
   const AnyView *operands[] = {&view};
-  const Specialisation *special = cache.find_pinned(operands, cache.likely());
+  const Specialisation *special = cache.find_pinned(operands, {}, cache.likely());
   cache.note(special);
   return special;
 }
