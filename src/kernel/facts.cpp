@@ -9,92 +9,87 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 namespace broadloom::kernel {
 namespace {
 
-// Which there are among some elements.
-struct Signs {
-  bool negative = false, zero = false, positive = false, nan = false;
-};
-
-bool holds(Sign fact, const Signs &seen) {
-  if (seen.nan) return fact == Sign::any;
-  switch (fact) {
-  case Sign::any: return true;
-  case Sign::positive: return !seen.negative && !seen.zero;
-  case Sign::nonnegative: return !seen.negative;
-  case Sign::negative: return !seen.zero && !seen.positive;
-  case Sign::nonpositive: return !seen.positive;
-  case Sign::nonzero: return !seen.zero;
-  }
-  return false;
-}
-
-template <class T> void note(T value, Signs &seen) {
-  seen.negative |= value < T(0);
-  seen.zero |= value == T(0);
-  seen.positive |= value > T(0);
-  seen.nan |= value != value;
-}
-
-// f16 and bf16 by their bits, whose order without the sign is that of the numbers: beyond `infinity` lie NaNs.
+// Numbers that have the signs of elements. f16 and bf16 lie in the order of their bits: beyond `infinity` are NaNs.
+template <class T> T number(T value) { return value; }
 template <std::int16_t infinity> struct Narrow {
   std::int16_t bits;
 };
-template <std::int16_t infinity> void note(Narrow<infinity> value, Signs &seen) {
-  const auto size = std::int16_t(value.bits & 0x7fff);
-  seen.nan |= size > infinity;
-  seen.zero |= size == 0;
-  seen.negative |= value.bits < 0 && size != 0;
-  seen.positive |= value.bits > 0;
+template <std::int16_t infinity> float number(Narrow<infinity> value) {
+  const int size = value.bits & 0x7fff;
+  if (size > infinity) return std::numeric_limits<float>::quiet_NaN();
+  return float(value.bits < 0 ? -size : size);
 }
-
 // Of a complex number only whether it is 0 can be said.
-template <class T> struct Complex {
-  T re, im;
-};
-template <class T> void note(Complex<T> value, Signs &seen) {
-  seen.nan |= value.re != value.re || value.im != value.im;
-  seen.zero |= value.re == 0 && value.im == 0;
+template <class T> T number(std::complex<T> value) {
+  if (value.real() != value.real() || value.imag() != value.imag())
+    return std::numeric_limits<T>::quiet_NaN();
+  return T(value != T(0));
 }
 
 // `step` in bytes.
-template <class T> Signs signs_of_row(const char *row, std::int64_t count, std::int64_t step) {
-  Signs seen;
+template <class T, class Holds>
+bool all_hold(const char *row, std::int64_t count, std::int64_t step, Holds holds) {
+  // As wide as the numbers, so that lanes of a vector hold as many of the one as of the other.
+  using Number = decltype(number(T()));
+  using Wrong = std::conditional_t<sizeof(Number) == 8, std::int64_t,
+                                   std::conditional_t<sizeof(Number) == 4, std::int32_t, char>>;
+  Wrong wrong = 0;
   const auto look = [&](std::int64_t each) {
     for (std::int64_t k = 0; k < count; ++k) {
       T value;
       std::memcpy(&value, row + k * each, sizeof value);
-      note(value, seen);
+      wrong |= holds(number(value)) ? 0 : 1;
     }
   };
   step == sizeof(T) ? look(sizeof(T)) : look(step);
-  return seen;
+  return wrong == 0;
 }
 
-using OfRow = Signs (*)(const char *row, std::int64_t count, std::int64_t step);
+template <class T>
+bool hold_in_row(Sign fact, const char *row, std::int64_t count, std::int64_t step) {
+  using Number = decltype(number(T()));
+  constexpr Number zero = 0;
+  const auto all = [&](auto holds) { return all_hold<T>(row, count, step, holds); };
+  switch (fact) {
+  case Sign::any: return true;
+  case Sign::positive: return all([](Number x) { return x > zero; });
+  case Sign::nonnegative: return all([](Number x) { return x >= zero; });
+  case Sign::negative: return all([](Number x) { return x < zero; });
+  case Sign::nonpositive: return all([](Number x) { return x <= zero; });
+  case Sign::nonzero: return all([](Number x) { return (x < zero) | (x > zero); });
+  }
+  return false;
+}
 
-OfRow signs_of(DType dtype) {
+using InRow = bool (*)(Sign fact, const char *row, std::int64_t count, std::int64_t step);
+
+InRow hold_in_row_of(DType dtype) {
   switch (dtype) {
   case DType::Bool:
-  case DType::U8: return signs_of_row<std::uint8_t>;
-  case DType::I8: return signs_of_row<std::int8_t>;
-  case DType::I16: return signs_of_row<std::int16_t>;
-  case DType::I32: return signs_of_row<std::int32_t>;
-  case DType::I64: return signs_of_row<std::int64_t>;
-  case DType::U16: return signs_of_row<std::uint16_t>;
-  case DType::U32: return signs_of_row<std::uint32_t>;
-  case DType::U64: return signs_of_row<std::uint64_t>;
-  case DType::F32: return signs_of_row<float>;
-  case DType::F64: return signs_of_row<double>;
-  case DType::F16: return signs_of_row<Narrow<0x7c00>>;
-  case DType::BF16: return signs_of_row<Narrow<0x7f80>>;
-  case DType::C64: return signs_of_row<Complex<float>>;
-  case DType::C128: return signs_of_row<Complex<double>>;
+  case DType::U8: return hold_in_row<std::uint8_t>;
+  case DType::I8: return hold_in_row<std::int8_t>;
+  case DType::I16: return hold_in_row<std::int16_t>;
+  case DType::I32: return hold_in_row<std::int32_t>;
+  case DType::I64: return hold_in_row<std::int64_t>;
+  case DType::U16: return hold_in_row<std::uint16_t>;
+  case DType::U32: return hold_in_row<std::uint32_t>;
+  case DType::U64: return hold_in_row<std::uint64_t>;
+  case DType::F32: return hold_in_row<float>;
+  case DType::F64: return hold_in_row<double>;
+  case DType::F16: return hold_in_row<Narrow<0x7c00>>;
+  case DType::BF16: return hold_in_row<Narrow<0x7f80>>;
+  case DType::C64: return hold_in_row<std::complex<float>>;
+  case DType::C128: return hold_in_row<std::complex<double>>;
   }
   return nullptr;
 }
@@ -116,11 +111,11 @@ bool hold_all(Sign fact, const AnyView &view) {
   if (count > 0) row = dims[--count];
   while (count > 0 && dims[count - 1].step == row.step * row.extent)
     row.extent *= dims[--count].extent;
-  const OfRow look = signs_of(view.dtype);
+  const InRow hold = hold_in_row_of(view.dtype);
   const char *at = static_cast<const char *>(view.data);
   std::int64_t index[max_rank] = {};
   while (true) {
-    if (!holds(fact, look(at, row.extent, row.step))) return false;
+    if (!hold(fact, at, row.extent, row.step)) return false;
     int d = count - 1;
     for (; d >= 0; --d) {
       at += dims[d].step;
@@ -144,11 +139,13 @@ std::vector<std::size_t> inputs_with_facts(const spec::TypedSpec &spec) {
 void check_fact(const spec::TypedInput &input, const AnyView &view) {
   const support::FloatControl control; // a subnormal is not 0
   if (hold_all(input.sign, view)) return;
-  const OfRow look = signs_of(view.dtype);
+  const auto holds = [&, hold = hold_in_row_of(view.dtype)](Sign fact, const char *element) {
+    return hold(fact, element, 1, 0);
+  };
   std::int64_t at = 0;
-  while (holds(input.sign, look(checked::element_at(view, at), 1, 0))) ++at;
+  while (holds(input.sign, checked::element_at(view, at))) ++at;
   const char *element = checked::element_at(view, at);
-  const bool is_nan = look(element, 1, 0).nan;
+  const bool is_nan = !holds(Sign::negative, element) && !holds(Sign::nonnegative, element);
   support::fail(
       "E0313",
       fmt::format("parameter '{}' is declared {}, and {} {}{}", input.name, relation(input.sign),
