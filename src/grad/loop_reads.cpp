@@ -16,13 +16,25 @@ void ThroughLoop::take_reads(std::size_t m) {
   member.step = let(m).data;
   std::unordered_map<std::string, std::size_t> known; // reads by their text
   Expr &value = member.step.outputs[0].value;
-  value = grad::exchange(value, [&](const ExprNode &node) {
+  const auto read = [&](const ExprNode &node) { // empty where it is none of the loop
     if (node.kind != ExprKind::Input || !node.input->window) return Expr();
     const auto of = member_of.find(node.input->window->of->name);
     if (of == member_of.end()) return Expr();
     const auto [found, fresh] = known.try_emplace(node.input->name, reads_.size());
     if (fresh) reads_.push_back(read_of(m, of->second, node));
     return make_input(reads_[found->second].input, node.where);
+  };
+  value = grad::exchange(value, [&](const ExprNode &node) {
+    std::vector<std::string> named = node.of; // of what is read, it is one of these inputs, too
+    for (std::string &name : named)
+      for (const auto &input : member.step.inputs) {
+        const Expr seen =
+            input->name == name ? read(*make_input(input, node.where).node()) : Expr();
+        if (seen.node()) name = seen.node()->input->name;
+      }
+    if (named == node.of) return read(node);
+    return node.kind == ExprKind::Iota ? make_iota(node.axes[0], named, node.where)
+                                       : make_extent(node.axes[0], named, node.where);
   });
   std::erase_if(member.step.inputs, [&](const auto &input) {
     return member_of.contains(input->window ? input->window->of->name : input->name);

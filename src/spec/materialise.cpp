@@ -36,6 +36,10 @@ public:
         lets_[output.name] = make_let(output.name, std::move(value), old.where, old.axes, loop);
         made.lets.push_back(lets_[output.name]);
         declare(let->data);
+        for (const auto &input : data_.inputs) // which of= may name in a step of the loop
+          if (input->window && input->window->of->name == output.name &&
+              declared_.insert(input->name).second)
+            windows_.push_back(input);
         continue;
       }
       const ExprNode &old = *known->second.node();

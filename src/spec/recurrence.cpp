@@ -29,8 +29,10 @@ public:
                       : "goes step by step with " + support::quoted_list(others(name))) +
                  ", and its dims are not listed",
              shown(let(name).where),
-             "list them, and read it at earlier positions: let " + name + "[t, i] = .. " + name +
-                 "[t - 1, i] ..");
+             lets.size() == 1
+                 ? "list them, and read it at earlier positions: let " + name + "[t, i] = .. " +
+                       name + "[t - 1, i] .."
+                 : "list them, that of the steps among them: let " + name + "[t, i] = ..");
       for (const AxisRef &axis : let(name).axes)
         if (!std::holds_alternative<std::string>(axis.value()))
           fail("E0028", "let '" + name + "' reads itself, and lists a dim by number",

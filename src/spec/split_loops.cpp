@@ -17,7 +17,10 @@ void LoopSplitter::check_step(std::size_t m, const TypedSpec &typed) const {
     const bool folds = node.kind == expr::NodeKind::Fold || node.kind == expr::NodeKind::Scan;
     if (folds && node.folded.has(time))
       fail_step(expr::NodeId{n}, axis_of + "folded or scanned within a step",
-                "compute that before, in a let of its own");
+                loop_.members.size() == 1
+                    ? "compute that before, in a let of its own"
+                    : "compute that before, in a let of its own; or read earlier steps of another "
+                      "loop as an array that is there: pad(h, 0: (1, 0))[t]");
     if (const TypedInput *window = typed.summed_through(node);
         window != nullptr && window->window->is_gather())
       fail_step(expr::NodeId{n}, "a step of let '" + member.let + "' makes a sum through a gather",

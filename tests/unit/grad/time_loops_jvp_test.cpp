@@ -251,3 +251,11 @@ TEST_CASE(
              "let p[t, i] = 0.5 * p[t - 1, i] + z[t - 1, i] * z[t - 2, i]\nout y[t, i] = p",
              {{"x", {4, 2}}, {"z0", {2}}});
 }
+
+TEST_CASE("a step that names a let of its own loop for an extent moves forward and back") {
+  check_both(
+      "in x : f64[:]\nlet b[t < 2, i] = a[t - 1, i] * 2\n"
+      "let a[t < 2, i] = b[t, i] * iota(i, of=b[t - 1, i]) + extent(i, of=b[t, i]) from x[i]\n"
+      "out y[t, i] = a",
+      {{"x", {3}}});
+}

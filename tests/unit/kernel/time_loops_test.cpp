@@ -265,7 +265,7 @@ TEST_CASE("mistakes about loops are told with their codes") {
   CHECK(code_of(in + "let h = x + h[t - 1, i]; out z = h") == "E0028");
   CHECK(code_of(in + "let h[t, i] = x + h[t - 1, i] + h[t + 1, i]; out z = h") == "E0028");
   CHECK(code_of(in + "let h[t, i] = x + h[2*t, i]; out z = h") == "E0028");
-  CHECK(code_of(in + "let h[t, i] = x + h[t - 1, t]; out z = h") == "E0028");
+  CHECK(code_of(in + "let h[t, i] = x + h[t - 1 + i, i]; out z = h") == "E0028");
   CHECK(code_of(in + "let h[t, i] = x + h[t - 1, i - 1]; out z = h") == "E0028");
   CHECK(code_of(in + "let h[t, i] = x + h[t - 1]; out z = h") == "E0140");
   CHECK(code_of(in + "in k : i64[i]; let h[t, i] = x + h[t - 1, k[i]]; out z = h") == "E0028");
