@@ -20,7 +20,7 @@
 
 namespace broadloom {
 
-// How the backward pass comes by the values of the forward one. Every choice gives the same bits.
+// How the backward pass comes by the values of the forward one: same bits, but for folds of what `save` has saved.
 enum class Policy {
   automatic, // in the same kernel, which holds in memory what is dearer to compute again
   save,      // a forward kernel saves them, the backward kernel reads them

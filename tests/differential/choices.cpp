@@ -44,6 +44,7 @@ constexpr std::array variables{"BROADLOOM_SPLIT",  "BROADLOOM_PATTERNS", "BROADL
 struct Open {
   bool copies = false, generic = false, loops = false, parameters = false, gradient = false;
   bool saves = false;    // values of the forward pass, which no fold reads: its tree goes by what it reads
+  bool schedules = false;
   bool overlaps = false; // an output that adds to what it finds may not lie over an input
 };
 
@@ -121,7 +122,7 @@ Choices draw(Random &random, const Open &open) {
   maybe(made.bound, "bound call", true, 30);
   maybe(made.frozen, "frozen", open.parameters, 40);
   maybe(made.overlaps, "outputs over inputs", open.overlaps && !made.frozen, 25);
-  maybe(made.scheduled, "schedule", !open.gradient, 20);
+  maybe(made.scheduled, "schedule", open.schedules, 20);
   if (open.gradient) {
     made.policy = random.pick<Policy>({Policy::automatic, Policy::recompute});
     if (open.saves && random.chance(50)) made.policy = Policy::save;
@@ -216,7 +217,19 @@ private:
     return views;
   }
 
-  Open what_is_open() const {
+  // Not all names of a text may stand in a schedule.
+  void add_schedule() {
+    const std::string text = print(value_), schedule = random_schedule(random_, text);
+    if (schedule.empty()) return;
+    LoopSpec scheduled = parse(with_schedule(text, schedule));
+    try {
+      spec::analyse(scheduled.data());
+      scheduled_ = std::move(scheduled);
+    } catch (const SpecError &) {
+    }
+  }
+
+  Open what_is_open() {
     const spec::TypedSpec typed = spec::analyse(spec_.data());
     Open open{.copies = kernel::sees_copies(typed), .generic = plan::has_generic(typed)};
     for (const auto &let : typed.materialised) {
@@ -230,6 +243,8 @@ private:
       open.parameters = open.parameters || (input.role == InputRole::parameter && !relaxed);
     open.gradient = !case_.gradient.empty();
     open.saves = open.gradient && saves();
+    if (!open.gradient) add_schedule();
+    open.schedules = scheduled_.has_value();
     open.overlaps = std::ranges::none_of(typed.outputs, &spec::TypedOutput::add);
     return open;
   }
@@ -278,12 +293,7 @@ private:
           in.push_back({saved_names_.emplace_back(name), saved.back()});
         }
     }
-    if (choices.scheduled) {
-      Random random(random_.bits());
-      const std::string text = print(spec);
-      if (text.find("schedule") == text.npos)
-        spec = parse(with_schedule(text, random_schedule(random, text)));
-    }
+    if (choices.scheduled) spec = *scheduled_;
     Kernel kernel = compile(spec, choices.options);
     if (choices.frozen) {
       std::vector<NamedView> parameters, others;
@@ -370,6 +380,7 @@ private:
   const Case &case_;
   ChoicesTally &tally_;
   const LoopSpec value_, spec_;
+  std::optional<LoopSpec> scheduled_;
   Random random_;
   std::vector<std::string> names_;
   std::deque<std::string> saved_names_;
