@@ -24,7 +24,13 @@ template <class Body> auto outlasting_python(Body &&body) {
   }
 }
 
-// Calls what may be written in Python, where other threads get the lock now and then.
+// What may be written in Python, where other threads get the lock now and then: modules that are imported, and what is called.
+inline nanobind::object imported(const char *name) {
+  PyObject *module = outlasting_python([&] { return PyImport_ImportModule(name); });
+  if (module == nullptr) throw nanobind::python_error();
+  return nanobind::steal(module);
+}
+
 template <class... Values> nanobind::object call(nanobind::handle function, Values &&...values) {
   const nanobind::tuple arguments = nanobind::make_tuple(std::forward<Values>(values)...);
   PyObject *result =
