@@ -8,19 +8,33 @@
 
 #include <nanobind/nanobind.h>
 
-#include <cxxabi.h>
 #include <unistd.h>
 
+#include <type_traits>
 #include <utility>
 
 namespace broadloom::python {
 
-// What `body`, which may ask for the lock, returns.
+[[noreturn]] inline void stay() {
+  for (;;) pause();
+}
+
+// What `body` returns: calls of Python's C functions, which throw nothing. Not by a handler, as one error may be in hand already, and the C++
+// library ends the process where it is joined by what is no exception.
 template <class Body> auto outlasting_python(Body &&body) {
-  try {
-    return body();
-  } catch (abi::__forced_unwind &) {
-    for (;;) pause();
+  struct Stay {
+    bool is_back = false;
+    ~Stay() {
+      if (!is_back) stay();
+    }
+  } unwinding;
+  if constexpr (std::is_void_v<decltype(body())>) {
+    body();
+    unwinding.is_back = true;
+  } else {
+    const auto result = body();
+    unwinding.is_back = true;
+    return result;
   }
 }
 
