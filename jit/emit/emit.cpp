@@ -57,20 +57,19 @@ void set_attributes(llvm::Function &function, const Target &target) {
   function.addFnAttr("frame-pointer", "none");
 }
 
-std::unique_ptr<llvm::Module> emit(const loop::Program &program, const block::Program &blocks,
-                                   const Target &target, llvm::LLVMContext &context,
-                                   std::span<const std::size_t> phases,
-                                   const loop::Listing *listing, bool count_paths) {
-  auto module = std::make_unique<llvm::Module>("kernel", context);
-  module->setTargetTriple("x86_64-unknown-linux-gnu");
+void emit(llvm::Module &module, const loop::Program &program, const block::Program &blocks,
+          const Target &target, std::span<const std::size_t> phases, const loop::Listing *listing,
+          bool count_paths) {
+  llvm::LLVMContext &context = module.getContext();
+  module.setTargetTriple("x86_64-unknown-linux-gnu");
   llvm::Type *pointer = llvm::PointerType::getUnqual(context);
   auto *type =
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, pointer}, false);
   std::optional<Lines> lines;
-  if (listing != nullptr) lines.emplace(*module);
+  if (listing != nullptr) lines.emplace(module);
   for (const std::size_t k : phases) {
     auto *function =
-        llvm::Function::Create(type, llvm::Function::ExternalLinkage, phase_name(k), module.get());
+        llvm::Function::Create(type, llvm::Function::ExternalLinkage, phase_name(k), module);
     const char *const names[] = {"frame", "lo", "hi"};
     for (unsigned a = 0; a < 3; ++a) function->getArg(a)->setName(names[a]);
     set_attributes(*function, target);
@@ -81,7 +80,6 @@ std::unique_ptr<llvm::Module> emit(const loop::Program &program, const block::Pr
         });
   }
   if (lines) lines->finish();
-  return module;
 }
 
 } // namespace broadloom::jit

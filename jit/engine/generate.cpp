@@ -5,6 +5,7 @@
 // worth to be merged and hoisted.
 #include "jit/engine/generate.hpp"
 
+#include "jit/emit/whole.hpp"
 #include "jit/engine/linker.hpp"
 #include "jit/engine/machine_passes.hpp"
 #include "support/end.hpp"
@@ -20,6 +21,7 @@
 #include <llvm/IR/PrintPasses.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
@@ -30,8 +32,10 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include <exception>
 #include <map>
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace broadloom::jit {
@@ -57,13 +61,13 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
 // The end destroys what LLVM makes on first use before it comes to a handler that was there earlier. So most of that is made together here,
 // and the end watched anew, before there is a compilation that needs it.
 void make_tables(const llvm::TargetMachine &machine) {
-  llvm::LLVMContext context;
-  llvm::Module module("tables", context);
+  const Whole<llvm::LLVMContext> context;
+  const Whole<llvm::Module> module("tables", *context);
   const auto *function =
-      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), {}, false),
-                             llvm::Function::ExternalLinkage, "tables", module);
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(*context), {}, false),
+                             llvm::Function::ExternalLinkage, "tables", *module);
   llvm::isPassInPrintList("");
-  llvm::SelectionDAG(machine, llvm::CodeGenOptLevel::Default).getVTList(llvm::MVT::i1);
+  Whole<llvm::SelectionDAG>(machine, llvm::CodeGenOptLevel::Default)->getVTList(llvm::MVT::i1);
   machine.getSubtargetImpl(*function)->getInstrInfo()->getOpcodeAfterMemoryUnfold(0, true, false);
   support::watch_end();
 }
@@ -83,6 +87,9 @@ struct Pool { // never destroyed
 };
 Pool &pool() {
   static Pool &made = *[] {
+    // Where LLVM itself sees that memory ends it would end the process.
+    llvm::install_bad_alloc_error_handler(
+        [](void *, const char *, bool) { throw std::bad_alloc(); });
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     return new Pool;
@@ -123,7 +130,10 @@ Generator::Generator(const Target &target) : machines_(machines_for(target)) {
 Generator::~Generator() {
   const std::lock_guard lock(pool().mutex);
   --machines_.on_loan;
-  machines_.idle.push_back(std::move(machine_));
+  if (std::uncaught_exceptions() > exceptions_)
+    (void)machine_.release(); // half of what it has made may be there, see whole.hpp
+  else
+    machines_.idle.push_back(std::move(machine_));
 }
 
 void Generator::prepare(llvm::Module &module) const {
@@ -131,48 +141,48 @@ void Generator::prepare(llvm::Module &module) const {
 }
 
 void Generator::optimise(llvm::Module &module, bool has_math) const {
-  llvm::PassBuilder builder(machine_.get());
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  const Whole<llvm::PassBuilder> builder(machine_.get());
+  const Whole<llvm::LoopAnalysisManager> loops;
+  const Whole<llvm::FunctionAnalysisManager> functions;
+  const Whole<llvm::CGSCCAnalysisManager> graphs;
+  const Whole<llvm::ModuleAnalysisManager> modules;
+  builder->registerModuleAnalyses(*modules);
+  builder->registerCGSCCAnalyses(*graphs);
+  builder->registerFunctionAnalyses(*functions);
+  builder->registerLoopAnalyses(*loops);
+  builder->crossRegisterProxies(*loops, *functions, *graphs, *modules);
 
-  llvm::ModulePassManager passes;
+  const Whole<llvm::ModulePassManager> passes;
   if (has_math) {
-    passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
-    passes.addPass(llvm::GlobalDCEPass());
+    passes->addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+    passes->addPass(llvm::GlobalDCEPass());
   }
-  llvm::FunctionPassManager each;
-  each.addPass(llvm::EarlyCSEPass());
-  if (has_math) each.addPass(llvm::InstCombinePass());
-  each.addPass(llvm::SimplifyCFGPass());
+  const Whole<llvm::FunctionPassManager> each;
+  each->addPass(llvm::EarlyCSEPass());
+  if (has_math) each->addPass(llvm::InstCombinePass());
+  each->addPass(llvm::SimplifyCFGPass());
   // Accumulators are in registers: no loop has memory that is worth to be kept in one.
   constexpr unsigned clobber_walks = 100, accesses_for_promotion = 0;
-  each.addPass(llvm::createFunctionToLoopPassAdaptor(
+  each->addPass(llvm::createFunctionToLoopPassAdaptor(
       llvm::LICMPass(clobber_walks, accesses_for_promotion, /*AllowSpeculation=*/true),
       /*UseMemorySSA=*/true));
-  passes.run(module, modules);
+  passes->run(module, *modules);
   // What the math calls for rare arguments is optimised bitcode already.
   for (llvm::Function &function : module)
     if (!function.isDeclaration() && !function.hasFnAttribute(llvm::Attribute::Cold))
-      each.run(function, functions);
+      each->run(function, *functions);
 }
 
 llvm::SmallVector<char, 0> Generator::generate(llvm::Module &module,
                                                llvm::CodeGenFileType type) const {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
-  llvm::legacy::PassManager passes;
-  if (!add_machine_passes(*machine_, passes, out, type)) {
+  const Whole<llvm::legacy::PassManager> passes;
+  if (!add_machine_passes(*machine_, *passes, out, type)) {
     support::fail("E0501", "LLVM cannot write code of this kind", {},
                   "run with the interpreter (Engine::interpreter), which gives the same bits");
   }
-  passes.run(module);
+  passes->run(module);
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 #include <llvm/Support/CodeGen.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <exception>
 #include <memory>
 
 namespace broadloom::jit {
@@ -30,6 +31,7 @@ public:
 private:
   Machines &machines_; // of this target: never freed
   std::unique_ptr<llvm::TargetMachine> machine_;
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 } // namespace broadloom::jit

@@ -2,6 +2,7 @@
 #include "jit/engine/object.hpp"
 
 #include "jit/emit/emit.hpp"
+#include "jit/emit/whole.hpp"
 #include "jit/engine/generate.hpp"
 #include "jit/engine/linker.hpp"
 #include "jit/native/laps.hpp"
@@ -40,8 +41,8 @@ void collect_errors(llvm::LLVMContext &context, std::string &errors) {
 
 // All steps up to the passes; for the text forms, names are kept.
 struct Made {
-  std::unique_ptr<llvm::LLVMContext> context;
-  std::unique_ptr<llvm::Module> module;
+  Whole<llvm::LLVMContext> context;
+  Whole<llvm::Module> module{"kernel", *context};
 };
 Made make_module(const loop::Program &program, const block::Program &blocks, const Target &target,
                  const Generator &generator, std::string &errors, CompileTimes &times,
@@ -49,10 +50,9 @@ Made make_module(const loop::Program &program, const block::Program &blocks, con
                  const loop::Listing *listing = nullptr, bool count_paths = false) {
   Laps laps;
   Made made;
-  made.context = std::make_unique<llvm::LLVMContext>();
   made.context->setDiscardValueNames(!keep_names);
   collect_errors(*made.context, errors);
-  made.module = emit(program, blocks, target, *made.context, phases, listing, count_paths);
+  emit(*made.module, program, blocks, target, phases, listing, count_paths);
   generator.prepare(*made.module);
   times.emit = laps.lap();
   const bool has_math = link_math(*made.module, target);

@@ -2,6 +2,7 @@
 #include "jit/engine/start.hpp"
 
 #include "jit/emit/emit.hpp"
+#include "jit/emit/whole.hpp"
 #include "jit/engine/generate.hpp"
 #include "jit/engine/linker.hpp"
 #include "jit/engine/object.hpp"
@@ -58,16 +59,16 @@ void make_loop(llvm::Module &module, const Target &target) {
 
 llvm::SmallVector<char, 0> generated(const Generator &generator, const Target &target,
                                      bool optimised) {
-  llvm::LLVMContext context;
-  llvm::Module module("start", context);
-  module.setTargetTriple("x86_64-unknown-linux-gnu");
-  make_loop(module, target);
-  generator.prepare(module);
+  const Whole<llvm::LLVMContext> context;
+  const Whole<llvm::Module> module("start", *context);
+  module->setTargetTriple("x86_64-unknown-linux-gnu");
+  make_loop(*module, target);
+  generator.prepare(*module);
   if (optimised) {
-    generator.optimise(module, true);
+    generator.optimise(*module, true);
     return {};
   }
-  return generator.generate(module, llvm::CodeGenFileType::ObjectFile);
+  return generator.generate(*module, llvm::CodeGenFileType::ObjectFile);
 }
 
 } // namespace

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstdlib>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -26,20 +26,17 @@ struct Gathering { // of threads that wait until all are there
   std::atomic<bool> all_there{false};
 
   static void *wait(void *gathering) {
-    // The first allocation of a thread takes up to 128 MiB of address space, which later threads take over.
-    void *volatile memory = std::malloc(1);
-    std::free(memory);
     static_cast<Gathering *>(gathering)->all_there.wait(false);
     return nullptr;
   }
 };
 
-// Address space that threads leave for what they are to compute and compile.
-class Reserve {
+// Address space, of which glibc takes as much with the first allocation of a thread (twice what it keeps, to align it).
+class Space {
 public:
-  Reserve() : memory_(mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
-  Reserve(const Reserve &) = delete;
-  ~Reserve() {
+  Space() : memory_(mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  Space(const Space &) = delete;
+  ~Space() {
     if (is_there()) munmap(memory_, bytes);
   }
   bool is_there() const { return memory_ != MAP_FAILED; }
@@ -49,10 +46,8 @@ private:
   void *memory_;
 };
 
-// How many threads can be made beside those that there are, `wanted` at most.
+// How many threads can be made beside those that there are, `wanted` at most, and leave space for what they allocate and for what is compiled.
 int threads_to_be_had(int wanted) {
-  const Reserve reserve;
-  if (!reserve.is_there()) return 0;
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return 0;
   pthread_attr_setstacksize(&attributes,
@@ -60,8 +55,10 @@ int threads_to_be_had(int wanted) {
   Gathering gathering;
   std::vector<pthread_t> threads;
   threads.reserve(std::size_t(wanted));
+  std::list<Space> spaces(1);
   pthread_t made;
-  while (int(threads.size()) < wanted &&
+  while (int(threads.size()) < wanted && spaces.back().is_there() &&
+         spaces.emplace_back().is_there() &&
          pthread_create(&made, &attributes, Gathering::wait, &gathering) == 0)
     threads.push_back(made);
   pthread_attr_destroy(&attributes);

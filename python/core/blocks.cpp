@@ -29,8 +29,7 @@ Partial::Piece read_piece(const nb::handle &piece) {
   const auto read = [](const nb::handle &arrays, std::vector<Array> &into) {
     for (const nb::handle state : arrays) {
       // What another process sent may lie at any address: then it is copied.
-      const nb::object aligned =
-          call(nb::module_::import_("numpy").attr("require"), state, nb::none(), "CA");
+      const nb::object aligned = call(imported("numpy").attr("require"), state, nb::none(), "CA");
       into.push_back(shared(aligned, numpy_dtype(aligned)));
     }
   };

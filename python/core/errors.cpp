@@ -27,7 +27,7 @@ nb::object text(const std::string &words) {
 }
 
 void set_error(const Error &error) {
-  const nb::object type = nb::module_::import_("broadloom.errors").attr(class_name(error));
+  const nb::object type = imported("broadloom.errors").attr(class_name(error));
   const Place &place = error.where();
   nb::object where = nb::none();
   if (place.known())

@@ -7,6 +7,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cxxabi.h>
+
 #include <exception>
 #include <string>
 #include <string_view>
@@ -27,7 +29,9 @@ void set_python_error() noexcept;
 // What `body` returns; null with Python's error set where it throws.
 template <class Body> PyObject *guarded(Body &&body) noexcept {
   try {
-    return outlasting_python(body);
+    return body();
+  } catch (abi::__forced_unwind &) { // Python has ended, see lock.hpp
+    stay();
   } catch (...) {
     set_python_error();
     return nullptr;

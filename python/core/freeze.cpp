@@ -122,7 +122,7 @@ std::shared_ptr<State> unpickled(const nb::tuple &pickle) {
   nb::dict values;
   // What another process sent may lie at any address: then it is copied.
   for (const auto &[name, array] : nb::cast<nb::dict>(pickle[7]))
-    values[name] = call(nb::module_::import_("numpy").attr("require"), array, nb::none(), "CA");
+    values[name] = call(imported("numpy").attr("require"), array, nb::none(), "CA");
   if (nb::len(values) > 0) made = freeze(*made, values, nb::kwargs());
   return with_threads(*made, nb::cast<int>(pickle[5]));
 }

@@ -8,23 +8,43 @@
 
 #include <nanobind/nanobind.h>
 
-#include <cxxabi.h>
 #include <unistd.h>
 
+#include <type_traits>
 #include <utility>
 
 namespace broadloom::python {
 
-// What `body`, which may ask for the lock, returns.
+[[noreturn]] inline void stay() {
+  for (;;) pause();
+}
+
+// What `body` returns: calls of Python's C functions, which throw nothing. Not by a handler, as one error may be in hand already, and the C++
+// library ends the process where it is joined by what is no exception.
 template <class Body> auto outlasting_python(Body &&body) {
-  try {
-    return body();
-  } catch (abi::__forced_unwind &) {
-    for (;;) pause();
+  struct Stay {
+    bool is_back = false;
+    ~Stay() {
+      if (!is_back) stay();
+    }
+  } unwinding;
+  if constexpr (std::is_void_v<decltype(body())>) {
+    body();
+    unwinding.is_back = true;
+  } else {
+    const auto result = body();
+    unwinding.is_back = true;
+    return result;
   }
 }
 
-// Calls what may be written in Python, where other threads get the lock now and then.
+// What may be written in Python, where other threads get the lock now and then: modules that are imported, and what is called.
+inline nanobind::object imported(const char *name) {
+  PyObject *module = outlasting_python([&] { return PyImport_ImportModule(name); });
+  if (module == nullptr) throw nanobind::python_error();
+  return nanobind::steal(module);
+}
+
 template <class... Values> nanobind::object call(nanobind::handle function, Values &&...values) {
   const nanobind::tuple arguments = nanobind::make_tuple(std::forward<Values>(values)...);
   PyObject *result =

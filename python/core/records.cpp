@@ -10,8 +10,7 @@ namespace broadloom::python {
 namespace {
 
 template <class... Values> nb::object record(const char *name, Values &&...values) {
-  return call(nb::module_::import_("broadloom.records").attr(name),
-              std::forward<Values>(values)...);
+  return call(imported("broadloom.records").attr(name), std::forward<Values>(values)...);
 }
 
 nb::tuple words(const std::vector<std::string> &list) {

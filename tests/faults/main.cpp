@@ -6,7 +6,9 @@
 // is built without exceptions, the process may end; docs/errors.md says so.
 //
 //   faults limit        little address space is left: no native code then, and native code again afterwards
-//   faults [POINTS]     some POINTS outside of LLVM, evenly spread (0: all), and a tenth as many inside
+//   faults at POINT     this one, in this process, for a debugger
+//   faults [POINTS [INSIDE]]
+//                       some POINTS outside of LLVM, evenly spread (0: all), and INSIDE, or a tenth as many
 //
 // The last line counts the outcomes; the exit status is 1 where one was not as promised.
 #include <broadloom/broadloom.hpp>
@@ -267,6 +269,7 @@ int main(int count, char **words) {
   report = static_cast<Report *>(shared);
   void *frame;
   backtrace(&frame, 1); // loads what it needs
+  if (count > 2 && std::strcmp(words[1], "at") == 0) try_point(std::atol(words[2]));
   freopen("/dev/null", "w", stderr);
 
   marking = true;
@@ -281,8 +284,12 @@ int main(int count, char **words) {
   int broken = 0;
   for (const auto &[points, where] :
        {std::pair(&outside, "outside"), std::pair(&inside, "inside")}) {
-    const std::size_t share = points == &outside ? wanted : std::max<std::size_t>(wanted / 10, 1);
-    const std::size_t step = wanted == 0 ? 1 : std::max<std::size_t>(points->size() / share, 1);
+    const std::size_t share = points == &outside ? wanted
+                              : count > 2        ? std::strtoul(words[2], nullptr, 10)
+                                                 : std::max<std::size_t>(wanted / 10, 1);
+    const std::size_t step =
+        wanted == 0 ? 1
+                    : std::max<std::size_t>(points->size() / std::max<std::size_t>(share, 1), 1);
     int tally[outcomes] = {};
     for (std::size_t k = 0; k < points->size(); k += step) {
       const Outcome outcome = outcome_of((*points)[k]);

@@ -12,6 +12,7 @@
 //   processes no-code                no memory may be made executable: the interpreter runs, with the same bits
 //   processes refuse MIB             texts of far too many operations are refused within so much address space
 //   processes threads COUNT          only COUNT threads can be made: the kernel runs on fewer, with the same bits
+//   processes space COUNT            processes whose kernels want more threads than there is address space for
 //   processes live COUNT             so many kernels live side by side: how many mappings and KiB they take
 //   processes evict COUNT            so many kernels are made and dropped: what is left of them
 //   processes cache-kills COUNT      processes that are killed while they keep code on disk: what others then find there
@@ -44,6 +45,7 @@ int main(int count, char **words) {
   if (mode == "no-code") return no_code();
   if (mode == "refuse") return refuse(count > 2 ? number : 256);
   if (mode == "threads") return few_threads(number);
+  if (mode == "space") return little_space(number);
   if (mode == "live") return live(number);
   if (mode == "evict") return evict(number);
   if (mode == "cache-kills") return cache_kills(number);

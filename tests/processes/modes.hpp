@@ -21,6 +21,7 @@ int many_late_ends(const char *kind, int count); // of each kind where that is "
 
 // shortage.cpp
 int few_threads(int count);
+int little_space(int count);
 int no_code();
 int refuse(int megabytes);
 

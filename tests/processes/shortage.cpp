@@ -60,6 +60,29 @@ extern "C" int mprotect(void *address, std::size_t bytes, int protection) noexce
 
 namespace broadloom::processes {
 
+#if !defined(BROADLOOM_SANITIZED)
+static std::vector<double> sums(int threads) {
+  Array x(f64, {many});
+  for (std::int64_t k = 0; k < many; ++k) x.data<double>()[k] = double(k % 1000) / 7;
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f64[i]; out s = sum(exp(x) * x); out r = scan(sum, x, i) }"),
+              {.threads = threads});
+  const Results results = kernel({{"x", x}});
+  std::vector<double> values(results["r"].data<double>(), results["r"].data<double>() + many);
+  values.push_back(results["s"].data<double>()[0]);
+  return values;
+}
+
+static void limit_address_space(int megabytes_more) {
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = rlim_t(pages) * rlim_t(sysconf(_SC_PAGESIZE)) + (rlim_t(megabytes_more) << 20);
+  setrlimit(RLIMIT_AS, &limit);
+}
+#endif
+
 int few_threads(int count) {
 #if defined(BROADLOOM_SANITIZED)
   (void)count;
@@ -67,23 +90,31 @@ int few_threads(int count) {
 #else
   std::string log;
   set_log_sink([&](LogLevel, std::string_view text) { log += std::string(text) + "\n"; });
-  Array x(f64, {many});
-  for (std::int64_t k = 0; k < many; ++k) x.data<double>()[k] = double(k % 1000) / 7;
-  const auto sums = [&](int threads) {
-    const Kernel kernel = compile(
-        parse("kernel k { in x : f64[i]; out s = sum(exp(x) * x); out r = scan(sum, x, i) }"),
-        {.threads = threads});
-    const Results results = kernel({{"x", x}});
-    std::vector<double> values(results["r"].data<double>(), results["r"].data<double>() + many);
-    values.push_back(results["s"].data<double>()[0]);
-    return values;
-  };
   threads_left = count;
   bool good = true;
   const std::vector<double> wanted = sums(1);
   for (const int threads : {2, 8, 3}) good = sums(threads) == wanted && good;
   std::printf("%s%s\n", log.c_str(), good ? "the same bits" : "OTHER bits");
   return !good;
+#endif
+}
+
+// 32 threads, within 280 to 980 MiB of address space more than the program has: from none beside its own to six.
+int little_space(int count) {
+#if defined(BROADLOOM_SANITIZED)
+  (void)count;
+  return std::puts("cannot be tried with this sanitizer"), 0;
+#else
+  Tally tally;
+  for (int k = 0; k < count; ++k)
+    tally.add(in_child([&] {
+      int lines = 0;
+      set_log_sink([&](LogLevel, std::string_view) { ++lines; });
+      limit_address_space(280 + 97 * k % 700);
+      const std::vector<double> wanted = sums(1);
+      return sums(32) == wanted && lines > 0;
+    }));
+  return tally.tell();
 #endif
 }
 
@@ -120,12 +151,7 @@ int refuse(int megabytes) {
       begin + repeat("(0.5 - ", million) + "x" + repeat(")", million) + " }",
       begin + repeat("abs(", 2 * million) + "x" + repeat(")", 2 * million) + " }",
       begin + repeat("-", 2 * million) + "x }"};
-  long pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  rlimit limit{};
-  getrlimit(RLIMIT_AS, &limit);
-  limit.rlim_cur = rlim_t(pages) * rlim_t(sysconf(_SC_PAGESIZE)) + (rlim_t(megabytes) << 20);
-  setrlimit(RLIMIT_AS, &limit);
+  limit_address_space(megabytes);
   int refused = 0;
   for (const std::string &text : texts) try {
       parse(text);

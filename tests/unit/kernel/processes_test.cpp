@@ -53,7 +53,12 @@ TEST_CASE("A process may end while other threads compile or run") {
   check_all_good("exit-running", "10");
 }
 
-TEST_CASE("Kernels are compiled and run while a process ends") { check_all_good("late", "1"); }
+TEST_CASE("Kernels run while a process ends, whoever ends it and wherever the first of them runs") {
+  const Ended ended = run("late 3");
+  CAPTURE(ended.text);
+  CHECK(ended.status == 0);
+  CHECK(std::ranges::count(ended.text, '\n') > 15); // a line for each kind of end
+}
 
 TEST_CASE("Where no memory may be made executable the interpreter runs, until it may") {
   const Ended ended = run("no-code");
@@ -85,6 +90,10 @@ TEST_CASE(
     CHECK(ended.text.ends_with(": no more can be made\nthe same bits\n"));
     CHECK(std::ranges::count(ended.text, '\n') == 2);
   }
+}
+
+TEST_CASE("Where there is no address space for threads kernels run on fewer, with the same bits") {
+  check_all_good("space", "14");
 }
 
 TEST_CASE("Kernels that live side by side are few mappings") { check_status("live 100"); }
