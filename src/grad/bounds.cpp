@@ -71,7 +71,7 @@ void add_free_axes_of_inputs(const Window &window, std::set<std::string> &axes) 
 
 } // namespace
 
-void stay_inside(SpecData &data, const Decls &inputs) {
+void stay_inside(SpecData &data, const Decls &inputs, bool keeps_names) {
   const std::set<std::string> were_free = free_axes(inputs);
   if (were_free.empty()) return;
   const std::vector<Expr> roots = values_of(data);
@@ -92,6 +92,7 @@ void stay_inside(SpecData &data, const Decls &inputs) {
   for (const OutputDecl &output : data.outputs)
     for_each_called(data.inputs, output.mode.use.like, note);
   Renaming renaming;
+  renaming.keeps_names = keeps_names;
   renaming.inside = without(were_free, free);
   std::erase_if(renaming.inside, [&](const auto &axis) { return !alone.contains(axis); });
   if (renaming.inside.empty()) return;
@@ -170,7 +171,7 @@ void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same) {
     const Expr window = make_input(input, input->where);
     data.lets.push_back(make_let(name, window, input->where));
   }
-  stay_inside(data, inputs);
+  stay_inside(data, inputs, true);
 }
 
 namespace {

@@ -26,8 +26,9 @@ std::string bound_of(const Window &window, std::size_t dim, const SameExtents &s
 void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same = {});
 
 // An axis that has other things beside it in windows of `inputs`, or walks a let, may be shorter than a dim at whose position it stands
-// alone. So it may in what is derived, though that reads nothing else: d_y[2*u, i + 0]. keep_bounds() does this, too.
-void stay_inside(SpecData &data, const Decls &inputs);
+// alone. So it may in what is derived, though that reads nothing else: d_y[2*u, i + 0]. keep_bounds() does this, too. `keeps_names`: lets
+// that are no arrays keep them, as these are all of a kernel.
+void stay_inside(SpecData &data, const Decls &inputs, bool keeps_names);
 
 // The value where the axis has an index in all of these windows, as it always has: so a text names them.
 Expr where_inside(const Expr &value, const std::string &axis, std::vector<std::string> windows,

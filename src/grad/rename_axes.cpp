@@ -13,7 +13,8 @@ namespace {
 class Renamer {
 public:
   explicit Renamer(const Renaming &renaming)
-      : axes_(renaming.axes), inside_(renaming.inside), accumulators_(renaming.accumulators) {
+      : axes_(renaming.axes), inside_(renaming.inside), accumulators_(renaming.accumulators),
+        keeps_names_(renaming.keeps_names) {
     for (const auto &window : renaming.windows) {
       const std::string name =
           window_of(make_input(window->window->of, {}), *window).node()->input->name;
@@ -127,7 +128,7 @@ private:
     case ExprKind::Iota: return make_iota(axes[0], std::move(of), node.where);
     case ExprKind::Let:
       if (!node.axes.empty()) return {};
-      return axes_.empty() ? make_let(node.name, args[0], node.where) : args[0];
+      return keeps_names_ ? make_let(node.name, args[0], node.where) : args[0];
     case ExprKind::Join: return {}; // of arrays, which have names of their own
     case ExprKind::Input:
     case ExprKind::Literal:
@@ -165,6 +166,7 @@ private:
   const Names &axes_;
   const std::set<std::string> &inside_;
   const Accumulators &accumulators_;
+  const bool keeps_names_;
   Names windows_; // by name: what they are called now
   std::unordered_map<const InputDecl *, std::shared_ptr<const InputDecl>> declared_;
   expr::Walker walker_;

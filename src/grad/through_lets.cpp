@@ -69,7 +69,7 @@ void ThroughLets::stay_inside_one_by_one(const Decls &bounds) {
     SpecData alone;
     alone.inputs = inputs;
     alone.outputs = {output};
-    stay_inside(alone, bounds);
+    stay_inside(alone, bounds, false);
     output = alone.outputs[0];
     for (const auto &input : alone.inputs)
       if (known.insert(input->name).second) made_.inputs.push_back(input);

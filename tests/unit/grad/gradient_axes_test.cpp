@@ -309,3 +309,21 @@ TEST_CASE("what flows from outputs of different extents into one input is summed
                        {"y"}))
             .find("sum(d_b") == std::string::npos);
 }
+
+TEST_CASE("a let that two outputs of a gradient read in two ways has its name in neither") {
+  const LoopSpec back =
+      gradient(parse("kernel k { in v : f64[:, :]; in h : i64[j]; in g : f64[:, :]\n"
+                     "let vs[q0, q1] = v[q0, q1] * 2; let t = g[k, wrap(h[j])]\n"
+                     "out a = hypot(vs[-3*u - 1, -k], t); out b = clip(t, 0, 1) }"),
+               {"v", "g"});
+  CHECK(print(parse(print(back))) == print(back));
+}
+
+TEST_CASE(
+    "an extent of an array in a sum through its window is said by a window in what is derived") {
+  const LoopSpec back =
+      gradient(parse("kernel k { in v : f64[:]; in x : f64[i]; let vs[q] = v[q] * 2\n"
+                     "out y = sum(x, like=pad(vs, 0: (1, 0), 3)[-i]) }"),
+               {"v", "x"});
+  CHECK(print(parse(print(back))) == print(back));
+}
