@@ -129,7 +129,8 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
     kernel::check_pointers(of_part, part.operands);
     kernel::check_apart(of_part, part.operands);
     if (kernel->engine() == Engine::reference) continue;
-    part.special = part.kernel->bind(part.operands, state->windowed->lies(c), KernelImpl::Use::Often);
+    part.special =
+        part.kernel->bind(part.operands, state->windowed->lies(c), KernelImpl::Use::Often);
     part.buffers = part.kernel->ready_buffers(*part.special, part.operands);
   }
   state->kernel = std::move(kernel);

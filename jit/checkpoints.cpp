@@ -171,14 +171,15 @@ void Lets::add_checkpoints(std::size_t k, const Layouts &layouts, char *memory,
     count = (count + segment - 1) / segment * loop.lag + 1;
     rows.data = memory;
   }
-  if (lets_[k].kept_rows == 0) { // else its last row is seen where it lies
-    AnyView last = views[k];
-    if (layouts.segment[k] > 0) {
-      last.data = array::rows_of(rows, loop.dim, rows.layout.extents[loop.dim] - 1, 1).data;
-      last.layout.strides[loop.dim] = 0;
-    }
-    views.push_back(last);
+  AnyView last = views[k];
+  if (layouts.segment[k] > 0) { // rows that are kept are written again with the segments
+    last.data = array::rows_of(rows, loop.dim, rows.layout.extents[loop.dim] - 1, 1).data;
+    last.layout.strides[loop.dim] = 0;
   }
+  if (lets_[k].kept_rows == 0)
+    views.push_back(last);
+  else if (layouts.segment[k] > 0)
+    views[lets_[k].seen_as] = last;
   views.push_back(rows);
 }
 

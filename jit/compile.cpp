@@ -268,9 +268,8 @@ plan::Resolved KernelImpl::resolve(kernel::Operands operands, kernel::Layouts &l
   return resolved;
 }
 
-std::shared_ptr<const Specialisation> KernelImpl::build(kernel::Operands operands,
-                                                        kernel::Lies lies, std::uint64_t hash,
-                                                        Use use) const {
+std::shared_ptr<const Specialisation>
+KernelImpl::build(kernel::Operands operands, kernel::Lies lies, std::uint64_t hash, Use use) const {
   const support::FloatWorld world;
   const support::Undivided here;
   const jit::Stopwatch watch;

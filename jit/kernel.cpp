@@ -81,8 +81,8 @@ static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
                                           kernel.windows_of_nothing());
   kernel.note_parts(windowed);
   for (std::size_t c = 0; c < windowed.calls(); ++c)
-    kernel.of_part(windowed.part(c)).bind(windowed.call(c), windowed.lies(c),
-                                             KernelImpl::Use::Once);
+    kernel.of_part(windowed.part(c))
+        .bind(windowed.call(c), windowed.lies(c), KernelImpl::Use::Once);
 }
 
 static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {

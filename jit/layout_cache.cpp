@@ -45,8 +45,8 @@ std::shared_ptr<const Specialisation> LayoutCache::find_locked(std::uint64_t has
   return nullptr;
 }
 
-std::shared_ptr<const Specialisation>
-LayoutCache::find(kernel::Operands operands, kernel::Lies lies, std::uint64_t hash) {
+std::shared_ptr<const Specialisation> LayoutCache::find(kernel::Operands operands,
+                                                        kernel::Lies lies, std::uint64_t hash) {
   const std::lock_guard lock(mutex_);
   return find_locked(
       hash, [&](const Specialisation &special) { return matches(special, operands, lies); });

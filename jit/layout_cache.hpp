@@ -134,8 +134,7 @@ private:
   static constexpr std::size_t slot_count = 16, most_pinned = 12, most_recent = 256;
   using Recent = std::list<std::shared_ptr<const Specialisation>>; // used last in front
 
-  static bool matches(const Specialisation &special, kernel::Operands operands,
-                      kernel::Lies lies) {
+  static bool matches(const Specialisation &special, kernel::Operands operands, kernel::Lies lies) {
     const std::int64_t *word = special.key.data();
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const AnyView *view = operands[k];

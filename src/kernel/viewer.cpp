@@ -73,7 +73,8 @@ Seen Viewer::see_array() {
   Layout of = given_[window.of];
   if (window.is_gather() || window.sum) {
     seen.layout = contiguous_layout(seen.layout.shape());
-    if (!window.pads.empty() && !empty && read_[index_]) seen.padding = {window.of, window.pads, {}};
+    if (!window.pads.empty() && !empty && read_[index_])
+      seen.padding = {window.of, window.pads, {}};
     return seen;
   }
   std::vector<std::int64_t> first(window.forms.size()); // positions of what it looks at

@@ -217,8 +217,8 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
   Tree tree;
   for (ClassId c : order) {
     if (std::count(folded.begin(), folded.end(), c) == 0) continue;
-    bool joins = !tree.folded.empty() &&
-                 merges(tree.folded.back().back(), c, request_.resolved, lies);
+    bool joins =
+        !tree.folded.empty() && merges(tree.folded.back().back(), c, request_.resolved, lies);
     for (NodeId index : reads.indices)
       if (joins && is_index_of(index, tree.folded.back().back(), c)) joins = false;
     if (joins && (is_apart(fold, tree.folded.back().back()) || is_apart(fold, c))) joins = false;
@@ -239,7 +239,7 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
   }
   const bool scan =
       request_.spec.graph[fold].kind == NodeKind::Scan; // keeps the order in lanes, too
-  const ClassId innermost = scan ? sort_by_stride(classes_of_args(fold), lies).back()
+  const ClassId innermost = scan            ? sort_by_stride(classes_of_args(fold), lies).back()
                             : order.empty() ? ClassId()
                                             : order.back();
   tree.ways = (scan || !ordered) && std::count(folded.begin(), folded.end(), innermost) > 0;

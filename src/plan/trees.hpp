@@ -37,7 +37,7 @@ public:
     bool ways = false;               // along the last folded group: 32 of a fold, 16 of a scan
     // Of what it keeps, the positions that lie innermost in what it reads, as one axis: the same whatever is stored and computed beside it.
     std::int64_t side_by_side = 1;
-    std::int64_t leaf() const;       // positions of the last folded group
+    std::int64_t leaf() const; // positions of the last folded group
   };
   const Tree &tree_of(expr::NodeId fold) const { return trees_.at(fold); } // of one of folds()
 

@@ -269,8 +269,8 @@ private:
           ops::load(static_cast<const char *>(product.raw()) + k * step, dtype);
       return ops::as_f64(ops::convert({element.bits}, real_dtype(dtype), DType::F64));
     };
-    const ops::Scalar nan = ops::convert(ops::scalar_from(std::numeric_limits<double>::quiet_NaN()),
-                                         DType::F64, dtype);
+    const ops::Scalar nan =
+        ops::convert(ops::scalar_from(std::numeric_limits<double>::quiet_NaN()), DType::F64, dtype);
     for (std::int64_t k = 0; k < result.size(); ++k)
       if (std::isinf(size(products[0], k)) ||
           size(products[1], k) < std::numeric_limits<double>::min())

@@ -43,7 +43,8 @@ constexpr std::array variables{"BROADLOOM_SPLIT",  "BROADLOOM_PATTERNS", "BROADL
 // What a kernel may be asked to choose.
 struct Open {
   bool copies = false, generic = false, loops = false, parameters = false, gradient = false;
-  bool saves = false;    // values of the forward pass, which no fold reads: its tree goes by what it reads
+  bool saves =
+      false; // values of the forward pass, which no fold reads: its tree goes by what it reads
   bool schedules = false;
   bool overlaps = false; // an output that adds to what it finds may not lie over an input
 };
@@ -391,13 +392,29 @@ private:
 } // namespace
 
 const std::vector<std::string> &all_choices() {
-  static const std::vector<std::string> names{
-      "split 0",      "split 256",       "split 1000000000",      "loop bytes 0",
-      "loop bytes 200", "loop bytes 1000000000", "patterns 0",    "patterns 1",
-      "native code",  "caches 4K,64K",   "caches 64K,256K",       "random blocks",
-      "AVX2",         "disk cache",      "threads",               "checked call",
-      "bound call",   "frozen",          "outputs over inputs",   "schedule",
-      "saved",        "recomputed",      "computed as it fits"};
+  static const std::vector<std::string> names{"split 0",
+                                              "split 256",
+                                              "split 1000000000",
+                                              "loop bytes 0",
+                                              "loop bytes 200",
+                                              "loop bytes 1000000000",
+                                              "patterns 0",
+                                              "patterns 1",
+                                              "native code",
+                                              "caches 4K,64K",
+                                              "caches 64K,256K",
+                                              "random blocks",
+                                              "AVX2",
+                                              "disk cache",
+                                              "threads",
+                                              "checked call",
+                                              "bound call",
+                                              "frozen",
+                                              "outputs over inputs",
+                                              "schedule",
+                                              "saved",
+                                              "recomputed",
+                                              "computed as it fits"};
   return names;
 }
 

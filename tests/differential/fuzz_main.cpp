@@ -87,9 +87,8 @@ Counts counts_of(const Tally &tally) {
 }
 
 Counts counts_of(const ChoicesTally &tally) {
-  Counts counts{{"kernels", tally.kernels},
-                {"refused", tally.refused},
-                {"gradients", tally.gradients}};
+  Counts counts{
+      {"kernels", tally.kernels}, {"refused", tally.refused}, {"gradients", tally.gradients}};
   for (const auto &[choice, times] : tally.taken) counts["choice " + choice] = times;
   return counts;
 }
@@ -250,7 +249,8 @@ void shrink_failures(const Plan &plan) {
     try {
       Case c = read_case(slurp(path));
       complete_outputs(c);
-      c = shrink(std::move(c), [&](const Case &trial) { return verdict_of(trial, plan.chooses()); });
+      c = shrink(std::move(c),
+                 [&](const Case &trial) { return verdict_of(trial, plan.chooses()); });
       write(small, print(c));
       std::cout << "made smaller: " << small.string() << "\n" << print(c) << std::endl;
     } catch (const std::exception &error) {
@@ -265,15 +265,14 @@ int run_file(const fs::path &path, bool make_smaller, bool chooses) {
   Case c = read_case(slurp(path));
   complete_outputs(c);
   if (make_smaller) {
-    std::cout << print(shrink(std::move(c),
-                              [&](const Case &trial) { return verdict_of(trial, chooses); }));
+    std::cout << print(
+        shrink(std::move(c), [&](const Case &trial) { return verdict_of(trial, chooses); }));
     return 0;
   }
   Tally tally;
   ChoicesTally choices;
-  const std::optional<std::string> wrong = chooses
-                                               ? find_changed_bit(c, many_draws, choices)
-                                               : find_mistake(c, {.all_threads = true}, tally);
+  const std::optional<std::string> wrong = chooses ? find_changed_bit(c, many_draws, choices)
+                                                   : find_mistake(c, {.all_threads = true}, tally);
   std::cout << (wrong ? *wrong : chooses ? "no choice changes a bit" : "all engines agree") << "\n";
   return wrong ? 1 : 0;
 }

@@ -58,7 +58,7 @@ all_checks() {
   only 'samples use the standard library, the public headers and libpng only' \
     '<[a-z_]+>|<broadloom/[a-z0-9_/]+\.hpp>|<png\.h>' samples
   only 'the Python package uses the public headers, Python, POSIX, NumPy and nanobind only' \
-    '<[a-z_]+>|<pthread\.h>|<unistd\.h>|<broadloom/[a-z0-9_/]+\.hpp>|<nanobind/[a-z/]+\.h>|<numpy/arrayobject\.h>|<nb_combined\.cpp>|"[a-z]+\.hpp"' \
+    '<[a-z_]+>|<pthread\.h>|<unistd\.h>|<cxxabi\.h>|<broadloom/[a-z0-9_/]+\.hpp>|<nanobind/[a-z/]+\.h>|<numpy/arrayobject\.h>|<nb_combined\.cpp>|"[a-z]+\.hpp"' \
     python
   never 'src includes nothing of jit, tools, samples or tests' \
     '(\.\./)*(jit|tools|samples|tests)/' src include

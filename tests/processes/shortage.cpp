@@ -99,7 +99,7 @@ int few_threads(int count) {
 #endif
 }
 
-// 32 threads, within 280 to 980 MiB of address space more than the program has: from none beside its own to six.
+// 32 threads, within 340 to 980 MiB of address space more than the program has: from none beside its own to six.
 int little_space(int count) {
 #if defined(BROADLOOM_SANITIZED)
   (void)count;
@@ -110,7 +110,7 @@ int little_space(int count) {
     tally.add(in_child([&] {
       int lines = 0;
       set_log_sink([&](LogLevel, std::string_view) { ++lines; });
-      limit_address_space(280 + 97 * k % 700);
+      limit_address_space(340 + 97 * k % 640);
       const std::vector<double> wanted = sums(1);
       return sums(32) == wanted && lines > 0;
     }));

@@ -40,7 +40,7 @@ class Messages(unittest.TestCase):
             bl.compile("accumulator from_one(s; x) { init s = 1; step s = s + x; combine s = s + s_other }\n"
                        "kernel k { in x : f64[i]; out z = from_one(x) }")(np.ones(3))
         self.assertEqual([record.levelno for record in said.records], [logging.WARNING], said.output)
-        self.assertIn("<text>:1:71: E0036: the combine of 'from_one'", said.output[0])
+        self.assertIn("<text>:1:66: E0036: the combine of 'from_one'", said.output[0])
 
     def test_a_handler_that_fails_stops_nothing(self):
         class Failing(logging.Handler):

@@ -64,17 +64,19 @@ TEST_CASE("a stencil reads its interior where it lies, whatever is around it") {
 
 // In a copy of four rows v would lie right behind u, as it does in w, and the two would be folded as one axis.
 TEST_CASE("a fold has the order that the caller's arrays give it, not copies of their borders") {
-  CHECK(splits("in x : f64[:, :, :, :]; in w : f64[u, v, c, o]; out y[n, i, j, o] = sum(pad(x, 1: (1, "
-               "1), 2: (0, 2), wrap)[n, i + 2*u, 3*j + v, c] * w, c, u, v)",
-               {{"x", counted({1, 65, 100, 1}, 0.1).transposed()},
-                {"w", counted({1, 1, 3, 3}, 0.3).transposed()}}));
+  CHECK(splits(
+      "in x : f64[:, :, :, :]; in w : f64[u, v, c, o]; out y[n, i, j, o] = sum(pad(x, 1: (1, "
+      "1), 2: (0, 2), wrap)[n, i + 2*u, 3*j + v, c] * w, c, u, v)",
+      {{"x", counted({1, 65, 100, 1}, 0.1).transposed()},
+       {"w", counted({1, 1, 3, 3}, 0.3).transposed()}}));
   const Array row = counted({90}, 0.1);
   const std::int64_t shape[] = {70, 90}, strides[] = {0, 1};
   const Array repeated(std::make_shared<Array>(row), DType::F64, row.raw(),
                        strided_layout(shape, strides));
-  CHECK(splits("in x : f64[:, :]; in w : f64[u, v]; out y[i, j] = sum(pad(x, 0: (1, 1), 1: (1, 1))[i + "
-               "u, j + v] * w, u, v)",
-               {{"x", repeated}, {"w", counted({3, 3}, 0.3).transposed()}}));
+  CHECK(splits(
+      "in x : f64[:, :]; in w : f64[u, v]; out y[i, j] = sum(pad(x, 0: (1, 1), 1: (1, 1))[i + "
+      "u, j + v] * w, u, v)",
+      {{"x", repeated}, {"w", counted({3, 3}, 0.3).transposed()}}));
 }
 
 TEST_CASE("a convolution is split along its positions, and folds channels and taps in each part") {

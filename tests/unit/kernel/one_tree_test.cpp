@@ -10,7 +10,8 @@ namespace {
 
 Array fractions(std::vector<std::int64_t> shape) {
   Array array(DType::F64, shape);
-  for (std::int64_t k = 0; k < array.size(); ++k) array.data<double>()[k] = 1.3 + std::sin(double(k));
+  for (std::int64_t k = 0; k < array.size(); ++k)
+    array.data<double>()[k] = 1.3 + std::sin(double(k));
   return array;
 }
 

@@ -170,11 +170,11 @@ TEST_CASE("the types of states go round until nothing grows") {
 
 TEST_CASE("the graph shows what an accumulator is made of") {
   const bl::LoopSpec spec = bl::parse(
-      "accumulator r(a; m) { init a = 1; step a = 0.5 * a + m; combine a = a + a_other }\n"
+      "accumulator r(a; m) { init a = 0; step a = 0.5 * a + m; combine a = a + a_other }\n"
       "kernel k { in x : f64[i]; out z = r(x); out y = scan(r, x, i, reverse) }");
   CHECK(bl::spec::print_graph(bl::spec::analyse(spec.data())) == R"(accumulator r
   init
-    s0 = 1 : f64
+    s0 = 0 : f64
   step
     v0 = literal 0.5 : f64
     v1 = mul v0 s0 : f64

@@ -43,7 +43,8 @@ TEST_CASE("each code of the page is explained") {
 
 TEST_CASE("an explanation is the row, its kind, and what it links to") {
   CHECK(cli::explanation("e0408") ==
-        "E0408: there is no disk cache: no folder that is the user's own and closed to others\n\n"
+        "E0408: there is no disk cache: no folder that is the user's own and closed to others, or "
+        "only one in a home of another user\n\n"
         "E04xx: the command line\n"
         "These have no place in a text, but for commands of a script, which have its line; the "
         "program says `broadloom: error[..]` and ends with status 2.\n");

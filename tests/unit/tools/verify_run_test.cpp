@@ -51,7 +51,9 @@ TEST_CASE("a product that leaves the range of its type on the way may be anythin
     const Array out(f64, std::initializer_list<std::int64_t>{}),
         before(f64, std::initializer_list<std::int64_t>{});
     *out.data<double>() = result;
-    return cli::check_run(spec, {x}, {"z"}, {out}, {before}, Engine::automatic).outputs.at(0).passed;
+    return cli::check_run(spec, {x}, {"z"}, {out}, {before}, Engine::automatic)
+        .outputs.at(0)
+        .passed;
   };
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(product_that_gave({0, 1e200, 1e200, 1}, nan));
