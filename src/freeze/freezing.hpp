@@ -153,7 +153,7 @@ public:
     for (const Chosen &chosen : chooser.run())
       if (!shared_.has_parts || chosen.like->labelled()) take_out(chosen);
     for (std::size_t o = 0; o < data_.outputs.size(); ++o)
-      if (chooser.is_whole(o) && !shared_.has_parts) take_out_whole(o);
+      if (chooser.is_whole(o) && !shared_.has_parts && parameters_have_axes(o)) take_out_whole(o);
     exchange_outputs();
   }
 
@@ -230,6 +230,14 @@ private:
     computed_.outputs.push_back(std::move(output));
     shared_.behind[like.name].push_back(decl);
     exchange_.put(chosen.value.node(), make_input(decl, where));
+  }
+
+  // What is repeated along an axis of another input has its elements only when that is there.
+  bool parameters_have_axes(std::size_t o) const {
+    expr::AxisSet known;
+    for (const spec::TypedInput &input : typed_.inputs)
+      if (shared_.frozen.count(input.name) != 0) known = known | input.axes();
+    return std::ranges::all_of(typed_.outputs[o].axes, [&](int axis) { return known.has(axis); });
   }
 
   void take_out_whole(std::size_t o) {

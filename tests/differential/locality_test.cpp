@@ -89,16 +89,18 @@ private:
   }
 
   // The kernel with `in u` and outputs before and after its own. Labels mean one extent in the whole kernel, so u takes
-  // those of x; unlabelled dims of u meet nobody and may have any extent.
+  // those of x, and says no more of one that may be 1 than x does, as windows may say the rest; unlabelled dims of u meet
+  // nobody and may have any extent.
   std::string extended() {
     Parts parts = parts_of(spec_.text);
     RandomInput u{"u", random_.pick<DType>({f32, f64, i32, f16}), {}};
     std::string dims;
     for (std::string dim : dims_of(spec_.text, "x")) {
       if (random_.chance(40)) continue;
-      dim = is_label(dim) ? dim.substr(0, 1) : ":";
+      const std::string label = dim.substr(0, 1);
+      dim = !is_label(dim) ? ":" : dim.size() > 1 ? label + "?" : label;
       dims += (dims.empty() ? "" : ", ") + dim;
-      u.shape.push_back(dim == ":" ? random_.between(1, 9) : extent_of(dim));
+      u.shape.push_back(dim == ":" ? random_.between(1, 9) : extent_of(label));
     }
     inputs_.emplace_back(random_, u.dtype, u.shape, false);
     inputs_.back().fill(random_, false);
