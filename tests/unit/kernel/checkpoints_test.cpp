@@ -244,3 +244,11 @@ TEST_CASE("a loop that reads another at its own step goes together with it") {
       keeps("let m[i] = sum(a[s, i], s)\nlet b[t, i] = b[t - 1, i] + a + m\nout y[i] = b[-1, i]"));
   CHECK_FALSE(keeps("let b[t, i] = b[t - 1, i] + a from a[3, i]\nout y[i] = b[-1, i]"));
 }
+
+TEST_CASE(
+    "the last row of what goes on with a loop is there when the loop has been computed again") {
+  const std::string loops = "in x : f64[i]; let a[t < 12, i] = a[t + 1, i] * 0.5 + x\n"
+                            "let p[t < 12, i] = p[t + 1, i] + a[t + 1, i]\n"
+                            "let b[t, i] = b[t - 1, i] + a[t, i]\n";
+  CHECK(again(kernel_of(loops + "out y[i] = b[-1, i] + p[0, i]"), {{"x", counted({5}, 0.0625)}}));
+}

@@ -419,3 +419,13 @@ TEST_CASE("specialise fixes the extents of labels, in the text") {
   CHECK(code_of([&] { specialise(two, {{"j", 1}}); }) == "E0046");
   CHECK(code_of([&] { specialise(specialise(two, {{"j", 4}}), {{"j", 5}}); }) == "E0046");
 }
+
+TEST_CASE("an output is not computed once that is repeated along an axis of another input") {
+  const Kernel kernel = compile(parse("kernel k { in x : f32[i, j]; param z : f32[i]\n"
+                                      "out a[j, i] = broadcast -z; out b = sum(x) }"));
+  const Array x = numbers({2, 3}), z = numbers({2});
+  const Array plain = kernel({{"x", x}, {"z", z}})["a"];
+  const Array made = kernel.freeze({{"z", z}})({{"x", x}})["a"];
+  REQUIRE(made.size() == 6);
+  CHECK(std::memcmp(made.data<float>(), plain.data<float>(), 6 * sizeof(float)) == 0);
+}
