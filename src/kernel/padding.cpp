@@ -138,7 +138,12 @@ Layout padded_layout(const Padding &padding, const Layout &of) {
     shape[d] = padding.dims[d].last - padding.dims[d].first + 1;
   if (padding.dims.empty())
     for (const auto &pad : padding.pads) shape[std::size_t(pad.dim)] += pad.before + pad.after;
-  return dense_in_order(contiguous_layout(shape), dims_in_order(of)); // the size is checked
+  std::vector<int> dims = dims_in_order(of);
+  if (padding.outermost) {
+    const auto at = std::ranges::find(dims, *padding.outermost);
+    std::rotate(dims.begin(), at, at + 1);
+  }
+  return dense_in_order(contiguous_layout(shape), dims); // the size is checked
 }
 
 std::vector<int> dims_in_order(const Layout &of) {

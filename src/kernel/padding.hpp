@@ -12,6 +12,7 @@
 
 #include <broadloom/array.hpp>
 
+#include <optional>
 #include <vector>
 
 namespace broadloom::kernel {
@@ -27,13 +28,16 @@ struct Padding {
   std::uint32_t of = 0;  // the input
   Pads pads;             // with its borders, in the order in which they are filled
   std::vector<Dim> dims; // positions in it; empty: all of it, and no zeros
+  // The dim that lies outermost, of any extent: that of the steps of a loop. Where few rows are kept along it, the others lie as they do in
+  // a copy of all rows.
+  std::optional<int> outermost = {};
   friend bool operator==(const Padding &, const Padding &) = default;
 };
 
 // The dims of an array from the slowest to the fastest; those of 1 and those that repeat stay where C order has them.
 std::vector<int> dims_in_order(const Layout &of);
 
-// Where it lies: without gaps, dims in the order in which they lie in the array. Throws ShapeError E0112.
+// Where it lies: without gaps, dims in the order in which they lie in the array but for `outermost`. Throws ShapeError E0112.
 Layout padded_layout(const Padding &padding, const Layout &of);
 
 // A copy that lies so, and the elements brought there again, where those of the array have changed. No dim of 0 elements has a border of

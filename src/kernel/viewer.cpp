@@ -84,7 +84,7 @@ Seen Viewer::see_array() {
     if (box_ != nullptr && is_inside(dims)) {
       for (const TypedWindow::Pad &pad : window.pads) first[std::size_t(pad.dim)] = pad.before;
     } else {
-      seen.padding = {window.of, window.pads, {}};
+      seen.padding = {window.of, window.pads, {}, dim_of_steps()};
       if (window.needs_zeros() || box_ != nullptr) seen.padding->dims = dims;
       for (std::size_t dim = 0; dim < seen.padding->dims.size(); ++dim)
         first[dim] = dims[dim].first;
@@ -103,6 +103,15 @@ Seen Viewer::see_array() {
   fits_ = fits_ && !__builtin_mul_overflow(seen.offset, std::int64_t(size_of(input.dtype)), &bytes);
   if (!fits_) fail_size();
   return seen;
+}
+
+// The first along which a window walks the axis of a loop over time.
+std::optional<int> Viewer::dim_of_steps() const {
+  const std::vector<TypedWindow::Form> &forms = spec_.inputs[index_].window->forms;
+  for (std::size_t dim = 0; spec_.time && dim < forms.size(); ++dim)
+    for (const TypedWindow::Term &term : forms[dim].terms)
+      if (term.axis == *spec_.time) return int(dim);
+  return std::nullopt;
 }
 
 std::vector<Padding::Dim> Viewer::positions(std::size_t window, const Box *box) {

@@ -54,6 +54,7 @@ private:
   Layout shape() const;
   Layout order_of_folds(const Layout &shape) const;
   bool stands(std::size_t dim) const;
+  std::optional<int> dim_of_steps() const;
   __int128 start(std::size_t dim) const;
   std::vector<Padding::Dim> positions_of(const Layout &shape);
   std::int64_t step_of(int axis) const;

@@ -136,6 +136,27 @@ TEST_CASE("the heat equation goes on for a number of steps, with borders that fo
   }
 }
 
+// A copy with borders of a few rows lies as one of all rows does, also where a dim of 1 would lie around the steps.
+TEST_CASE("borders of a dim of 1 are read where only the last rows are kept") {
+  const D x = counting(5);
+  for (const std::string mode : {"edge", "wrap", "7"})
+    for (const std::string at : {"i", "i + 1", "i + 2"}) {
+      CAPTURE(mode + " " + at);
+      D sums{1};
+      for (const double one : x)
+        sums.push_back(one + (mode == "7" && at != "i + 1" ? 7 : sums.back()));
+      const std::string loop = "in x : f64[i, t]; let a[i, t] = x + pad(a, 0: (1, 1), " + mode +
+                               ")[" + at + ", t - 1] from 1; ";
+      const auto run = [&](const std::string &output, std::int64_t width) {
+        D all;
+        for (std::int64_t k = 0; k < width; ++k) all.insert(all.end(), x.begin(), x.end());
+        return values(results(loop + output, {{"x", view(all, {width, 5})}})["y"]);
+      };
+      CHECK(run("out y[i] = a[i, -1]", 1) == D{sums.back()});
+      CHECK(run("out y[t] = a[0, t]", 1) == D(sums.begin() + 1, sums.end()));
+    }
+}
+
 TEST_CASE("lets that read each other go step by step together") {
   const D x = counting(8, -1), v{0.5, -0.25, 0.125, 1};
   const Results r = run_sums("in x : f64[t, i]\n"
