@@ -62,6 +62,9 @@ std::optional<Frozen> freeze_parts(const SpecData &data, spec::Split split, Shar
     if (let->recurrence) return std::nullopt;
     parts.push_back(let->join ? nullptr : std::make_unique<Freezing>(let->data, shared));
   }
+  // Wishes may name arrays, which are inputs of a part.
+  split.rest.schedule = {};
+  split.rest.pairings.clear();
   parts.push_back(std::make_unique<Freezing>(split.rest, shared));
   for (const auto &part : parts)
     if (part) part->take_out();
@@ -86,6 +89,9 @@ std::optional<Frozen> freeze_parts(const SpecData &data, spec::Split split, Shar
   for (const Decl &decl : split.rest.inputs)
     if (!decl->window && !decl->is_let && !decl->materialised) whole.inputs.push_back(decl);
   made.rest = spec::joined(whole, split);
+  made.rest.schedule = data.schedule;
+  made.rest.pairings = data.pairings;
+  keep_wishes(made.rest, data.lets);
   const spec::TypedSpec before = spec::analyse(data);
   if (!SameAxes(before).of(made.rest)) return std::nullopt;
   return made;

@@ -129,6 +129,21 @@ inline SpecData emptied(SpecData data, const std::string &suffix) {
   return data;
 }
 
+// `rest` has the schedule of a kernel with the lets `before`: what that says of lets that are no more has come true.
+inline void keep_wishes(SpecData &rest, const std::vector<Expr> &before) {
+  const auto has = [](const std::vector<Expr> &lets, const std::string &name) {
+    return std::ranges::any_of(lets, [&](const Expr &let) { return let.node()->name == name; });
+  };
+  const auto is_gone = [&](const std::string &name) {
+    return has(before, name) && !has(rest.lets, name);
+  };
+  std::erase_if(rest.pairings, [&](const Pairing &p) { return is_gone(p.a) || is_gone(p.b); });
+  Schedule kept;
+  for (const ScheduleClause &clause : rest.schedule.clauses())
+    if (std::ranges::none_of(clause.names, is_gone)) kept.add(clause);
+  rest.schedule = std::move(kept);
+}
+
 class Freezing {
 public:
   // A kernel without calls, with all inputs declared.
@@ -174,7 +189,7 @@ public:
       rest_.inputs.push_back(computed);
       built_in_.push_back(computed->name);
     }
-    keep_wishes();
+    keep_wishes(rest_, data_.lets);
   }
 
   bool has_same_axes() const { return SameAxes(typed_).of(rest_); }
@@ -295,21 +310,6 @@ private:
   void note_read(const std::string &name) {
     for (const Decl &decl : data_.inputs)
       if (decl->name == name) note_read(*decl);
-  }
-
-  // Those about lets that are no more have come true.
-  void keep_wishes() {
-    const auto is_gone = [&](const std::string &name) {
-      return lets_.count(name) == 0 && std::ranges::any_of(data_.lets, [&](const Expr &let) {
-               return let.node()->name == name;
-             });
-    };
-    std::erase_if(rest_.pairings, [&](const Pairing &p) { return is_gone(p.a) || is_gone(p.b); });
-    for (const ScheduleClause &clause : rest_.schedule.clauses())
-      if (std::ranges::any_of(clause.names, is_gone)) {
-        rest_.schedule = {};
-        break;
-      }
   }
 
   const SpecData data_;

@@ -123,8 +123,7 @@ Choices draw(Random &random, const Open &open) {
   maybe(made.bound, "bound call", true, 30);
   maybe(made.frozen, "frozen", open.parameters, 40);
   maybe(made.overlaps, "outputs over inputs", open.overlaps && !made.frozen, 25);
-  // A schedule may name a let that a frozen text has no more.
-  maybe(made.scheduled, "schedule", open.schedules && !made.frozen, 20);
+  maybe(made.scheduled, "schedule", open.schedules, 20);
   if (open.gradient) {
     made.policy = random.pick<Policy>({Policy::automatic, Policy::recompute});
     if (open.saves && random.chance(50)) made.policy = Policy::save;

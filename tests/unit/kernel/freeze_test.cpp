@@ -429,3 +429,28 @@ TEST_CASE("an output is not computed once that is repeated along an axis of anot
   REQUIRE(made.size() == 6);
   CHECK(std::memcmp(made.data<float>(), plain.data<float>(), 6 * sizeof(float)) == 0);
 }
+
+TEST_CASE("A schedule says nothing of lets that were computed once") {
+  const Array w = numbers({3}, 1), x = numbers({9});
+  const auto same = [&](const std::string &statements, const std::string &text) {
+    const Kernel kernel = compile(parse("kernel k {\n" + statements + "\n}"));
+    const Kernel frozen = kernel.freeze({{"w", w}});
+    CHECK(print(frozen.spec()) == "kernel k {\n" + text + "}\n");
+    const Array whole = kernel({{"x", x}, {"w", w}})["y"], rest = frozen({{"x", x}})["y"];
+    REQUIRE(rest.size() == whole.size());
+    CHECK(std::memcmp(rest.data<float>(), whole.data<float>(),
+                      std::size_t(whole.size()) * sizeof(float)) == 0);
+  };
+  // An array that is gone, and one that stays.
+  same("in x : f32[n]\nparam w : f32[u]\nlet h[u] = exp(w[u])\nlet t[n] = x[n] * 2\n"
+       "out y[i] = sum(t[i + u] * h[u + 0], u)\n"
+       "schedule { keep h; keep t; separate h, t; serial i }",
+       "  in  x : f32[n]\n  param w : f32[u]\n  param h_1 : f32[:]\n  let t[n] = x[n] * 2\n"
+       "  out y[i] = sum(t[i + u] * h_1[u + 0], u)\n"
+       "  schedule {\n    keep t\n    serial i\n  }\n");
+  // A value, in a kernel with arrays and in one without.
+  same("in x : f32[n]\nparam w : f32[u]\nlet v = exp(w) / 3\nlet t[n] = x[n] * 2\n"
+       "out y[i] = sum(t[i + u] * v, u)\nschedule { recompute v; fuse v, y; keep t }",
+       "  in  x : f32[n]\n  param w_1 : f32[u]\n  let t[n] = x[n] * 2\n"
+       "  out y[i] = sum(t[i + u] * w_1, u)\n  schedule {\n    keep t\n  }\n");
+}
