@@ -116,7 +116,7 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   if (state->windowed->fills_output()) state->windowed->look();
   const std::size_t calls = state->windowed->calls();
   if (calls > 1) kernel::check_apart(spec, state->windowed->all());
-  kernel->note_parts(*state->windowed);
+  kernel->note_windows(*state->windowed);
   for (std::size_t c = 0; c < calls; ++c) {
     const kernel::Operands operands = state->windowed->call(c);
     BoundState::Part &part = state->parts.emplace_back();

@@ -165,10 +165,10 @@ void KernelImpl::run_lets(Operands call) const {
 void KernelImpl::run_with_windows(Operands given) const {
   kernel::check_operands(typed_, given.first(typed_.given_inputs()));
   const kernel::WindowedOperands windowed(typed_, given, helpers(), windows_or_output());
+  note_windows(windowed);
   if (windowed.fills_output()) return fill(windowed);
   if (windowed.calls() > 1)
     kernel::check_apart(typed_, windowed.all()); // before any part is written
-  note_parts(windowed);
   // So are mistakes in shapes.
   for (std::size_t c = 0; c < windowed.calls() && windowed.calls() > 1; ++c)
     of_part(windowed.part(c)).bind(windowed.call(c), windowed.lies(c), Use::Once);

@@ -79,7 +79,8 @@ static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
   }
   const kernel::WindowedOperands windowed(kernel.typed(), given, kernel.helpers(),
                                           kernel.windows_of_nothing());
-  kernel.note_parts(windowed);
+  kernel.note_windows(windowed);
+  if (windowed.fills_output()) return;
   for (std::size_t c = 0; c < windowed.calls(); ++c)
     kernel.of_part(windowed.part(c))
         .bind(windowed.call(c), windowed.lies(c), KernelImpl::Use::Once);

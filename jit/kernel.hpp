@@ -120,8 +120,9 @@ public:
   }
   // Where none of the arrays is there yet.
   kernel::WindowedOperands::How windows_of_nothing() const {
-    kernel::WindowedOperands::How how = windows();
-    how.elements = kernel::WindowedOperands::Elements::NotThere;
+    kernel::WindowedOperands::How how = windows_or_output();
+    using Elements = kernel::WindowedOperands::Elements;
+    how.elements = how.elements == Elements::ReadInto ? Elements::Planned : Elements::NotThere;
     return how;
   }
   void fill(const kernel::WindowedOperands &windowed) const;
@@ -129,8 +130,13 @@ public:
   const KernelImpl &of_part(const kernel::PartId &id) const;
   // Of the latest call, what computed its parts: this, and of each group the interior or the last part.
   std::vector<const KernelImpl *> latest_kernels() const;
-  // In what parts a call is made: for `why`, and the count of paths.
-  void note_parts(const kernel::WindowedOperands &windowed) const;
+  // What a call chose for its windows: for those who tell of it, and the count of paths.
+  void note_windows(const kernel::WindowedOperands &windowed) const;
+  std::shared_ptr<const kernel::WindowChoice> latest_windows() const; // null before any call
+  // What a call would choose that is given these inputs, without shapes that outputs lend.
+  std::shared_ptr<const kernel::WindowChoice> planned_windows(kernel::Operands named) const;
+  // Whether the latest call ran no loop, as a gather was all of its output; before any, whether one would.
+  bool fills_output() const;
   // What computes the values of sums through gathers; null where there are none.
   const KernelImpl *before() const { return before_.get(); }
 
@@ -241,7 +247,10 @@ private:
   std::vector<Decision> why_one() const;
   std::vector<Decision> why_own() const;
   Prediction predict_own() const;
-  void explain_lets(std::vector<Decision> &why) const;
+  std::string show_let(std::size_t k, Stage stage, const ShowFormat &format) const;
+  std::string show_rest(Stage stage, const ShowFormat &format) const;
+  std::vector<Decision> explain_let(std::size_t k) const;
+  std::vector<Decision> explain_rest() const;
   std::string show_graph(ShowFormat::Graph format) const; // show_graph.cpp
   std::vector<spec::GraphPart> graph_parts() const;
   spec::GraphPart graph_part(std::string name) const;
@@ -296,8 +305,7 @@ private:
     std::unique_ptr<const KernelImpl> border, interior;
   };
   mutable std::vector<PartKernels> part_kernels_; // [group]
-  mutable std::vector<kernel::PartId> latest_ids_;
-  mutable std::atomic<std::size_t> latest_parts_{0}; // WindowedOperands::parts
+  mutable std::shared_ptr<const kernel::WindowChoice> latest_windows_;
 };
 
 } // namespace broadloom

@@ -3,6 +3,7 @@
 
 #include "jit/runtime/paths.hpp"
 #include "kernel/check.hpp"
+#include "kernel/layouts.hpp"
 #include "kernel/windows.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
@@ -27,46 +28,93 @@ const KernelImpl &KernelImpl::of_part(const kernel::PartId &id) const {
   return *made;
 }
 
-std::vector<const KernelImpl *> KernelImpl::latest_kernels() const {
-  std::vector<kernel::PartId> ids;
-  {
-    const std::lock_guard lock(mutex_);
-    ids = latest_ids_;
+namespace {
+
+bool is_whole(const kernel::PartId &part) { return part.kind == kernel::PartKind::Whole; }
+
+// The last part of each group.
+std::vector<kernel::PartId> last_parts(const kernel::WindowChoice &choice) {
+  std::vector<kernel::PartId> latest;
+  for (const kernel::WindowChoice::Part &part : choice.parts) {
+    const bool goes_on = !latest.empty() && latest.back().group == part.id.group &&
+                         is_whole(latest.back()) == is_whole(part.id);
+    if (!goes_on)
+      latest.push_back(part.id);
+    else if (latest.back().kind != kernel::PartKind::Interior)
+      latest.back() = part.id;
   }
+  return latest;
+}
+
+} // namespace
+
+std::shared_ptr<const kernel::WindowChoice> KernelImpl::latest_windows() const {
+  if (has_windows_) {
+    const std::lock_guard lock(mutex_);
+    return latest_windows_;
+  }
+  const auto special = layout_cache_.latest();
+  if (!special) return nullptr;
+  kernel::WindowChoice choice{.layouts = special->layouts};
+  choice.parts.push_back({{}, {}, {}, special->layouts.wanted});
+  return std::make_shared<const kernel::WindowChoice>(std::move(choice));
+}
+
+std::shared_ptr<const kernel::WindowChoice>
+KernelImpl::planned_windows(kernel::Operands named) const {
+  std::vector<AnyView> operands;
+  for (const AnyView *view : named) operands.push_back(*view);
+  if (named.size() < typed_.given_inputs()) {
+    const kernel::LentOperands lent(typed_, named);
+    for (const AnyView *view : lent.all().subspan(named.size())) operands.push_back(*view);
+  }
+  const kernel::Layouts layouts = layouts_of_given(operands);
+  for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
+    operands.push_back({typed_.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
+  return std::make_shared<const kernel::WindowChoice>(
+      kernel::WindowedOperands(typed_, kernel::pointers_to(operands), helpers(),
+                               windows_of_nothing())
+          .choice());
+}
+
+bool KernelImpl::fills_output() const {
+  const auto is_gather = [](const spec::TypedInput &input) {
+    return input.window && input.window->is_gather();
+  };
+  if (typed_.time || typed_.inputs.empty() || !is_gather(typed_.inputs.back())) return false;
+  if (const auto latest = latest_windows()) return latest->fills_output;
+  std::vector<AnyView> inputs;
+  for (const Layout &layout : kernel::typical_inputs(typed_))
+    inputs.push_back({typed_.inputs[inputs.size()].dtype, nullptr, false, layout});
+  return planned_windows(kernel::pointers_to(inputs))->fills_output;
+}
+
+std::vector<const KernelImpl *> KernelImpl::latest_kernels() const {
   std::vector<const KernelImpl *> kernels;
-  for (const kernel::PartId &id : ids) kernels.push_back(&of_part(id));
+  if (const auto latest = latest_windows(); latest && !by_parts_.empty())
+    for (const kernel::PartId &id : last_parts(*latest)) kernels.push_back(&of_part(id));
   if (kernels.empty()) kernels.push_back(this);
   return kernels;
 }
 
-void KernelImpl::note_parts(const kernel::WindowedOperands &windowed) const {
-  const std::size_t count = windowed.parts();
-  latest_parts_.store(count, std::memory_order_relaxed);
-  if (count == 0 && by_parts_.empty()) return;
-  std::vector<kernel::PartId> latest; // the last of each group
-  for (std::size_t c = 0; c < windowed.calls(); ++c) {
-    const kernel::PartId id = windowed.part(c);
-    const auto is_whole = [](const kernel::PartId &part) {
-      return part.kind == kernel::PartKind::Whole;
-    };
-    const bool goes_on = !latest.empty() && latest.back().group == id.group &&
-                         is_whole(latest.back()) == is_whole(id);
-    if (!goes_on)
-      latest.push_back(id);
-    else if (latest.back().kind != kernel::PartKind::Interior)
-      latest.back() = id;
+void KernelImpl::note_windows(const kernel::WindowedOperands &windowed) const {
+  if (!has_windows_) return;
+  std::shared_ptr<const kernel::WindowChoice> latest = latest_windows();
+  if (!latest || !windowed.has(*latest)) {
+    latest = std::make_shared<const kernel::WindowChoice>(windowed.choice());
+    const std::lock_guard lock(mutex_);
+    latest_windows_ = latest;
   }
-  if (profile_ == Profile::paths && count > 0)
-    for (const kernel::PartId &id : latest) {
-      if (id.kind == kernel::PartKind::Whole) {
-        if (latest.size() == 1) jit::count(jit::Path::PaddingSplit);
-        continue;
-      }
-      if (!by_parts_[id.group].residues.empty()) jit::count(jit::Path::ResidueClasses);
-      if (id.kind == kernel::PartKind::Interior) jit::count(jit::Path::MasksDropped);
+  if (profile_ != Profile::paths || !latest->split) return;
+  const std::vector<kernel::PartId> parts = last_parts(*latest);
+  for (const kernel::PartId &id : parts) {
+    if (is_whole(id)) {
+      if (parts.size() == 1) jit::count(jit::Path::PaddingSplit);
+      continue;
     }
-  const std::lock_guard lock(mutex_);
-  latest_ids_ = std::move(latest);
+    if (!by_parts_[id.group].residues.empty()) jit::count(jit::Path::ResidueClasses);
+    if (id.kind == kernel::PartKind::Interior) jit::count(jit::Path::MasksDropped);
+  }
 }
 
 void KernelImpl::explain_classes(std::vector<Decision> &why) const {
@@ -95,7 +143,8 @@ void KernelImpl::explain_padding(std::vector<Decision> &why) const {
     if (const auto &window = typed_.inputs[i].window;
         window && read[i] && kernel::is_guarded(*window))
       padded = typed_.inputs[window->of].name;
-  const std::size_t parts = latest_parts_.load(std::memory_order_relaxed);
+  const auto latest = latest_windows();
+  const std::size_t parts = latest && latest->split ? latest->parts.size() : 0;
   if (padded.empty()) return;
   if (parts == 1)
     why.push_back(decide(Reason::PaddingSplit, padded, "the array itself",

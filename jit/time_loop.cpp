@@ -51,6 +51,8 @@ void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
   const spec::TypedSpec &typed = step.kernel->typed();
   kernel::check_operands(typed, operands.first(typed.given_inputs()));
   how.by_parts = step.kernel->windows().by_parts;
+  if (how.elements == kernel::WindowedOperands::Elements::Planned) // a step fills nothing by itself
+    how.elements = kernel::WindowedOperands::Elements::NotThere;
   for (const spec::Recurrence::Read &read : step.recurrence->reads)
     if (const std::int64_t rows = kept_rows(read.let); rows > 0)
       how.kept_rows.push_back({read.input, lets_.specs()[read.let]->recurrence->dim, rows});
@@ -63,7 +65,7 @@ void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
   step.windowed = std::make_unique<const kernel::WindowedOperands>(typed, operands,
                                                                    step.kernel->helpers(), how);
   if (step.recurrence->positions) positions_.push_back(*operands[*step.recurrence->positions]);
-  step.kernel->note_parts(*step.windowed);
+  step.kernel->note_windows(*step.windowed);
   for (std::size_t c = 0; c < step.windowed->calls(); ++c) {
     const kernel::Operands part = step.windowed->call(c);
     step.kernels.push_back(&step.kernel->of_part(step.windowed->part(c)));

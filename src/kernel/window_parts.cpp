@@ -48,6 +48,8 @@ void WindowedOperands::add_parts(Viewer &viewer, Operands operands, const Split 
   for (const auto &[box, kind] : split.parts) {
     Part &part = parts_.emplace_back();
     part.id = {kind, group};
+    part.box = box;
+    whole_ = split.whole;
     std::vector<bool> wanted;
     const auto add = [&](const AnyView *whole, const AnyView &view) {
       part.views.push_back(view);
@@ -58,7 +60,7 @@ void WindowedOperands::add_parts(Viewer &viewer, Operands operands, const Split 
         add(operands[k], part_of(spec_, k, *operands[k], split.whole, box));
         continue;
       }
-      const Seen seen = viewer.see(k, &box);
+      const Seen &seen = part.seen.emplace_back(viewer.see(k, &box));
       add(operands[k], seen_by(given_[spec_.inputs[k].window->of], seen));
       if (!lies_.empty()) part.lies.push_back(seen.lies);
     }
@@ -68,6 +70,7 @@ void WindowedOperands::add_parts(Viewer &viewer, Operands operands, const Split 
     }
     for (std::size_t o = 0; o < spec_.outputs.size(); ++o) {
       const AnyView *output = operands[inputs + o];
+      part.wanted.push_back(output != nullptr);
       if (kind != PartKind::Whole && std::ranges::count(how.by_parts[group].outputs, o) == 0)
         continue;
       add(output,
@@ -82,6 +85,9 @@ void WindowedOperands::add_parts(Viewer &viewer, Operands operands, const Split 
 void WindowedOperands::add_rest(Viewer &viewer, Operands operands) {
   Part &part = *parts_.emplace(parts_.begin());
   part.lies = lies_;
+  part.seen = seen_;
+  for (std::size_t o = spec_.inputs.size(); o < operands.size(); ++o)
+    part.wanted.push_back(operands[o] != nullptr);
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const bool is_window = k < spec_.inputs.size() && spec_.inputs[k].window;
     part.views.push_back(operands[k] == nullptr ? AnyView()
@@ -106,7 +112,7 @@ void WindowedOperands::add_numbers(const ByParts &by_parts, const Box &whole, co
 // A part that is written must not be what another part reads, and mistakes are told of the whole. A step of a loop over time writes
 // another row than it reads.
 bool WindowedOperands::may_split(const How &how) const {
-  if (how.elements == Elements::NotThere || spec_.time) return true;
+  if (!is_there(how.elements) || spec_.time) return true;
   const bool has_classes = std::ranges::any_of(
       how.by_parts, [](const ByParts &group) { return !group.residues.empty(); });
   for (std::size_t i = 0; i < given_.size(); ++i)
@@ -133,14 +139,50 @@ bool WindowedOperands::is_read(std::size_t given, const Viewer &viewer) const {
 
 // Classes are taken for themselves wherever the arrays lie: what one writes is not what another reads.
 void WindowedOperands::copy_what_is_written(const Viewer &viewer, const How &how) {
-  if (how.elements == Elements::NotThere || spec_.time) return;
+  if (!is_there(how.elements) || spec_.time) return;
   for (std::size_t i = 0; i < given_.size(); ++i) {
     if (!is_written(i) || !is_read(i, viewer)) continue;
     OperandCopy &copy =
         own_inputs_.emplace_back(given_[i], reach_of(given_[i].layout, given_[i].dtype));
     copy.load();
     given_[i] = copy.view();
+    own_.push_back(i);
   }
+}
+
+WindowChoice WindowedOperands::choice() const {
+  WindowChoice made{
+      .whole = whole_, .split = !parts_.empty(), .fills_output = filled_, .own_inputs = own_};
+  for (std::size_t k = 0; k < operands_.size(); ++k) {
+    const bool is_output = k >= spec_.inputs.size();
+    if (is_output) made.layouts.wanted.push_back(operands_[k] != nullptr);
+    (is_output ? made.layouts.outputs : made.layouts.inputs)
+        .push_back(operands_[k] != nullptr ? operands_[k]->layout : Layout());
+  }
+  for (const Part &part : parts_) made.parts.push_back({part.id, part.box, part.seen, part.wanted});
+  if (parts_.empty()) made.parts.push_back({PartId(), {}, seen_, made.layouts.wanted});
+  return made;
+}
+
+static bool are_same(const Layout &a, const Layout &b) {
+  return std::ranges::equal(a.shape(), b.shape()) && std::ranges::equal(a.steps(), b.steps());
+}
+
+bool WindowedOperands::has(const WindowChoice &choice) const {
+  const std::size_t inputs = spec_.inputs.size();
+  if (choice.split != !parts_.empty() || choice.fills_output != filled_ ||
+      choice.own_inputs != own_ || (choice.split && choice.parts.size() != parts_.size()))
+    return false;
+  for (std::size_t p = 0; p < parts_.size(); ++p)
+    if (parts_[p].id != choice.parts[p].id || parts_[p].wanted != choice.parts[p].wanted)
+      return false;
+  for (std::size_t k = 0; k < operands_.size(); ++k) {
+    const bool is_output = k >= inputs;
+    if (is_output && choice.layouts.wanted[k - inputs] != (operands_[k] != nullptr)) return false;
+    const Layout &known = is_output ? choice.layouts.outputs[k - inputs] : choice.layouts.inputs[k];
+    if (operands_[k] != nullptr && !are_same(operands_[k]->layout, known)) return false;
+  }
+  return true;
 }
 
 } // namespace broadloom::kernel

@@ -34,17 +34,16 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
   for (const AnyView &view : given_) operands_.push_back(&view);
   Viewer viewer(spec, layouts);
   windows_.reserve(spec.inputs.size() - count); // their addresses are kept
-  std::vector<Seen> seen;
   for (std::size_t i = count; i < spec.inputs.size(); ++i) {
-    seen.push_back(viewer.see(i));
-    lies_.push_back(seen.back().lies);
-    windows_.emplace_back(spec.inputs[i].dtype, nullptr, false, seen.back().layout);
+    seen_.push_back(viewer.see(i));
+    lies_.push_back(seen_.back().lies);
+    windows_.emplace_back(spec.inputs[i].dtype, nullptr, false, seen_.back().layout);
     operands_.push_back(&windows_.back());
   }
   operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count), given.end());
   if (!sees_copies(spec)) lies_.clear();
   // Of an array of which copies are read, or parts, it is told here.
-  for (std::size_t i = count; i < spec.inputs.size() && how.elements != Elements::NotThere; ++i) {
+  for (std::size_t i = count; i < spec.inputs.size() && is_there(how.elements); ++i) {
     const spec::TypedWindow &window = *spec.inputs[i].window;
     if (!window.is_gather() && !window.sum && viewer.is_read(i) && !has_memory(given_[window.of]))
       check_pointer(spec, window.of, given_[window.of]);
@@ -54,14 +53,19 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
     const AnyView &of = *given[spec.inputs[i].window->of];
     AnyView &window = windows_[i - count];
     if (!spec.inputs[i].window->is_gather() && !spec.inputs[i].window->sum) {
-      window = seen_by(of, seen[i - count]);
+      window = seen_by(of, seen_[i - count]);
       continue;
     }
     if (!viewer.is_read(i) || how.elements == Elements::NotThere) continue;
-    const AnyView *into =
-        how.elements == Elements::ReadInto ? output_of(i, window.layout, given) : nullptr;
+    const AnyView *into = how.elements != Elements::Read && !spec.inputs[i].window->sum
+                              ? output_of(i, window.layout, given, how.elements)
+                              : nullptr;
+    if (how.elements == Elements::Planned) {
+      filled_ = into != nullptr && element_count(window.layout) > 0;
+      continue;
+    }
     spec.inputs[i].window->sum ? add_up(i, window.layout, window)
-                               : look_up(i, of, seen[i - count], into, window);
+                               : look_up(i, of, seen_[i - count], into, window);
   }
   summed_.clear();
 }
@@ -114,8 +118,8 @@ void WindowedOperands::look_up(std::size_t window, const AnyView &of, const Seen
 }
 
 // The output that this gather is all of, if there is one.
-const AnyView *WindowedOperands::output_of(std::size_t window, const Layout &layout,
-                                           Operands given) const {
+const AnyView *WindowedOperands::output_of(std::size_t window, const Layout &layout, Operands given,
+                                           Elements elements) const {
   if (spec_.outputs.size() != 1 || window + 1 != spec_.inputs.size()) return nullptr;
   const spec::TypedOutput &output = spec_.outputs[0];
   const expr::Node &value = spec_.graph[output.value];
@@ -123,13 +127,14 @@ const AnyView *WindowedOperands::output_of(std::size_t window, const Layout &lay
   const bool is_all = value.kind == expr::NodeKind::Input && value.payload == window &&
                       !output.add && output.dtype == spec_.inputs[window].dtype &&
                       output.axes == spec_.inputs[window].axis_of_dim;
-  if (!is_all || view == nullptr || view->data == nullptr || !view->writable ||
-      view->dtype != output.dtype || !std::ranges::equal(view->layout.shape(), layout.shape()) ||
-      reinterpret_cast<std::uintptr_t>(view->data) % size_of(view->dtype) != 0)
+  if (!is_all || view == nullptr || view->dtype != output.dtype ||
+      !std::ranges::equal(view->layout.shape(), layout.shape()))
     return nullptr;
   const Layout dense = contiguous_layout(layout.shape());
   for (int d = 0; d < dense.rank; ++d)
     if (dense.extents[d] > 1 && dense.strides[d] != view->layout.strides[d]) return nullptr;
+  if (elements == Elements::Planned) return view;
+  if (!view->writable || !has_memory(*view)) return nullptr;
   for (const AnyView &input : given_)
     if (meet(memory_of(input), memory_of(*view))) return nullptr;
   return view;

@@ -35,6 +35,22 @@ struct Helpers {
   std::function<std::vector<Array>(Operands inputs)> summed;
 };
 
+// What was chosen for the windows of a call: whose copies they see, and in what parts it is made. Data for those who tell of it.
+struct WindowChoice {
+  struct Part {
+    PartId id;
+    Box box;                  // empty: all positions
+    std::vector<Seen> seen;   // [window]
+    std::vector<bool> wanted; // [output]
+  };
+  Layouts layouts = {}; // of all operands, windows behind the inputs
+  Box whole = {};       // with parts: the extents of axes
+  std::vector<Part> parts = {};
+  bool split = false;                       // or all in one part
+  bool fills_output = false;                // no kernel is called
+  std::vector<std::size_t> own_inputs = {}; // that are copied before parts write them
+};
+
 // The operands of a call with its windows behind the inputs: what the specialisations and engines of a kernel are about. The views of the
 // windows live as long as this; the others are the caller's.
 class WindowedOperands {
@@ -42,8 +58,11 @@ public:
   // `given` are the inputs that a call is given, then outputs, in declared order; dtypes and ranks of the inputs are as declared.
   // Throws ShapeError E0102 (extents that disagree), E0142 (a read outside of its array), E0143 (a border of nothing), E0112, DataError E0315 (an element says a
   // position outside); E0306 and E0310 where elements are needed for that. `elements` says whether they are there.
-  // With `ReadInto` a gather that is all of the output is left to `fill`.
-  enum class Elements : std::uint8_t { Read, ReadInto, NotThere };
+  // With `ReadInto` a gather that is all of the output is left to `fill`. `Planned`: they are not there, and what `ReadInto` would choose is.
+  enum class Elements : std::uint8_t { Read, ReadInto, NotThere, Planned };
+  static bool is_there(Elements elements) {
+    return elements == Elements::Read || elements == Elements::ReadInto;
+  }
   // Of an array only so many rows along a dim lie in memory, and no window but those of borders looks at more. The array begins with row
   // `first` of them.
   struct KeptRows {
@@ -72,6 +91,9 @@ public:
   // How many parts; 0: all in one, which sees copies of whole arrays with their borders.
   std::size_t parts() const { return parts_.size(); }
   Operands all() const { return operands_; }
+  WindowChoice choice() const;
+  // Whether that is still what is chosen here. No allocation.
+  bool has(const WindowChoice &choice) const;
   // Whether the output is what a gather reads, element for element, and nothing else is to be done: as of `out y = x[k[i], j]` where y lies
   // in C order and shares no memory with an input. Then `fill` writes it; `look` only looks at the positions. Both throw E0315.
   bool fills_output() const { return filled_; }
@@ -102,7 +124,8 @@ private:
   AnyView copy_of(AnyView of, Padding padding);
   void look_up(std::size_t window, const AnyView &of, const Seen &seen, const AnyView *into,
                AnyView &view);
-  const AnyView *output_of(std::size_t window, const Layout &layout, Operands given) const;
+  const AnyView *output_of(std::size_t window, const Layout &layout, Operands given,
+                           Elements elements) const;
   void add_up(std::size_t sum, const Layout &layout, AnyView &view);
 
   struct Copy {
@@ -124,6 +147,7 @@ private:
   bool filled_ = false;       // by the last of those that are gathered
   std::vector<Array> summed_; // until all sums are added up
   std::vector<AnyView> windows_;
+  std::vector<Seen> seen_; // [window]
   std::vector<Layout> lies_;
   std::vector<const AnyView *> operands_;
   struct Part {
@@ -131,10 +155,15 @@ private:
     std::vector<const AnyView *> operands; // into views, null where an output is not wanted
     std::vector<Layout> lies;
     PartId id;
+    Box box; // empty: all
+    std::vector<Seen> seen;
+    std::vector<bool> wanted; // [output]
   };
-  std::vector<Part> parts_;            // empty: all in one
+  std::vector<Part> parts_; // empty: all in one
+  Box whole_;
   std::deque<std::int64_t> numbers_;   // that parts are given
   std::deque<OperandCopy> own_inputs_; // of inputs that parts would write before others read them
+  std::vector<std::size_t> own_;       // which these are
 };
 
 // The operands that a caller names, with the shapes of outputs that are written at positions behind the inputs, and the extents that are
