@@ -4,6 +4,7 @@
 // extents would give. Which engine that is shows only when the code is made, so then it is.
 #include "jit/show.hpp"
 #include "jit/calibrate.hpp"
+#include "jit/describe_call.hpp"
 #include "jit/kernel.hpp"
 #include "jit/native/backend.hpp"
 #include "jit/predict.hpp"
@@ -96,6 +97,7 @@ std::string_view name(Engine engine) {
 
 Engine KernelImpl::engine_used() const {
   if (engine_ == Engine::reference) return engine_;
+  if (fills_output()) return Engine::jit; // native code that is there already
   if (const KernelImpl *part = latest_kernels().back(); part != this) return part->engine_used();
   if (const auto special = layout_cache_.latest())
     return special->interpreter_failed ? Engine::reference : special->engine;
@@ -149,71 +151,56 @@ Decision KernelImpl::explain_engine(const Shown &shown) const {
                 {{"interpreter", "the same bits, far slower"}});
 }
 
-// The lets that are arrays with what was decided about them, and what they take.
-void KernelImpl::explain_lets(std::vector<Decision> &why) const {
-  for (std::size_t k = 0; k < lets_.kernels().size(); ++k) {
-    const auto &let = lets_.kernels()[k];
-    const spec::Materialised &spec = *lets_.specs()[k];
-    const std::string &name = spec.typed.outputs[0].name;
-    if (spec.join) {
-      why.push_back(
-          decide(Reason::LetIsArray, name, "an array",
-                 fmt::format("let '{}' is made up of {}: each is computed where it lies in it",
-                             name, support::quoted_list(spec.join->parts)),
-                 {{"copied together", "that would read and write all of it once more"}}));
-      continue;
-    }
-    if (const auto &rows = lets_.rows_of_loop(k)) {
-      const std::string &loop = lets_.specs()[rows->loop]->typed.outputs[0].name;
-      why.push_back(decide(
-          Reason::LetIsRows, name, "rows of " + loop,
-          fmt::format("let '{}' is '{}' {} before, which lies there with what it begins with", name,
-                      loop, support::count(rows->back, "step")),
-          {{"an array", "that would write and read all of it once more"}}));
-      continue;
-    }
-    why.push_back(decide(Reason::LetIsArray, name, "an array",
-                         fmt::format("let '{}' is read at positions: it is computed first, into "
-                                     "an array of {}",
-                                     name, broadloom::name(let->typed().outputs[0].dtype)),
-                         {{"computed where it is read", "only a whole array has positions"}}));
-    if (const std::optional<int> time = let->typed().time) {
-      const std::string &axis = let->typed().axes[std::size_t(*time)].name;
-      why.push_back(decide(Reason::LetGoesByStep, name, "step by step along " + axis,
-                           fmt::format("let '{}' reads itself at other positions of '{}': a kernel "
-                                       "of one step is run for one after the other",
-                                       name, axis),
-                           {{"all at once", "each step waits for the one before it"}}));
-    }
-    if (const std::int64_t rows = spec.recurrence ? spec.recurrence->lag + 1 : 0;
-        lets_.keeps_last_rows(k))
-      why.push_back(
-          decide(Reason::LetKeepsRows, name, fmt::format("{} rows", rows),
-                 fmt::format("only the last position of let '{}' is read: {} {} kept, "
-                             "which a step reads and writes",
-                             name, support::count(rows, "position"), rows == 1 ? "is" : "are"),
-                 {{"all positions", "none but the last is read"}}));
-    const std::vector<Decision> own = let->why_one();
-    why.insert(why.end(), own.begin(), own.end());
+// What was decided about let k, and by its kernel.
+std::vector<Decision> KernelImpl::explain_let(std::size_t k) const {
+  std::vector<Decision> why;
+  const spec::Materialised &spec = *lets_.specs()[k];
+  const std::string &name = spec.typed.outputs[0].name;
+  if (spec.join)
+    return {decide(Reason::LetIsArray, name, "an array",
+                   fmt::format("let '{}' is made up of {}: each is computed where it lies in it",
+                               name, support::quoted_list(spec.join->parts)),
+                   {{"copied together", "that would read and write all of it once more"}})};
+  if (const auto &rows = lets_.rows_of_loop(k)) {
+    const std::string &loop = lets_.specs()[rows->loop]->typed.outputs[0].name;
+    return {
+        decide(Reason::LetIsRows, name, "rows of " + loop,
+               fmt::format("let '{}' is '{}' {} before, which lies there with what it begins with",
+                           name, loop, support::count(rows->back, "step")),
+               {{"an array", "that would write and read all of it once more"}})};
   }
-  const std::shared_ptr<const jit::Lets::Layouts> layouts = lets_.latest();
-  if (!layouts) return;
-  for (const std::size_t k : layouts->reordered) {
-    const std::string &name = lets_.specs()[k]->typed.outputs[0].name;
-    why.push_back(decide(
-        Reason::LetOrder, name,
-        fmt::format(
-            "strides {}",
-            fmt::join(std::span(layouts->lets[k].strides).first(std::size_t(layouts->lets[k].rank)),
-                      ", ")),
-        fmt::format("let '{}' lies as what reads it goes through it: {:.3g} bytes "
-                    "in all, {:.3g} in the order of what it reads",
-                    name, layouts->traffic, layouts->traffic_before),
-        {{"the order of what it reads", "more lines are read across"}}));
+  const KernelImpl &let = *lets_.kernels()[k];
+  why.push_back(decide(Reason::LetIsArray, name, "an array",
+                       fmt::format("let '{}' is read at positions: it is computed first, into "
+                                   "an array of {}",
+                                   name, broadloom::name(let.typed().outputs[0].dtype)),
+                       {{"computed where it is read", "only a whole array has positions"}}));
+  if (const std::optional<int> time = let.typed().time) {
+    const std::string &axis = let.typed().axes[std::size_t(*time)].name;
+    why.push_back(decide(Reason::LetGoesByStep, name, "step by step along " + axis,
+                         fmt::format("let '{}' reads itself at other positions of '{}': a kernel "
+                                     "of one step is run for one after the other",
+                                     name, axis),
+                         {{"all at once", "each step waits for the one before it"}}));
   }
-  for (std::size_t k = 0; k < layouts->lets.size(); ++k)
-    if (layouts->segment[k] > 0 && !lets_.keeps_last_rows(k)) {
-      const std::string &name = lets_.specs()[k]->typed.outputs[0].name;
+  if (const std::int64_t rows = spec.recurrence ? spec.recurrence->lag + 1 : 0;
+      lets_.keeps_last_rows(k))
+    why.push_back(
+        decide(Reason::LetKeepsRows, name, fmt::format("{} rows", rows),
+               fmt::format("only the last position of let '{}' is read: {} {} kept, "
+                           "which a step reads and writes",
+                           name, support::count(rows, "position"), rows == 1 ? "is" : "are"),
+               {{"all positions", "none but the last is read"}}));
+  if (const auto layouts = lets_.latest()) {
+    if (std::ranges::count(layouts->reordered, k) != 0)
+      why.push_back(
+          decide(Reason::LetOrder, name,
+                 fmt::format("strides {}", fmt::join(layouts->lets[k].steps(), ", ")),
+                 fmt::format("let '{}' lies as what reads it goes through it: {:.3g} bytes "
+                             "in all, {:.3g} in the order of what it reads",
+                             name, layouts->traffic, layouts->traffic_before),
+                 {{"the order of what it reads", "more lines are read across"}}));
+    if (layouts->segment[k] > 0 && !lets_.keeps_last_rows(k))
       why.push_back(decide(
           Reason::LetCheckpoints, name, fmt::format("every {} steps", layouts->segment[k]),
           fmt::format(
@@ -221,45 +208,64 @@ void KernelImpl::explain_lets(std::vector<Decision> &why) const {
               "others are computed again for what goes back along it",
               name, layouts->kept_rows[k], layouts->segment[k]),
           {{"all positions", "they take more than BROADLOOM_LOOP_BYTES"}}));
-    }
-  std::int64_t apart = 0;
-  for (std::size_t k = 0; k < layouts->lets.size(); ++k) apart += layouts->bytes[k];
-  why.push_back(decide(Reason::LetsShareMemory, "", fmt::format("{} bytes", layouts->places.bytes),
-                       fmt::format("the arrays of lets take {} bytes at once, {} if none shared "
-                                   "memory with another",
-                                   layouts->places.bytes, apart),
-                       {}, {.bytes = double(layouts->places.bytes)}));
+  }
+  const std::vector<Decision> own = let.why_one();
+  why.insert(why.end(), own.begin(), own.end());
+  return why;
 }
 
+std::vector<Decision> KernelImpl::explain_rest() const {
+  std::vector<Decision> why;
+  if (const auto layouts = lets_.latest()) {
+    std::int64_t apart = 0;
+    for (const std::int64_t bytes : layouts->bytes) apart += bytes;
+    why.push_back(decide(Reason::LetsShareMemory, "",
+                         fmt::format("{} bytes", layouts->places.bytes),
+                         fmt::format("the arrays of lets take {} bytes at once, {} if none shared "
+                                     "memory with another",
+                                     layouts->places.bytes, apart),
+                         {}, {.bytes = double(layouts->places.bytes)}));
+  }
+  const std::vector<Decision> own = why_one();
+  why.insert(why.end(), own.begin(), own.end());
+  return why;
+}
+
+// Text and JSON have them in the same order.
 std::vector<Decision> KernelImpl::why() const try {
   const support::FloatWorld world;
   std::vector<Decision> result;
-  explain_lets(result);
-  const std::vector<Decision> own = why_one();
-  result.insert(result.end(), own.begin(), own.end());
+  const auto add = [&](const std::vector<Decision> &more) {
+    result.insert(result.end(), more.begin(), more.end());
+  };
+  for (std::size_t k = 0; k < lets_.specs().size(); ++k) add(explain_let(k));
+  add(explain_rest());
   return result;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
+// Of one kernel, without its lets; what computes the values of sums through gathers comes first.
 std::vector<Decision> KernelImpl::why_one() const {
-  std::vector<Decision> result = typed_.notes;
-  if (engine_ == Engine::reference) {
-    result.push_back(decide(Reason::ReferenceAsked, "", "reference",
-                            "reference: point by point from the definition"));
+  std::vector<Decision> result;
+  const auto add = [&](const std::vector<Decision> &more) {
+    result.insert(result.end(), more.begin(), more.end());
+  };
+  if (before_) add(before_->why_one());
+  if (engine_ == Engine::reference || fills_output()) {
+    add(typed_.notes);
+    result.push_back(engine_ == Engine::reference
+                         ? decide(Reason::ReferenceAsked, "", "reference",
+                                  "reference: point by point from the definition")
+                         : decide(Reason::GatherFillsOutput, typed_.outputs[0].name, "a gather",
+                                  fmt::format("a gather fills '{}': no loop is run, and no code "
+                                              "compiled",
+                                              typed_.outputs[0].name),
+                                  {{"native code", "it would move each element once more"}}));
     return result;
   }
-  if (const auto kernels = latest_kernels(); kernels.back() != this) {
-    result.clear();
-    for (const KernelImpl *kernel : kernels) {
-      const std::vector<Decision> more = kernel == this ? why_own() : kernel->why_one();
-      result.insert(result.end(), more.begin(), more.end());
-    }
-    explain_classes(result);
-    explain_padding(result);
-    return result;
-  }
-  result = why_own();
+  for (const KernelImpl *kernel : latest_kernels())
+    add(kernel == this ? why_own() : kernel->why_one());
   explain_classes(result);
   explain_padding(result);
   return result;
@@ -345,6 +351,7 @@ Prediction KernelImpl::predict() const {
 
 Prediction KernelImpl::predict_own() const {
   const support::FloatWorld world;
+  if (fills_output()) return {};
   const Shown shown = native_to_show();
   Prediction all;
   const auto add = [&](const Prediction &one) {
@@ -361,7 +368,7 @@ Prediction KernelImpl::predict_own() const {
 // The decisions, and behind them what each phase is predicted to take where there is native code.
 std::vector<Decision> KernelImpl::why_with_times() const {
   std::vector<Decision> result = why();
-  if (engine_used() != Engine::jit) return result;
+  if (engine_used() != Engine::jit || fills_output()) return result;
   const Prediction prediction = predict();
   for (std::size_t p = 0; p < prediction.phases.size(); ++p) {
     const std::string phase = fmt::format("phase {}", p);
@@ -376,28 +383,48 @@ std::vector<Decision> KernelImpl::why_with_times() const {
 // The kernels of lets come first, each under a line that names it. A drawing shows all of them.
 std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   const support::FloatWorld world;
-  const bool one = stage == Stage::spec || (stage == Stage::why && format.json) ||
+  const bool one = stage == Stage::spec || stage == Stage::call ||
+                   (stage == Stage::why && format.json) ||
                    (stage == Stage::graph && format.graph != ShowFormat::Graph::text);
-  if (one || lets_.empty()) return show_one(stage, format);
+  if (one || lets_.empty()) return show_rest(stage, format);
   std::string text;
-  for (std::size_t k = 0; k < lets_.kernels().size(); ++k) {
-    const spec::Materialised &spec = *lets_.specs()[k];
-    text += fmt::format("# let {}\n{}\n", spec.typed.outputs[0].name,
-                        spec.join ? "made up of " + support::quoted_list(spec.join->parts) + "\n"
-                                  : lets_.kernels()[k]->show_one(stage, format));
-  }
-  return text + fmt::format("# kernel {}\n", typed_.name) + show_one(stage, format);
+  for (std::size_t k = 0; k < lets_.kernels().size(); ++k)
+    text += fmt::format("# let {}\n{}\n", lets_.specs()[k]->typed.outputs[0].name,
+                        show_let(k, stage, format));
+  return text + fmt::format("# kernel {}\n", typed_.name) + show_rest(stage, format);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
+static std::string text_of(std::span<const Decision> decisions) {
+  std::string text;
+  for (const Decision &decision : decisions)
+    text += fmt::format("{}: {}\n", decision.topic, decision.text);
+  return text;
+}
+
+std::string KernelImpl::show_let(std::size_t k, Stage stage, const ShowFormat &format) const {
+  if (stage == Stage::why) return text_of(explain_let(k));
+  if (const auto &join = lets_.specs()[k]->join)
+    return "made up of " + support::quoted_list(join->parts) + "\n";
+  const auto &rows = lets_.rows_of_loop(k);
+  const bool of_text = stage == Stage::folded || stage == Stage::axes || stage == Stage::graph;
+  if (rows && !of_text)
+    return fmt::format("rows of '{}', which lie there\n",
+                       lets_.specs()[rows->loop]->typed.outputs[0].name);
+  return lets_.kernels()[k]->show_one(stage, format);
+}
+
+std::string KernelImpl::show_rest(Stage stage, const ShowFormat &format) const {
+  if (stage == Stage::why) return format.json ? to_json(why_with_times()) : text_of(explain_rest());
+  return show_one(stage, format);
+}
+
 // What computes the values of sums through gathers comes first.
 std::string KernelImpl::show_one(Stage stage, const ShowFormat &format) const {
-  const bool of_text = stage == Stage::spec || stage == Stage::folded || stage == Stage::axes ||
-                       stage == Stage::graph;
-  const bool json = stage == Stage::why && format.json; // one array
-  if (before_ && !of_text && !json)
-    return before_->show_one(stage, format) + "\n" + show_own(stage, format);
+  const bool of_text = stage == Stage::spec || stage == Stage::call || stage == Stage::folded ||
+                       stage == Stage::axes || stage == Stage::graph;
+  if (before_ && !of_text) return before_->show_one(stage, format) + "\n" + show_own(stage, format);
   return show_own(stage, format);
 }
 
@@ -405,6 +432,9 @@ std::string KernelImpl::show_one(Stage stage, const ShowFormat &format) const {
 std::string KernelImpl::show_own(Stage stage, const ShowFormat &format) const {
   const bool of_program = stage == Stage::plan || stage == Stage::loop || stage == Stage::block ||
                           stage == Stage::llvm || stage == Stage::assembly;
+  if (of_program && fills_output())
+    return fmt::format("# no loop runs: a gather fills '{}' (--stage call)\n",
+                       typed_.outputs[0].name);
   if (const auto kernels = latest_kernels(); of_program && kernels.back() != this) {
     std::string text;
     for (const KernelImpl *kernel : kernels) {
@@ -430,6 +460,7 @@ std::string KernelImpl::show_stage(Stage stage, const ShowFormat &format) const 
            spec::print_axis_table(typed_, layouts.inputs, layouts.outputs, layouts.wanted);
   }
   case Stage::graph: return show_graph(format.graph);
+  case Stage::call: return calls::print(jit::describe_call(*this));
   case Stage::plan: {
     const Shown shown = program_to_show();
     return jit::plan_text(typed_, shown.layouts, shown.program, shown.binding, shown.why);
@@ -449,13 +480,7 @@ std::string KernelImpl::show_stage(Stage stage, const ShowFormat &format) const 
     return jit::asm_listing(shown.program, shown.pattern->code->blocks(), shown.binding, *target_,
                             format.whole);
   }
-  case Stage::why: {
-    if (format.json) return to_json(why_with_times());
-    std::string text;
-    for (const Decision &decision : why_one())
-      text += fmt::format("{}: {}\n", decision.topic, decision.text);
-    return text;
-  }
+  case Stage::why: break; // show_rest
   }
   return {};
 }

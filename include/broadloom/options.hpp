@@ -61,9 +61,10 @@ struct Options {
 
 // What to print of a kernel: see Kernel::show.
 // `folded` is the kernel as it is compiled, as text: its scales folded (Scales) where it asks for that, else as `spec`.
+// `call` is what a call does around its nests: arrays, and the steps that fill them.
 // `loop` is the nest as it is meant, `block` what runs: how many positions a turn takes, as lanes and copies, and how each buffer is
 // loaded and stored.
-enum class Stage { spec, folded, axes, graph, plan, loop, block, llvm, assembly, why };
+enum class Stage { spec, folded, axes, graph, call, plan, loop, block, llvm, assembly, why };
 
 // How to print it. Stages that have no such form ignore it.
 struct ShowFormat {

@@ -15,7 +15,7 @@
 namespace broadloom::python {
 namespace {
 
-const std::vector<std::string> stages = {"spec", "folded", "axes", "graph", "plan",
+const std::vector<std::string> stages = {"spec", "folded", "axes", "graph", "call", "plan",
                                          "loop", "block",  "llvm", "asm",   "why"};
 
 Stage stage_from(const std::string &word) {
@@ -253,7 +253,7 @@ void define_kernel(nb::module_ &module) {
       .def("show", show, nb::arg("stage") = "loop", nb::kw_only(), nb::arg("graph") = "text",
            nb::arg("whole") = false, nb::arg("json") = false,
            "The text of a stage of the compiler, for the layouts of the latest call: 'spec', "
-           "'axes', 'graph', 'plan', "
+           "'axes', 'graph', 'call', 'plan', "
            "'loop', 'block', 'llvm', 'asm' or 'why'.")
       .def(
           "why", [](const KernelObject &k) { return records_of(k.state->kernel().why()); },

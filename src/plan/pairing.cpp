@@ -94,7 +94,7 @@ bool Apart::may_meet(ItemId item, ItemId other) const {
   return true;
 }
 
-void explain_pairs(const Request &request, const Trees &trees, const Nests &nests, Why &why) {
+void explain_pairs(const Request &request, const Trees &trees, Nests &nests, Why &why) {
   const spec::TypedSpec &spec = request.spec;
   for (const Pairing &pairing : spec.pairings) {
     const auto note = [&](Reason fuse, Reason separate, const char *choice, std::string text) {
@@ -113,6 +113,15 @@ void explain_pairs(const Request &request, const Trees &trees, const Nests &nest
       for (ItemId item : items) *phase = std::max(*phase, std::optional(nests[item].place->phase));
       without_loops = without_loops || (items.empty() && !output_called(spec, *name));
     }
+    const std::string *array = spec.is_array(pairing.a)   ? &pairing.a
+                               : spec.is_array(pairing.b) ? &pairing.b
+                                                          : nullptr;
+    if (array != nullptr) {
+      note(Reason::FuseOfArray, Reason::SeparateOfArray, "a kernel of its own",
+           names + fmt::format("let '{}' is an array, which a kernel of its own computes first",
+                               *array));
+      continue;
+    }
     if (without_loops) {
       note(Reason::FuseOfLet, Reason::SeparateOfLet, "where it is read",
            names + "a let has no loops of its own, it is computed where it is read");
@@ -128,6 +137,8 @@ void explain_pairs(const Request &request, const Trees &trees, const Nests &nest
       note(Reason::FuseImpossible, Reason::SeparateDone, "two phases",
            names + fmt::format("{}in phases {} and {}", pairing.fuse ? "not possible here: " : "",
                                *first, *second));
+    if (!together && pairing.fuse)
+      nests.fused_apart.push_back({pairing.a + ", " + pairing.b, *first, *second});
   }
 }
 

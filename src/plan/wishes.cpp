@@ -248,6 +248,16 @@ private:
     const ScheduleClause &clause = asked_for.clause;
     const std::string wish = spec::print(clause), &name = clause.names[0];
     const std::string asked = fmt::format("the schedule asks for '{}'", wish);
+    if (request_.spec.is_array(name)) {
+      if (!asked_for.keeps() || asked_for.at)
+        return not_met(wish, "an array that is computed first", asked,
+                       fmt::format("let '{}' is an array, as it is read at positions or lists its "
+                                   "dims: it is computed first",
+                                   name));
+      return met(wish, "an array that is computed first",
+                 fmt::format("'{}' is an array, which is held in memory anyway", name),
+                 {{"computed where it is read", "only a whole array has positions"}});
+    }
     std::vector<expr::NodeId> values;
     const auto [first, last] = values_.equal_range(name);
     for (auto value = first; value != last; ++value) values.push_back(value->second);

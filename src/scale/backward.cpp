@@ -64,7 +64,11 @@ std::string Mover::what(Id id) const {
                                                 : "'" + std::string(ops::info(fold).name) + "'";
     return (node.kind == ExprKind::Scan ? "the scan of " : "") + word;
   }
-  case ExprKind::Input: return "input '" + values_.name_of(id) + "'";
+  case ExprKind::Input: {
+    const InputDecl &decl = node.input->window ? *node.input->window->of : *node.input;
+    if (decl.is_let || decl.materialised) return "let '" + decl.name + "', an array,";
+    return "input '" + values_.name_of(id) + "'";
+  }
   case ExprKind::Literal:
   case ExprKind::Let:
   case ExprKind::Extent:

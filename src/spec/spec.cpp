@@ -47,6 +47,12 @@ std::size_t TypedSpec::given_inputs() const {
   return count;
 }
 
+bool TypedSpec::is_array(const std::string &let) const {
+  return std::ranges::any_of(materialised, [&](const std::shared_ptr<const Materialised> &array) {
+    return array->typed.outputs[0].name == let;
+  });
+}
+
 std::size_t TypedSpec::callers_inputs() const {
   std::size_t count = given_inputs();
   while (count > 0 && inputs[count - 1].is_lent()) --count;

@@ -260,6 +260,8 @@ struct TypedSpec {
   expr::AxisSet shown_axes() const;
   // How many inputs a call is given, and those.
   std::size_t given_inputs() const;
+  // Whether a let of this name is an array, which a kernel of its own computes. Linear in their number.
+  bool is_array(const std::string &let) const;
   std::span<const TypedInput> given() const { return std::span(inputs).first(given_inputs()); }
   // Those of them that the caller gives. Behind them are the lets that are arrays, then the shapes that outputs lend which are written
   // at positions, then the extents that are said.

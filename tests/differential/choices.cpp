@@ -4,6 +4,7 @@
 #include "same_bits.hpp"
 
 #include "array/copy.hpp"
+#include "calls/verify.hpp"
 #include "jit/runtime/paths.hpp"
 #include "kernel/overlap.hpp"
 #include "kernel/viewer.hpp"
@@ -21,6 +22,7 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <set>
 
 #include <unistd.h>
@@ -312,10 +314,28 @@ private:
       kernel.bind_named(in, out)();
     else
       kernel.run_named(in, out);
+    verify_steps(kernel, choices);
     std::vector<Bytes> hashes;
     for (const NamedView &view : out) hashes.push_back(canonical(view.view));
     set_environment({});
     return hashes;
+  }
+
+  // What the kernel says that it did keeps to the rules of calls, and reads back as it was printed. A frozen one, and one whose call is
+  // checked, run others.
+  void verify_steps(const Kernel &kernel, const Choices &choices) const {
+    if (choices.frozen || choices.options.debug != Debug::none) return;
+    const std::string text = kernel.show(Stage::call);
+    try {
+      const calls::Call call = calls::parse(text);
+      std::int64_t elements = 0;
+      for (const calls::Array &array : call.arrays)
+        elements += std::accumulate(array.extents.begin(), array.extents.end(), std::int64_t(1),
+                                    std::multiplies<>());
+      if (elements < 20000) calls::verify(call), ++tally_.verified;
+    } catch (const SpecError &error) {
+      throw std::runtime_error("what a call does: " + error.render() + "\n" + text);
+    }
   }
 
   // Memory for the outputs, some of which lie over an input where it is chosen so: then that is a copy of it, with its strides.

@@ -222,7 +222,7 @@ class Compiling(unittest.TestCase):
 
     def test_stages_and_decisions_are_shown(self):
         k = bl.compile(TWO)
-        for stage in ("spec", "folded", "axes", "graph", "plan", "loop", "block", "llvm", "asm", "why"):
+        for stage in ("spec", "folded", "axes", "graph", "call", "plan", "loop", "block", "llvm", "asm", "why"):
             self.assertTrue(k.show(stage), stage)
         self.assertIn("vector for j", k.show())
         self.assertIn("<svg", k.show("graph", graph="html"))

@@ -304,7 +304,7 @@ TEST_CASE("--check says where there is nothing to compare, and takes += and view
 
 TEST_CASE("show prints a stage, for given inputs too") {
   CHECK(contains(run({"show", "-e", two, "--stage", "spec"}).out, "kernel two {"));
-  for (const char *stage : {"axes", "graph", "plan", "loop", "why"}) {
+  for (const char *stage : {"axes", "graph", "call", "plan", "loop", "why"}) {
     const Run r = run({"show", "-e", two, "--stage", stage, "--in", "x=ones(2,3).T"});
     CHECK(r.err == "");
     CHECK(r.status == 0);

@@ -210,7 +210,7 @@ private:
     show_ = app_.add_subcommand("show", "print a stage of the compiler");
     show_text_.add(*show_, show_options_.text, true);
     show_->add_option("--stage", stage_, "which stage")
-        ->type_name("spec|folded|axes|graph|plan|loop|block|llvm|asm|why")
+        ->type_name("spec|folded|axes|graph|call|plan|loop|block|llvm|asm|why")
         ->required()
         ->check(CLI::IsMember(stages).description(""));
     show_

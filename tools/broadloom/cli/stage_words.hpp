@@ -9,11 +9,12 @@
 
 namespace broadloom::cli {
 
-inline constexpr std::array<std::pair<std::string_view, Stage>, 10> stage_words{
+inline constexpr std::array<std::pair<std::string_view, Stage>, 11> stage_words{
     {{"spec", Stage::spec},
      {"folded", Stage::folded},
      {"axes", Stage::axes},
      {"graph", Stage::graph},
+     {"call", Stage::call},
      {"plan", Stage::plan},
      {"loop", Stage::loop},
      {"block", Stage::block},

@@ -51,9 +51,10 @@ struct CommandTable { // the session's friend: each row calls one of its members
               "The inputs named move, each x by an input t_x, else all real and complex ones. "
               "`value` adds the kernel's own\noutputs.",
               ".jvp k x,y", Argument::Kernel, &call<&Session::jvp>},
-      Command{".show", "STAGE [K] [x=SOURCE ..]", "print a stage of the compiler",
-              "The stages are spec, folded, axes, graph, plan, loop, block, llvm, asm and why.",
-              ".show loop k", Argument::Stage, &call<&Session::show>},
+      Command{
+          ".show", "STAGE [K] [x=SOURCE ..]", "print a stage of the compiler",
+          "The stages are spec, folded, axes, graph, call, plan, loop, block, llvm, asm and why.",
+          ".show loop k", Argument::Stage, &call<&Session::show>},
       Command{".why", "[K] [x=SOURCE ..]", "print what was decided, and for what reason", "",
               ".why k", Argument::Kernel, &call<&Session::why>},
       Command{

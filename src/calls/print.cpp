@@ -1,0 +1,128 @@
+// See call.hpp.
+#include "calls/call.hpp"
+
+#include "loop/nest_text.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace broadloom::calls {
+namespace {
+
+constexpr std::array<std::string_view, std::size_t(Step::Kind::For) + 1> words{
+    "run", "gather", "scatter", "start", "count", "pad", "copy", "view", "save", "again", "for"};
+constexpr std::array<std::string_view, 4> owners{"in  ", "out ", "temp", "copy"};
+
+void add(std::string &text, std::int64_t times, const std::string &what) {
+  if (times < 0)
+    text += text.empty() ? "-" : " - ";
+  else if (!text.empty())
+    text += " + ";
+  const std::uint64_t number = times < 0 ? -std::uint64_t(times) : std::uint64_t(times);
+  if (what.empty())
+    text += fmt::format("{}", number);
+  else
+    text += number == 1 ? what : fmt::format("{}*{}", number, what);
+}
+
+std::string text_of(const Affine &position) {
+  if (position.all) return ":";
+  std::string text;
+  for (const Affine::Term &term : position.terms) add(text, term.times, loop::quoted(term.axis));
+  for (const Affine::Index &index : position.indices)
+    add(text, index.times, print(*index.element) + (index.element->at.empty() ? "[]" : ""));
+  if (position.constant != 0 || text.empty()) add(text, position.constant, "");
+  if (position.divisor != 1) text = fmt::format("({}) / {}", text, position.divisor);
+  return position.outside.empty() ? text : fmt::format("{}({})", position.outside, text);
+}
+
+template <class List, class Text> std::string listed(const List &list, const Text &text_of_one) {
+  std::string text;
+  for (const auto &one : list) text += (text.empty() ? "" : ", ") + text_of_one(one);
+  return text;
+}
+
+std::string text_of(const Range &range) {
+  const std::int64_t end = range.first + std::max<std::int64_t>(range.count - 1, 0) * range.step +
+                           (range.count > 0 ? 1 : 0);
+  return fmt::format("{} [{}, {}){}", loop::quoted(range.axis), range.first, end,
+                     range.step == 1 ? "" : fmt::format(" by {}", range.step));
+}
+
+std::string refs(const std::vector<Ref> &list) {
+  return listed(list, [](const Ref &ref) { return print(ref); });
+}
+
+std::string ranges(const std::vector<Range> &list) {
+  return listed(list, [](const Range &range) { return text_of(range); });
+}
+
+std::string line_of(const Array &array) {
+  std::string text =
+      fmt::format("{} {} : {}[{}]", owners[std::size_t(array.owner)], loop::quoted(array.name),
+                  broadloom::name(array.dtype),
+                  listed(array.extents, [](std::int64_t n) { return std::to_string(n); }));
+  if (array.rows) {
+    text += fmt::format(" along {} from {}", array.rows->dim, array.rows->from);
+    if (array.rows->kept > 0) text += fmt::format(" ring {}", array.rows->kept);
+  }
+  if (array.place) text += fmt::format(", {} bytes at {}", array.place->bytes, array.place->at);
+  return text;
+}
+
+std::string line_of(const Step &step) {
+  switch (step.kind) {
+  case Step::Kind::For:
+    return fmt::format("for {}{}:", ranges(step.over), step.down ? " down" : "");
+  case Step::Kind::Again: return fmt::format("again {} each {}", refs(step.to), step.each);
+  default: break;
+  }
+  std::string text = fmt::format("{} = {}", refs(step.to), word_of(step.kind));
+  if (step.kind == Step::Kind::Run)
+    text += fmt::format(" {}({})", loop::quoted(step.kernel), refs(step.from));
+  else if (step.kind != Step::Kind::Count)
+    text += step.from.empty() ? " 0" : " " + refs(step.from);
+  if (step.each > 0) text += fmt::format(" each {}", step.each);
+  if (!step.borders.empty())
+    text += " by " + listed(step.borders, [](const Border &border) {
+              return fmt::format("{}: ({}, {}) {}", border.dim, border.before, border.after,
+                                 border.mode);
+            });
+  if (!step.reach.empty())
+    text += " at " + listed(step.reach, [](const Step::Reach &reach) {
+              return fmt::format("[{}, {}]{}", reach.first, reach.last,
+                                 reach.divisor == 1 ? "" : fmt::format(" by {}", reach.divisor));
+            });
+  if (!step.over.empty()) text += " over " + ranges(step.over);
+  return text;
+}
+
+void print(const std::vector<Step> &steps, std::size_t depth, std::string &text) {
+  for (const Step &step : steps) {
+    text += std::string(2 * depth, ' ') + line_of(step);
+    text += (step.note.empty() ? "" : "    # " + step.note) + "\n";
+    print(step.body, depth + 1, text);
+  }
+}
+
+} // namespace
+
+std::string_view word_of(Step::Kind kind) { return words[std::size_t(kind)]; }
+
+std::string print(const Ref &ref) {
+  std::string text = loop::quoted(ref.array);
+  if (!ref.at.empty())
+    text += "[" + listed(ref.at, [](const Affine &position) { return text_of(position); }) + "]";
+  return text;
+}
+
+std::string print(const Call &call) {
+  std::string text = "call " + loop::quoted(call.name) + "\n";
+  for (const Array &array : call.arrays)
+    text += "  " + line_of(array) + (array.note.empty() ? "" : "    # " + array.note) + "\n";
+  print(call.steps, 1, text);
+  return text;
+}
+
+} // namespace broadloom::calls
