@@ -83,24 +83,8 @@ bool Lowering::runs_with(std::size_t phase, std::size_t before) const {
   });
 }
 
-// Two phases that share their blocks go through the data once, although they have loops of their own.
-void Lowering::explain_fused_in_blocks() {
-  for (const Nests::FusedApart &apart : nests_.fused_apart) {
-    const auto [first, last] = std::minmax(apart.first, apart.second);
-    if (!runs_with(last, first)) continue;
-    for (Decision &decision : plan_.why)
-      if (decision.subject == apart.subject &&
-          decision.code == support::info(Reason::FuseImpossible).code)
-        decision = decide(Reason::FusedInBlocks, apart.subject, "block by block",
-                          fmt::format("{}: in phases {} and {}, which run block by block: a block "
-                                      "goes through both while it is in the caches",
-                                      apart.subject, apart.first, apart.second));
-  }
-}
-
 void Lowering::explain() {
   if (!request_.generic) explain_sweeps();
-  explain_fused_in_blocks();
   const std::vector<Cost> costs = phase_costs(plan_.program, plan_.binding);
   for (std::size_t p = 0; p < plan_.program.phases.size(); ++p) {
     std::string axes;

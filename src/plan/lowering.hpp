@@ -140,7 +140,6 @@ private:
   bool only_repeats(const PhaseTree &phase) const;
   void explain();
   void explain_sweeps();
-  void explain_fused_in_blocks();
   bool runs_with(std::size_t phase, std::size_t before) const;
   std::string nest_of_phase(std::size_t phase) const;
 

@@ -125,12 +125,6 @@ struct Nests {
   std::vector<std::optional<ItemId>> item_of_panel; // [input]: packs it
   std::vector<ops::Recipe> recipes;
   std::uint32_t scratch_count = 0;
-  // What `fuse` names and is in two phases: the decision about it, and which these are.
-  struct FusedApart {
-    std::string subject;
-    std::size_t first = 0, second = 0;
-  };
-  std::vector<FusedApart> fused_apart;
 
   ItemId add(Item item) {
     items.push_back(std::move(item));

@@ -94,7 +94,7 @@ bool Apart::may_meet(ItemId item, ItemId other) const {
   return true;
 }
 
-void explain_pairs(const Request &request, const Trees &trees, Nests &nests, Why &why) {
+void explain_pairs(const Request &request, const Trees &trees, const Nests &nests, Why &why) {
   const spec::TypedSpec &spec = request.spec;
   for (const Pairing &pairing : spec.pairings) {
     const auto note = [&](Reason fuse, Reason separate, const char *choice, std::string text) {
@@ -137,8 +137,6 @@ void explain_pairs(const Request &request, const Trees &trees, Nests &nests, Why
       note(Reason::FuseImpossible, Reason::SeparateDone, "two phases",
            names + fmt::format("{}in phases {} and {}", pairing.fuse ? "not possible here: " : "",
                                *first, *second));
-    if (!together && pairing.fuse)
-      nests.fused_apart.push_back({pairing.a + ", " + pairing.b, *first, *second});
   }
 }
 

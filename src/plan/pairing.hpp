@@ -33,6 +33,6 @@ private:
 };
 
 // What came of them, once all items have their phases.
-void explain_pairs(const Request &request, const Trees &trees, Nests &nests, Why &why);
+void explain_pairs(const Request &request, const Trees &trees, const Nests &nests, Why &why);
 
 } // namespace broadloom::plan

@@ -247,8 +247,6 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::FuseOfLet, "fuse-of-let", "fuse", "`fuse` names a let, which has no loops of its own"},
     {Reason::FuseOfArray, "fuse-of-array", "fuse",
      "`fuse` names a let that is an array, which a kernel of its own computes first"},
-    {Reason::FusedInBlocks, "fused-in-blocks", "fuse",
-     "two outputs that `fuse` names have phases of their own, through which each block goes"},
     {Reason::SeparateDone, "separate-done", "separate",
      "two outputs that `separate` names are in two phases"},
     {Reason::SeparateImpossible, "separate-impossible", "separate",

@@ -121,7 +121,6 @@ enum class Reason : std::uint8_t {
   FuseImpossible,
   FuseOfLet,
   FuseOfArray,
-  FusedInBlocks,
   SeparateDone,
   SeparateImpossible,
   SeparateOfLet,
