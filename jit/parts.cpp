@@ -91,8 +91,9 @@ bool KernelImpl::fills_output() const {
 
 std::vector<const KernelImpl *> KernelImpl::latest_kernels() const {
   std::vector<const KernelImpl *> kernels;
-  if (const auto latest = latest_windows(); latest && !by_parts_.empty())
-    for (const kernel::PartId &id : last_parts(*latest)) kernels.push_back(&of_part(id));
+  if (!by_parts_.empty())
+    if (const auto latest = latest_windows())
+      for (const kernel::PartId &id : last_parts(*latest)) kernels.push_back(&of_part(id));
   if (kernels.empty()) kernels.push_back(this);
   return kernels;
 }

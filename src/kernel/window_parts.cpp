@@ -49,7 +49,6 @@ void WindowedOperands::add_parts(Viewer &viewer, Operands operands, const Split 
     Part &part = parts_.emplace_back();
     part.id = {kind, group};
     part.box = box;
-    whole_ = split.whole;
     std::vector<bool> wanted;
     const auto add = [&](const AnyView *whole, const AnyView &view) {
       part.views.push_back(view);
@@ -151,8 +150,7 @@ void WindowedOperands::copy_what_is_written(const Viewer &viewer, const How &how
 }
 
 WindowChoice WindowedOperands::choice() const {
-  WindowChoice made{
-      .whole = whole_, .split = !parts_.empty(), .fills_output = filled_, .own_inputs = own_};
+  WindowChoice made{.split = !parts_.empty(), .fills_output = filled_, .own_inputs = own_};
   for (std::size_t k = 0; k < operands_.size(); ++k) {
     const bool is_output = k >= spec_.inputs.size();
     if (is_output) made.layouts.wanted.push_back(operands_[k] != nullptr);

@@ -44,7 +44,6 @@ struct WindowChoice {
     std::vector<bool> wanted; // [output]
   };
   Layouts layouts = {}; // of all operands, windows behind the inputs
-  Box whole = {};       // with parts: the extents of axes
   std::vector<Part> parts = {};
   bool split = false;                       // or all in one part
   bool fills_output = false;                // no kernel is called
@@ -159,8 +158,7 @@ private:
     std::vector<Seen> seen;
     std::vector<bool> wanted; // [output]
   };
-  std::vector<Part> parts_; // empty: all in one
-  Box whole_;
+  std::vector<Part> parts_;            // empty: all in one
   std::deque<std::int64_t> numbers_;   // that parts are given
   std::deque<OperandCopy> own_inputs_; // of inputs that parts would write before others read them
   std::vector<std::size_t> own_;       // which these are
