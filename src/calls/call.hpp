@@ -1,11 +1,16 @@
-// What a call of a kernel does around its nests, as a value: arrays, and the steps that fill them, in the order in which they run.
+// What a call of a kernel does around its nests, as a value: arrays, and the steps that fill them,
+// in the order in which they run.
 //
-//   kernel heat { in u0 : f64[i]; let u[t < 100, i] = (pad(u, 1: (1, 1), edge)[t - 1, i] + u[t - 1, i]) / 2 from u0; out y[i] = u[-1, i] }
+//   kernel heat {
+//     in u0 : f64[i]
+//     let u[t < 100, i] = (pad(u, 1: (1, 1), edge)[t - 1, i] + u[t - 1, i]) / 2 from u0
+//     out y[i] = u[-1, i]
+//   }
 //
 //   call heat
 //     in   u0 : f64[1000]
 //     out  y : f64[1000]
-//     temp u : f64[100, 1000] along 0 from -1 ring 2, 16000 bytes at 0    # only its last position is read
+//     temp u : f64[101, 1000] along 0 from -1 ring 2, 16000 bytes at 0    # its last is read
 //     copy u_pad : f64[100, 1002] along 0 from -1 ring 2
 //     u[p0, p1] = start u0[p1] over p0 [-1, 0), p1 [0, 1000)
 //     u_pad[-1, :] = pad u[-1, :] by 1: (1, 1) edge
@@ -14,12 +19,11 @@
 //       u_pad[t, :] = pad u[t, :] by 1: (1, 1) edge
 //     y[i] = run heat(u[99, i]) over i [0, 1000)
 //
-// It is printed (print), read back (parse), and looked at for reads of what is not there (verify.hpp). jit/describe_call.hpp makes it of
-// what the latest call of a kernel chose. A position is counted as in the text of the kernel: of an array of which few rows are kept, row r lies at r modulo their
-// number.
+// It is printed (print), read back (parse), and looked at for reads of what is not there
+// (verify.hpp). jit/describe_call.hpp makes it of what the latest call of a kernel chose. A
+// position is counted as in the text of the kernel: of an array of which few rows are kept, row r
+// lies at r less the first, modulo their number.
 #pragma once
-
-#include "support/check.hpp"
 
 #include <broadloom/dtype.hpp>
 
@@ -28,14 +32,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace broadloom::calls {
 
 struct Ref;
 
-// (constant + multiples of positions along axes + multiples of elements that say positions) / divisor.
+// (constant + multiples of positions along axes + multiples of elements that say positions) /
+// divisor.
 struct Affine {
   struct Term {
     std::string axis;
@@ -51,11 +55,12 @@ struct Affine {
   std::vector<Index> indices = {};
   std::int64_t divisor = 1;
   bool all = false; // all positions along the dim
-  std::string outside =
-      {}; // what becomes of positions outside: clip, wrap, or zero stands there; none: they are mistakes
+  // What becomes of positions outside: clip, wrap, or zero stands there; none: they are mistakes.
+  std::string outside = {};
 };
 
-// An element of an array for each position of the axes, a row, or all of it: `x[2*i + u - 1, j]`, `u[t, :]`, `u`.
+// An element of an array for each position of the axes, a row, or all of it: `x[2*i + u - 1, j]`,
+// `u[t, :]`, `u`.
 struct Ref {
   std::string array;
   std::vector<Affine> at = {}; // [dim]; none: all of them
@@ -81,7 +86,8 @@ struct Array {
     std::int64_t from = 0, kept = 0;
     friend bool operator==(const Rows &, const Rows &) = default;
   };
-  // In the memory that the call has for its lets, in bytes. Those that never live at once may share it.
+  // In the memory that the call has for its lets, in bytes. Those that never live at once may share
+  // it.
   struct Place {
     std::int64_t bytes = 0, at = 0;
     friend bool operator==(const Place &, const Place &) = default;
@@ -109,7 +115,8 @@ struct Step {
     Scatter, // to = scatter from over axes: adds up each element at the position that others say
     Start,   // to = start from, or zeros: the rows that a loop begins with
     Count,   // to = count: the numbers 0, 1, .. of the steps
-    Pad, // to = pad from by borders: with borders or zeros around; a row that the copy has not is left out
+    // to = pad from by borders: with borders or zeros around; rows that the copy has not are left out
+    Pad,
     Copy,  // to = copy from
     View,  // to = view from: nothing is moved
     Save,  // to = save from each N: rows that a loop is computed again from
@@ -123,7 +130,8 @@ struct Step {
   bool down = false;                // For: from the last position to the first
   std::int64_t each = 0;            // Save, Again: so many steps
   std::vector<Border> borders = {}; // Pad
-  // Pad: of each dim the positions around the array that the copy has, every divisor-th of them an element; empty: all with borders.
+  // Pad: of each dim the positions around the array that the copy has, every divisor-th of them an
+  // element; empty: all with borders.
   struct Reach {
     std::int64_t first = 0, last = -1, divisor = 1;
     friend bool operator==(const Reach &, const Reach &) = default;
@@ -146,11 +154,13 @@ struct Call {
   }
 };
 
-std::string_view word_of(Step::Kind kind); // run, gather, ..
+std::string_view word_of(Step::Kind kind);    // run, gather, ..
+std::string_view word_of(Array::Owner owner); // in, out, temp, copy
 std::string print(const Call &call);
 std::string print(const Ref &ref);
 
-// The text of print; notes are comments, and are not kept. Throws SpecError E0801 with the line of what is wrong.
+// The text of print; notes are comments, and are not kept. Throws SpecError E0801 with the line of
+// what is wrong.
 Call parse(std::string_view text, std::string_view file = "<text>");
 
 } // namespace broadloom::calls

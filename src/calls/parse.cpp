@@ -3,9 +3,6 @@
 
 #include "loop/nest_text.hpp"
 
-#include <algorithm>
-#include <array>
-
 namespace broadloom::calls {
 namespace {
 
@@ -58,11 +55,10 @@ private:
 
   void array() {
     Cursor line = next(1);
-    static constexpr std::array<std::string_view, 4> owners{"in", "out", "temp", "copy"};
-    const auto owner = std::ranges::find(owners, line.peek().text);
-    if (owner == owners.end()) line.unexpected("in, out, temp or copy");
-    line.next();
-    Array array{.owner = Array::Owner(owner - owners.begin()), .name = name(line, "an array")};
+    int owner = 0;
+    while (owner <= int(Array::Owner::Copy) && !line.accept(word_of(Array::Owner(owner)))) ++owner;
+    if (owner > int(Array::Owner::Copy)) line.unexpected("in, out, temp or copy");
+    Array array{.owner = Array::Owner(owner), .name = name(line, "an array")};
     if (call_.find(array.name) != nullptr)
       line.fail(line.peek(), "there are two arrays '" + array.name + "'", "give each its own name");
     line.expect(":");

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::array<std::string_view, std::size_t(Step::Kind::For) + 1> words{
     "run", "gather", "scatter", "start", "count", "pad", "copy", "view", "save", "again", "for"};
-constexpr std::array<std::string_view, 4> owners{"in  ", "out ", "temp", "copy"};
+constexpr std::array<std::string_view, std::size_t(Array::Owner::Copy) + 1> owners{"in", "out",
+                                                                                   "temp", "copy"};
 
 void add(std::string &text, std::int64_t times, const std::string &what) {
   if (times < 0)
@@ -60,7 +61,7 @@ std::string ranges(const std::vector<Range> &list) {
 
 std::string line_of(const Array &array) {
   std::string text =
-      fmt::format("{} {} : {}[{}]", owners[std::size_t(array.owner)], loop::quoted(array.name),
+      fmt::format("{:<4} {} : {}[{}]", word_of(array.owner), loop::quoted(array.name),
                   broadloom::name(array.dtype),
                   listed(array.extents, [](std::int64_t n) { return std::to_string(n); }));
   if (array.rows) {
@@ -109,6 +110,7 @@ void print(const std::vector<Step> &steps, std::size_t depth, std::string &text)
 } // namespace
 
 std::string_view word_of(Step::Kind kind) { return words[std::size_t(kind)]; }
+std::string_view word_of(Array::Owner owner) { return owners[std::size_t(owner)]; }
 
 std::string print(const Ref &ref) {
   std::string text = loop::quoted(ref.array);

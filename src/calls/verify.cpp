@@ -1,5 +1,5 @@
-// See verify.hpp. The steps are gone through as a call does, with a mark for each element in place of its value: which row has been
-// written there.
+// See verify.hpp. The steps are gone through as a call does, with a mark for each element in place
+// of its value: which row has been written there.
 #include "calls/verify.hpp"
 
 #include "support/fail.hpp"
@@ -276,7 +276,8 @@ private:
     each_element(marks, ref.at, 0, [&](const std::vector<std::int64_t> &at) { visit(marks, at); });
   }
 
-  // Those whose first dims, from `dim` on, are at these positions; where elements say a position, any stands for it.
+  // Those whose first dims, from `dim` on, are at these positions; where elements say a position,
+  // any stands for it.
   template <class Take>
   void each_element(const Marks &marks, const std::vector<Affine> &positions, std::size_t dim,
                     const Take &take) {

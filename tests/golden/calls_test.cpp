@@ -1,5 +1,6 @@
-// Golden calls: what a call does around its nests, as `show --stage call` prints it. tests/calls/NAME.golden is of tests/calls/NAME.loom,
-// kernels with layouts (golden_files.hpp). `./dev bless` rewrites the files.
+// Golden calls: what a call does around its nests, as `show --stage call` prints it.
+// tests/calls/NAME.golden is of tests/calls/NAME.loom, kernels with layouts (golden_files.hpp).
+// `./dev bless` rewrites the files.
 #include "golden_files.hpp"
 
 #include "tests/file_cases.hpp"

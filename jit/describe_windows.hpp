@@ -1,0 +1,381 @@
+// Inside the description of a call (describe_call.hpp): the steps around one kernel, which are
+// those of its windows. Copies with borders, gathers and sums come first, then the nest runs, in
+// parts where the call is made so.
+#pragma once
+
+#include "calls/call.hpp"
+#include "jit/kernel.hpp"
+#include "kernel/check.hpp"
+#include "kernel/padding.hpp"
+#include "kernel/positions.hpp"
+#include "ops/ops.hpp"
+#include "spec/inputs_of.hpp"
+#include "support/free_name.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace broadloom::jit::description {
+
+using calls::Affine;
+using calls::Range;
+using calls::Ref;
+using calls::Step;
+using kernel::Padding;
+using kernel::Seen;
+using kernel::WindowChoice;
+using spec::TypedSpec;
+using spec::TypedWindow;
+using Kind = Step::Kind;
+using Owner = calls::Array::Owner;
+
+// What an input of a kernel is: an array whose row `shift` along `dim` is row 0 of the input.
+struct Given {
+  std::string array;
+  std::optional<std::size_t> dim = {}; // of steps
+  std::int64_t shift = 0;
+  std::int64_t kept = 0;                     // rows
+  bool comes = false;                        // row by row, while the kernel's loop runs
+  bool again = false;                        // with the segments of a loop that is computed again
+  std::optional<std::int64_t> only_row = {}; // along `dim`: whatever the position
+};
+
+struct Copy {
+  std::uint32_t of = 0;
+  Padding padding;
+  std::string array;
+};
+
+// A kernel, or a step of one, and what it is given.
+struct Reader {
+  const KernelImpl &kernel;
+  std::shared_ptr<const WindowChoice> choice;
+  std::vector<Given> given;        // [given input]
+  std::vector<Given> outputs;      // [output]
+  std::string time = {};           // the axis of the loop around it
+  std::vector<std::string> made{}; // [input]: a gather's array, or a sum's; empty: none
+  std::vector<Copy> copies{};
+  const TypedSpec &typed() const { return kernel.typed(); }
+};
+
+inline Affine at(std::int64_t constant) { return {.constant = constant}; }
+
+class WindowDescriber {
+protected:
+  calls::Array &add(Owner owner, const std::string &name, DType dtype, const Layout &layout) {
+    calls::Array &array = call_.arrays.emplace_back();
+    array.owner = owner;
+    array.name = name;
+    array.dtype = dtype;
+    array.extents.assign(layout.shape().begin(), layout.shape().end());
+    return array;
+  }
+
+  std::string fresh(const std::string &name) {
+    return support::free_name(name,
+                              [&](const std::string &free) { return taken_.insert(free).second; });
+  }
+
+  static Ref ref_over(const std::string &array, const std::vector<Range> &ranges) {
+    Ref ref{array, {}};
+    for (const Range &range : ranges) ref.at.push_back({.terms = {{range.axis, 1}}});
+    return ref;
+  }
+
+  // What the latest call of a kernel chose, or else what one that is given these inputs would.
+  static std::shared_ptr<const WindowChoice> choice_of(const KernelImpl &kernel,
+                                                       kernel::Operands given) {
+    const auto latest = kernel.latest_windows();
+    return latest ? latest : kernel.planned_windows(given);
+  }
+
+  void read(Reader &reader, std::vector<Step> &to) {
+    copies_of(reader, to);
+    runs(reader, to);
+  }
+
+  // Copies that are made before the kernel is run, once.
+  void copies_of(Reader &reader, std::vector<Step> &to) {
+    const TypedSpec &typed = reader.typed();
+    const std::size_t count = typed.given_inputs();
+    for (const std::size_t own : reader.choice->own_inputs) {
+      Given &input = reader.given[own];
+      const std::string copy = fresh(input.array + "_copy");
+      add(Owner::Copy, copy, typed.inputs[own].dtype, reader.choice->layouts.inputs[own]);
+      Step step{.kind = Kind::Copy, .to = {{copy, {}}}, .from = {{input.array, {}}}};
+      step.note = "as parts write over it";
+      to.push_back(std::move(step));
+      input.array = copy;
+    }
+    for (const WindowChoice::Part &part : reader.choice->parts)
+      for (std::size_t w = 0; w < part.seen.size(); ++w)
+        if (const std::optional<Padding> &padding = part.seen[w].padding;
+            padding && find(reader, *padding) == nullptr)
+          pad(reader, *padding, to);
+    reader.made.resize(typed.inputs.size());
+    const std::vector<bool> read = kernel::elements_read(typed);
+    if (std::ranges::any_of(typed.inputs,
+                            [](const auto &input) { return input.window && input.window->sum; }))
+      sums(reader, to);
+    for (std::size_t i = count; i < typed.inputs.size(); ++i)
+      if (read[i] && typed.inputs[i].window->is_gather() && !reader.choice->fills_output)
+        gather(reader, i, fresh(typed.inputs[typed.array_of(i)].name + "_gathered"), to);
+  }
+
+  static const Copy *find(const Reader &reader, const Padding &padding) {
+    const auto known = std::ranges::find(reader.copies, padding, &Copy::padding);
+    return known == reader.copies.end() ? nullptr : &*known;
+  }
+
+  void pad(Reader &reader, const Padding &padding, std::vector<Step> &to) {
+    const Given &of = reader.given[padding.of];
+    const std::string name = fresh(of.array + "_padded");
+    const Layout &array = reader.choice->layouts.inputs[padding.of];
+    calls::Array &copy = add(Owner::Copy, name, reader.typed().inputs[padding.of].dtype,
+                             kernel::padded_layout(padding, array));
+    if (of.dim && (of.comes || of.again)) {
+      copy.extents[*of.dim] = array.extents[*of.dim];
+      copy.rows = {*of.dim, of.shift, of.kept};
+    }
+    reader.copies.push_back({padding.of, padding, name});
+    if (!of.comes && !of.again) to.push_back(pad_step(reader, reader.copies.back(), std::nullopt));
+  }
+
+  // All of a copy, or a row of it.
+  Step pad_step(const Reader &reader, const Copy &copy, const std::optional<Affine> &row) const {
+    const Given &of = reader.given[copy.of];
+    Step step{.kind = Kind::Pad, .to = {{copy.array, {}}}, .from = {{of.array, {}}}};
+    if (row) {
+      const std::size_t rank = call_.find(copy.array)->extents.size();
+      for (Ref *ref : {&step.to[0], &step.from[0]}) {
+        ref->at.resize(rank);
+        for (Affine &position : ref->at) position.all = true;
+        ref->at[*of.dim] = *row;
+      }
+    }
+    for (const TypedWindow::Pad &pad : copy.padding.pads)
+      step.borders.push_back(
+          {pad.dim, pad.before, pad.after, mode_of(pad, reader.typed().inputs[copy.of].dtype)});
+    for (const Padding::Dim &dim : copy.padding.dims)
+      step.reach.push_back({dim.first, dim.last, dim.divisor});
+    return step;
+  }
+
+  static std::string mode_of(const TypedWindow::Pad &pad, DType dtype) {
+    switch (pad.mode) {
+    case PadMode::Edge: return "edge";
+    case PadMode::Wrap: return "wrap";
+    case PadMode::Reflect: return "reflect";
+    case PadMode::Constant: break;
+    }
+    if (is_complex(dtype)) return "number";
+    return fmt::format("{}", ops::as_f64(ops::convert(pad.value, dtype, DType::F64)));
+  }
+
+  // A sum through a gather: its values, and what they are added up to.
+  void sums(Reader &reader, std::vector<Step> &to) {
+    const KernelImpl &before = *reader.kernel.before();
+    const TypedSpec &typed = reader.typed();
+    std::vector<AnyView> inputs;
+    for (std::size_t i = 0; i < typed.given_inputs(); ++i)
+      inputs.push_back({typed.inputs[i].dtype, nullptr, false, reader.choice->layouts.inputs[i]});
+    const auto choice = choice_of(before, kernel::pointers_to(inputs));
+    Reader values{before, choice, reader.given, {}, reader.time};
+    for (std::size_t o = 0; o < before.typed().outputs.size(); ++o) {
+      const spec::TypedOutput &output = before.typed().outputs[o];
+      values.outputs.push_back({fresh(output.name + "_added")});
+      add(Owner::Copy, values.outputs.back().array, output.dtype, choice->layouts.outputs[o]);
+    }
+    read(values, to);
+    std::size_t next = 0;
+    for (std::size_t i = typed.given_inputs(); i < typed.inputs.size(); ++i) {
+      const std::optional<std::uint32_t> window = typed.inputs[i].window->sum;
+      if (!window) continue;
+      reader.made[i] = fresh(typed.inputs[typed.array_of(*window)].name + "_sum");
+      add(Owner::Copy, reader.made[i], typed.inputs[i].dtype, reader.choice->layouts.inputs[i]);
+      Step step{.kind = Kind::Scatter};
+      step.over =
+          over_dims(typed, typed.inputs[*window].axis_of_dim, choice->layouts.outputs[next]);
+      step.from = {ref_over(values.outputs[next++].array, step.over)};
+      step.to = {window_ref(reader, *window, nullptr)};
+      step.to[0].array = reader.made[i];
+      to.push_back(std::move(step));
+    }
+  }
+
+  static std::vector<Range> over_dims(const TypedSpec &typed, const std::vector<int> &axes,
+                                      const Layout &layout) {
+    std::vector<Range> made;
+    for (std::size_t d = 0; d < axes.size(); ++d)
+      made.push_back({typed.axes[std::size_t(axes[d])].name, 0, layout.extents[d]});
+    return made;
+  }
+
+  void gather(Reader &reader, std::size_t window, const std::string &name, std::vector<Step> &to) {
+    const TypedSpec &typed = reader.typed();
+    const Layout &layout = reader.choice->layouts.inputs[window];
+    const bool is_output = reader.choice->fills_output;
+    if (!is_output) add(Owner::Copy, name, typed.inputs[window].dtype, layout);
+    Step step{.kind = Kind::Gather};
+    step.over = over_dims(typed, typed.inputs[window].axis_of_dim, layout);
+    step.to = {ref_over(name, step.over)};
+    step.from = {
+        window_ref(reader, window, &reader.choice->parts[0].seen[window - typed.given_inputs()])};
+    if (is_output) step.note = "no nest runs";
+    reader.made[window] = name;
+    to.push_back(std::move(step));
+  }
+
+  void runs(Reader &reader, std::vector<Step> &to) {
+    const TypedSpec &typed = reader.typed();
+    if (reader.choice->fills_output)
+      return gather(reader, typed.inputs.size() - 1, reader.outputs[0].array, to);
+    for (const WindowChoice::Part &part : reader.choice->parts) run(reader, part, to);
+  }
+
+  void run(const Reader &reader, const WindowChoice::Part &part, std::vector<Step> &to) {
+    const TypedSpec &typed = reader.typed();
+    Step step;
+    step.kernel = typed.name;
+    if (part.id.kind == kernel::PartKind::Border) step.note = "asks whether its conditions hold";
+    if (part.id.kind == kernel::PartKind::Interior) step.note = "its conditions hold";
+    std::vector<expr::NodeId> values;
+    for (std::size_t o = 0; o < typed.outputs.size(); ++o)
+      if (part.wanted[o]) values.push_back(typed.outputs[o].value);
+    std::vector<bool> read = spec::inputs_of(typed, values).read;
+    if (part.id.kind == kernel::PartKind::Interior) {
+      const std::vector<bool> &inside = reader.kernel.windows().by_parts[part.id.group].read_inside;
+      for (std::size_t i = 0; i < read.size(); ++i) read[i] = read[i] && inside[i];
+    }
+    const kernel::Layouts &layouts = reader.choice->layouts;
+    std::vector<std::int64_t> extents(typed.axes.size(), -1);
+    const auto note = [&](const std::vector<int> &axes, const Layout &layout) {
+      for (std::size_t d = 0; d < axes.size(); ++d)
+        extents[std::size_t(axes[d])] =
+            extents[std::size_t(axes[d])] < 0 || extents[std::size_t(axes[d])] == 1
+                ? layout.extents[d]
+                : extents[std::size_t(axes[d])];
+    };
+    for (std::size_t o = 0; o < typed.outputs.size(); ++o)
+      if (part.wanted[o]) note(typed.outputs[o].axes, layouts.outputs[o]);
+    for (std::size_t i = 0; i < typed.inputs.size(); ++i)
+      if (read[i]) note(typed.inputs[i].axis_of_dim, layouts.inputs[i]);
+    expr::AxisSet walked;
+    for (std::size_t i = 0; i < typed.inputs.size(); ++i) {
+      if (!read[i]) continue;
+      walked = walked | typed.inputs[i].axes();
+      step.from.push_back(typed.inputs[i].window
+                              ? window_ref(reader, i, &part.seen[i - typed.given_inputs()])
+                              : array_ref(reader, typed.inputs[i].axis_of_dim, reader.given[i],
+                                          layouts.inputs[i], extents));
+    }
+    for (std::size_t o = 0; o < typed.outputs.size(); ++o) {
+      if (!part.wanted[o]) continue;
+      for (const int axis : typed.outputs[o].axes) walked = walked | expr::AxisSet::of(axis);
+      Ref &output = step.to.emplace_back(
+          array_ref(reader, typed.outputs[o].axes, reader.outputs[o], layouts.outputs[o], extents));
+      for (std::size_t d = 0; d < output.at.size();
+           ++d) // of the shape of an input that nothing reads
+        output.at[d].all =
+            typed.outputs[o].axes[d] != typed.time &&
+            layouts.outputs[o].extents[d] != extents[std::size_t(typed.outputs[o].axes[d])];
+    }
+    for (std::size_t axis = 0; axis < typed.axes.size(); ++axis) {
+      if (!walked.has(int(axis)) || int(axis) == typed.time) continue;
+      Range range{typed.axes[axis].name, 0, extents[axis]};
+      if (!part.box.empty() && part.box[axis].count >= 0)
+        range = {range.axis, part.box[axis].first, part.box[axis].count, part.box[axis].step};
+      step.over.push_back(range);
+    }
+    to.push_back(std::move(step));
+  }
+
+  std::string axis_name(const Reader &reader, int axis) const {
+    return axis == reader.typed().time ? reader.time : reader.typed().axes[std::size_t(axis)].name;
+  }
+
+  Ref array_ref(const Reader &reader, const std::vector<int> &axes, const Given &of,
+                const Layout &layout, const std::vector<std::int64_t> &extents) const {
+    Ref ref{of.array, {}};
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      const bool repeats = layout.extents[d] == 1 && extents[std::size_t(axes[d])] != 1;
+      Affine &position = ref.at.emplace_back();
+      if (!repeats) position.terms = {{axis_name(reader, axes[d]), 1}};
+      if (of.dim == d) position.constant += of.shift;
+      if (of.dim == d && of.only_row) position = at(*of.only_row);
+    }
+    return ref;
+  }
+
+  // Where a window looks: at the array, or at a copy of it.
+  Ref window_ref(const Reader &reader, std::size_t i, const Seen *seen) const {
+    const TypedSpec &typed = reader.typed();
+    if (seen != nullptr && !reader.made.empty() && !reader.made[i].empty()) {
+      Ref ref{reader.made[i], {}};
+      const Layout &layout = reader.choice->layouts.inputs[i];
+      for (const int axis : typed.inputs[i].axis_of_dim) {
+        const bool repeats = layout.extents[ref.at.size()] == 1;
+        ref.at.push_back(repeats ? at(0) : Affine{.terms = {{axis_name(reader, axis), 1}}});
+      }
+      return ref;
+    }
+    const TypedWindow &window = *typed.inputs[i].window;
+    const std::vector<Layout> &layouts = reader.choice->layouts.inputs;
+    const Layout &array = layouts[window.of];
+    const Given &of = reader.given[window.of];
+    const Copy *copy = seen != nullptr && seen->padding ? find(reader, *seen->padding) : nullptr;
+    Ref ref{copy != nullptr ? copy->array : of.array, {}};
+    for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
+      const TypedWindow::Form &form = window.forms[dim];
+      Affine &position = ref.at.emplace_back();
+      const bool stands = form.stretches && array.extents[dim] == 1;
+      if (!stands) {
+        position.constant = std::int64_t(kernel::start_of(
+            form, window.padded(int(dim), array.extents[dim]),
+            [&](std::uint32_t input, std::size_t d) { return layouts[input].extents[d]; }));
+        for (const TypedWindow::Term &term : form.terms)
+          position.terms.push_back({axis_name(reader, term.axis), term.times});
+        for (const TypedWindow::Index &index : form.indices)
+          position.indices.push_back(
+              {index.times, std::make_shared<const Ref>(element_ref(reader, index.input))});
+        position.divisor = copy == nullptr ? form.divisor
+                           : copy->padding.dims.empty()
+                               ? 1
+                               : form.divisor / copy->padding.dims[dim].divisor;
+        if (form.outside != Outside::Fails)
+          position.outside = form.outside == Outside::Clips ? "clip" : "wrap";
+        else if (copy == nullptr && form.may_leave && window.is_gather())
+          position.outside = "zero";
+      }
+      if (copy != nullptr && !copy->padding.dims.empty())
+        position.constant -= copy->padding.dims[dim].first * position.divisor;
+      if (copy == nullptr)
+        if (const TypedWindow::Pad *pad = window.pad_of(int(dim))) position.constant -= pad->before;
+      const bool counts_rows = copy == nullptr || of.comes || of.again;
+      if (of.dim == dim && counts_rows) position.constant += of.shift * position.divisor;
+      if (of.dim == dim && of.only_row) position = at(*of.only_row);
+    }
+    return ref;
+  }
+
+  // An element that says a position.
+  Ref element_ref(const Reader &reader, std::size_t input) const {
+    const TypedSpec &typed = reader.typed();
+    if (typed.inputs[input].window)
+      return window_ref(reader, input, &reader.choice->parts[0].seen[input - typed.given_inputs()]);
+    const std::vector<std::int64_t> many(typed.axes.size(), -1);
+    return array_ref(reader, typed.inputs[input].axis_of_dim, reader.given[input],
+                     reader.choice->layouts.inputs[input], many);
+  }
+
+  calls::Call call_;
+  std::set<std::string> taken_; // names
+};
+
+} // namespace broadloom::jit::description
