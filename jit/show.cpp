@@ -252,16 +252,19 @@ std::vector<Decision> KernelImpl::why_one() const {
     result.insert(result.end(), more.begin(), more.end());
   };
   if (before_) add(before_->why_one());
-  if (engine_ == Engine::reference || fills_output()) {
+  if (engine_ == Engine::reference) {
     add(typed_.notes);
-    result.push_back(engine_ == Engine::reference
-                         ? decide(Reason::ReferenceAsked, "", "reference",
-                                  "reference: point by point from the definition")
-                         : decide(Reason::GatherFillsOutput, typed_.outputs[0].name, "a gather",
-                                  fmt::format("a gather fills '{}': no loop is run, and no code "
-                                              "compiled",
-                                              typed_.outputs[0].name),
-                                  {{"native code", "it would move each element once more"}}));
+    result.push_back(decide(Reason::ReferenceAsked, "", "reference",
+                            "reference: point by point from the definition"));
+    return result;
+  }
+  if (fills_output()) {
+    add(typed_.notes);
+    const std::string &name = typed_.outputs[0].name;
+    result.push_back(
+        decide(Reason::GatherFillsOutput, name, "a gather",
+               fmt::format("a gather fills '{}': no loop is run, and no code compiled", name),
+               {{"native code", "it would move each element once more"}}));
     return result;
   }
   for (const KernelImpl *kernel : latest_kernels())
