@@ -72,7 +72,7 @@ private:
       array.extents.push_back(std::int64_t(line.integer("an extent", most)));
     }
     if (line.accept("along")) {
-      array.rows.emplace();
+      array.rows = Array::Rows{};
       array.rows->dim = line.integer("a dim", 255);
       if (array.rows->dim >= array.extents.size()) line.unexpected("a dim of the array");
       line.expect("from");
@@ -80,7 +80,7 @@ private:
       if (line.accept("ring")) array.rows->kept = std::int64_t(line.integer("rows", most));
     }
     if (line.accept(",")) {
-      array.place.emplace();
+      array.place = Array::Place{};
       array.place->bytes = std::int64_t(line.integer("bytes", most));
       line.expect("bytes");
       line.expect("at");
