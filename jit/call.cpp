@@ -16,7 +16,7 @@
 #include "jit/failure.hpp"
 #include "jit/runtime/paths.hpp"
 #include "jit/runtime/scratch.hpp"
-#include "jit/small.hpp"
+#include "jit/runtime/small.hpp"
 #include "jit/stopwatch.hpp"
 #include "jit/time_loop.hpp"
 #include "kernel/operand_copy.hpp"

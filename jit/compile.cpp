@@ -12,7 +12,7 @@
 #include "jit/native/backend.hpp"
 #include "jit/native/profile.hpp"
 #include "jit/runtime/machine.hpp"
-#include "jit/small.hpp"
+#include "jit/runtime/small.hpp"
 #include "jit/stopwatch.hpp"
 #include "jit/why.hpp"
 #include "kernel/layouts.hpp"

@@ -3,7 +3,7 @@
 
 #include "jit/frozen.hpp"
 #include "jit/public_call.hpp"
-#include "jit/small.hpp"
+#include "jit/runtime/small.hpp"
 #include "jit/time_loop.hpp"
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"

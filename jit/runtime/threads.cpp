@@ -3,7 +3,7 @@
 
 #include "jit/runtime/allowance.hpp"
 #include "jit/runtime/workers.hpp"
-#include "jit/small.hpp"
+#include "jit/runtime/small.hpp"
 #include "support/check.hpp"
 #include "support/end.hpp"
 #include "support/float_control.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "expr/walk.hpp"
-#include "grad/facts.hpp"
+#include "facts/facts.hpp"
 
 #include <algorithm>
 #include <optional>

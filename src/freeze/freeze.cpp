@@ -4,7 +4,7 @@
 
 #include "freeze/freezing.hpp"
 #include "freeze/whole_lets.hpp"
-#include "rewrite/expand.hpp"
+#include "spec/expand.hpp"
 #include "spec/declared.hpp"
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 // whose sum is 1; s' = s + w m needs no table, as each cotangent stays what it is.
 #include "grad/recurrence.hpp"
 
-#include "grad/substitute.hpp"
+#include "facts/substitute.hpp"
 #include "spec/definition.hpp"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 #include "expr/walk.hpp"
 #include "grad/accumulator_names.hpp"
 #include "grad/rename_axes.hpp"
-#include "grad/substitute.hpp"
-#include "grad/terms.hpp"
+#include "facts/substitute.hpp"
+#include "facts/terms.hpp"
 #include "support/free_name.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include "grad/costly_parts.hpp"
 
 #include "expr/walk.hpp"
-#include "grad/substitute.hpp"
+#include "facts/substitute.hpp"
 #include "ops/ops.hpp"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 //   out z = x               in d_z : f32[i, j]        dims have labels where inputs with these labels give them their extents
 #pragma once
 
-#include "grad/facts.hpp"
+#include "facts/facts.hpp"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 // See earlier_steps.hpp.
 #include "grad/earlier_steps.hpp"
 
-#include "grad/terms.hpp"
+#include "facts/terms.hpp"
 
 namespace broadloom::grad {
 

@@ -7,7 +7,7 @@
 //   save        saved_0, an output of the forward kernel and an input of the backward one
 #pragma once
 
-#include "grad/facts.hpp"
+#include "facts/facts.hpp"
 
 #include <broadloom/gradient.hpp>
 

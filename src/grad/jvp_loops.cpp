@@ -2,7 +2,7 @@
 #include "grad/bounds.hpp"
 #include "grad/earlier_steps.hpp"
 #include "grad/jvp.hpp"
-#include "grad/substitute.hpp"
+#include "facts/substitute.hpp"
 #include "grad/through_lets.hpp"
 #include "grad/widen.hpp"
 #include "spec/declared.hpp"

@@ -9,7 +9,7 @@
 // expression. Example: a' = 0.5 a + m over 1 2 4 gives l = 0.25 0.5 1 = d_m.
 #include "grad/recurrence.hpp"
 
-#include "grad/substitute.hpp"
+#include "facts/substitute.hpp"
 #include "grad/tidy.hpp"
 #include "spec/definition.hpp"
 

@@ -1,7 +1,7 @@
 // Inside the gradient stage: what a derivative is asked for, and the kernel that is made for it.
 #pragma once
 
-#include "grad/facts.hpp"
+#include "facts/facts.hpp"
 
 #include <memory>
 #include <string>

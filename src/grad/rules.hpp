@@ -1,7 +1,7 @@
 // The derivative of every elementwise operation: one case per row of ops.def.
 #pragma once
 
-#include "grad/terms.hpp"
+#include "facts/terms.hpp"
 
 #include <optional>
 #include <vector>

@@ -6,7 +6,7 @@
 // back to the shape of the node, and repeats what it lacks.
 #pragma once
 
-#include "grad/facts.hpp"
+#include "facts/facts.hpp"
 #include "grad/rules.hpp"
 
 #include <optional>

@@ -1,7 +1,7 @@
 // What the definitions of accumulators say, standard ones in the same form as the users'.
 #include "grad/recurrence.hpp"
 
-#include "grad/substitute.hpp"
+#include "facts/substitute.hpp"
 #include "support/fail.hpp"
 
 #include <algorithm>

@@ -13,7 +13,7 @@
 // by what it meets. Only where extents may differ at a call (Facts::is_firm) it is repeated at once.
 #pragma once
 
-#include "grad/facts.hpp"
+#include "facts/facts.hpp"
 #include "grad/rules.hpp"
 
 namespace broadloom::grad {

@@ -9,7 +9,7 @@
 // is applied only when something is added or folded.
 #pragma once
 
-#include "grad/facts.hpp"
+#include "facts/facts.hpp"
 #include "grad/rules.hpp"
 
 #include <functional>

@@ -5,7 +5,7 @@
 // Through a padded window what is read is padded alike, and 0 where the window reads a number: for certain, whatever slopes it meets.
 #pragma once
 
-#include "grad/facts.hpp"
+#include "facts/facts.hpp"
 #include "grad/rules.hpp"
 
 namespace broadloom::grad {

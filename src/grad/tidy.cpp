@@ -1,7 +1,7 @@
 // See tidy.hpp.
 #include "grad/tidy.hpp"
 
-#include "grad/terms.hpp"
+#include "facts/terms.hpp"
 
 #include <optional>
 

@@ -11,7 +11,7 @@
 // What a kernel says itself stays as it is written.
 #pragma once
 
-#include "grad/facts.hpp"
+#include "facts/facts.hpp"
 #include "grad/share.hpp"
 
 #include <optional>

@@ -7,7 +7,7 @@
 //   }                                             out loss = ..
 //                                                 update w = w - 0.1 * d_w
 #include "grad/modes.hpp"
-#include "grad/substitute.hpp"
+#include "facts/substitute.hpp"
 #include "spec/declared.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"

@@ -2,7 +2,7 @@
 #include "grad/whole.hpp"
 
 #include "grad/folds.hpp"
-#include "grad/substitute.hpp"
+#include "facts/substitute.hpp"
 
 namespace broadloom::grad {
 namespace {

@@ -3,7 +3,7 @@
 //   accumulate(sum) x * y   ->  sum(x, j) * y        reduce(sum) e  ->  sum(e, j)
 #pragma once
 
-#include "grad/facts.hpp"
+#include "facts/facts.hpp"
 
 namespace broadloom::grad {
 

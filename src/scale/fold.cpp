@@ -1,7 +1,7 @@
 // See fold.hpp. Rounds of three steps, each of which makes a new kernel: shifts, backward, forward; until none has anything to do.
 #include "scale/fold.hpp"
 
-#include "rewrite/expand.hpp"
+#include "spec/expand.hpp"
 #include "scale/moves.hpp"
 #include "scale/rebuild.hpp"
 #include "scale/shifts.hpp"

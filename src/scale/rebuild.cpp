@@ -2,7 +2,7 @@
 #include "scale/rebuild.hpp"
 
 #include "expr/window.hpp"
-#include "grad/substitute.hpp"
+#include "facts/substitute.hpp"
 #include "spec/declared.hpp"
 
 #include <cstdlib>

@@ -6,7 +6,7 @@
 // What is made of parameters and numbers only is *constant*: after freezing it costs nothing in a call.
 #pragma once
 
-#include "grad/facts.hpp"
+#include "facts/facts.hpp"
 #include "scale/fold.hpp"
 
 #include <map>

@@ -2,10 +2,10 @@
 #include "spec/definition.hpp"
 
 #include "expr/walk.hpp"
-#include "rewrite/expand.hpp"
+#include "spec/expand.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 
 #include <algorithm>
 #include <unordered_map>

@@ -4,7 +4,7 @@
 #include "expr/walk.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 
 #include <broadloom/function.hpp>
 

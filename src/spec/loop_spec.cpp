@@ -3,8 +3,6 @@
 #include "spec/spec.hpp"
 
 #include "support/fail.hpp"
-#include "support/float_control.hpp"
-#include "support/out_of_memory.hpp"
 
 #include <algorithm>
 
@@ -154,13 +152,6 @@ LoopSpec &LoopSpec::extent(std::string axis, const Position &extent, std::source
   dims.push_back({std::move(axis), form_of(extent)});
   output.said = make_said(output.name, std::move(dims), [&] { return place; });
   return *this;
-}
-
-void check(const LoopSpec &spec) try {
-  const support::FloatWorld world;
-  spec::analyse(spec.data());
-} catch (const std::bad_alloc &) {
-  support::out_of_memory();
 }
 
 } // namespace broadloom

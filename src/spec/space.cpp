@@ -9,7 +9,7 @@
 #include "spec/own_axis.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 
 #include <algorithm>
 #include <cmath>

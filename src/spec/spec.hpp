@@ -299,11 +299,5 @@ struct DimExtent {
 std::vector<SpecError> all_faults(const TypedSpec &spec);
 void warn_of_faults(const TypedSpec &spec);
 
-// Throws SpecError, DTypeError, ShapeError. Iterative, linear in the size of the expression.
-TypedSpec analyse(const SpecData &data);
-
-std::string print_axes(const TypedSpec &spec);  // `--stage axes`
-std::string print_graph(const TypedSpec &spec); // `--stage graph`
-
 } // namespace spec
 } // namespace broadloom

@@ -4,7 +4,7 @@
 #include "support/fail.hpp"
 #include "support/text.hpp"
 #include "text/hints.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 
 #include <charconv>
 

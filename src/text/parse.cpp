@@ -8,7 +8,7 @@
 #include "support/text.hpp"
 #include "text/hints.hpp"
 #include "text/mistakes.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 
 #include <array>
 

@@ -1,7 +1,7 @@
 // `call dense(x, w=w1) -> h[n, o]`: another kernel of the text, as lets of this one.
 #include "text/parser.hpp"
 
-#include "rewrite/inline_kernel.hpp"
+#include "analysis/inline_kernel.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 

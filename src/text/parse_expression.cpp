@@ -11,7 +11,7 @@
 #include "support/text.hpp"
 #include "text/count_operations.hpp"
 #include "text/hints.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 // A clause may follow on the same line or on the next ones.
 #include "expr/function.hpp"
 #include "text/parser.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 
 namespace broadloom::spec {
 

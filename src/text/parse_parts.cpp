@@ -1,6 +1,6 @@
 // The parts of expressions: numbers, axes, names of inputs.
 #include "text/parser.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 
 #include <algorithm>
 #include <charconv>

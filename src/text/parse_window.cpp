@@ -8,7 +8,7 @@
 #include "support/text.hpp"
 #include "text/parser.hpp"
 
-#include "text/words.hpp"
+#include "spec/words.hpp"
 
 #include <charconv>
 

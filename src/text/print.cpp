@@ -11,7 +11,7 @@
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
 #include "text/printer.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 
 #include <utility>
 

@@ -3,7 +3,7 @@
 #include "text/print_typed.hpp"
 
 #include "support/check.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 
 #include <cctype>
 #include <charconv>

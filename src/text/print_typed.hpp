@@ -1,4 +1,4 @@
-// Inside the spec stage: the graph and the axes in other forms than lines of text.
+// What is typed as text: the graph and the axes, in lines and in other forms.
 #pragma once
 
 #include "spec/spec.hpp"
@@ -6,6 +6,9 @@
 #include <span>
 
 namespace broadloom::spec {
+
+std::string print_axes(const TypedSpec &spec);  // `--stage axes`
+std::string print_graph(const TypedSpec &spec); // `--stage graph`
 
 // "exp", "fold sum over {j}": what a node does, without its arguments.
 std::string node_label(const TypedSpec &spec, expr::NodeId id);

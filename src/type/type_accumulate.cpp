@@ -7,7 +7,7 @@
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 #include "type/typer.hpp"
 
 #include <broadloom/array.hpp>

@@ -8,7 +8,7 @@
 #include "support/check.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 #include "type/typer.hpp"
 
 #include <optional>

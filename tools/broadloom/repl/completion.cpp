@@ -3,7 +3,7 @@
 
 #include "ops/ops.hpp"
 #include "spec/schedule.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 #include "tools/broadloom/cli/stage_words.hpp"
 #include "tools/broadloom/data/source.hpp"
 #include "tools/broadloom/repl/command_table.hpp"

@@ -3,7 +3,7 @@
 
 #include "support/text.hpp"
 #include "text/lexer.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
 #include "tools/broadloom/repl/words.hpp"

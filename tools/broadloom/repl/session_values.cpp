@@ -3,7 +3,7 @@
 
 #include "support/text.hpp"
 #include "text/lexer.hpp"
-#include "text/words.hpp"
+#include "spec/words.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/files.hpp"
 #include "tools/broadloom/data/paths.hpp"

@@ -1,5 +1,5 @@
 // See substitute.hpp.
-#include "grad/substitute.hpp"
+#include "facts/substitute.hpp"
 
 #include <unordered_set>
 

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "expr/function.hpp"
-#include "grad/terms.hpp"
-#include "rewrite/expand.hpp"
+#include "facts/terms.hpp"
+#include "spec/expand.hpp"
 
 #include <string>
 #include <unordered_map>

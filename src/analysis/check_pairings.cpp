@@ -1,5 +1,5 @@
 // See pairing.hpp.
-#include "spec/check_pairings.hpp"
+#include "analysis/check_pairings.hpp"
 
 #include "support/fail.hpp"
 #include "support/text.hpp"

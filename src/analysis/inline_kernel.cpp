@@ -1,11 +1,11 @@
 // See inline_kernel.hpp.
-#include "rewrite/inline_kernel.hpp"
+#include "analysis/inline_kernel.hpp"
 
 #include "expr/array_named.hpp"
 #include "expr/exchange.hpp"
 #include "expr/join.hpp"
 #include "expr/window.hpp"
-#include "rewrite/expand.hpp"
+#include "spec/expand.hpp"
 #include "spec/materialise.hpp"
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"

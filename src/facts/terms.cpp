@@ -1,5 +1,5 @@
 // See terms.hpp.
-#include "grad/terms.hpp"
+#include "facts/terms.hpp"
 
 #include <cmath>
 

@@ -2,8 +2,8 @@
 // of those made from them.
 #pragma once
 
-#include "grad/calls.hpp"
-#include "grad/terms.hpp"
+#include "facts/calls.hpp"
+#include "facts/terms.hpp"
 #include "spec/sets.hpp"
 #include "type/typer.hpp"
 

@@ -1,5 +1,5 @@
 // See expand.hpp.
-#include "rewrite/expand.hpp"
+#include "spec/expand.hpp"
 
 #include "spec/declared.hpp"
 #include "spec/definition.hpp"

@@ -1,9 +1,9 @@
 // See facts.hpp.
-#include "grad/facts.hpp"
+#include "facts/facts.hpp"
 
 #include "expr/definition.hpp"
 #include "expr/window.hpp"
-#include "grad/bind.hpp"
+#include "facts/bind.hpp"
 #include "support/free_name.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // See words.hpp.
-#include "text/words.hpp"
+#include "spec/words.hpp"
 
 #include "ops/ops.hpp"
 #include "support/text.hpp"

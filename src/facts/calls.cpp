@@ -1,7 +1,7 @@
 // See calls.hpp.
-#include "grad/calls.hpp"
+#include "facts/calls.hpp"
 
-#include "grad/substitute.hpp"
+#include "facts/substitute.hpp"
 
 namespace broadloom::grad {
 

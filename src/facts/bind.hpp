@@ -8,7 +8,7 @@
 // expression that is not seen here: then only along a firm axis it does not matter in which.
 #pragma once
 
-#include "grad/calls.hpp"
+#include "facts/calls.hpp"
 #include "spec/reads.hpp"
 
 #include <unordered_map>

@@ -7,17 +7,19 @@
 //
 // The order of work: the iteration space, what each expression reads, then output by output the mode
 // written out as folds and repeats. At the end only nodes that an output needs are kept.
-#include "spec/spec.hpp"
+#include "analysis/analyse.hpp"
 
-#include "rewrite/expand.hpp"
+#include "spec/expand.hpp"
 #include "rewrite/live_nodes.hpp"
 #include "rewrite/relax.hpp"
 #include "rewrite/simplify.hpp"
 #include "rewrite/transpose_windows.hpp"
 #include "scale/fold.hpp"
-#include "spec/check_pairings.hpp"
+#include "analysis/check_pairings.hpp"
 #include "spec/materialise.hpp"
 #include "support/fail.hpp"
+#include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
 #include "type/typer.hpp"
@@ -417,3 +419,14 @@ TypedSpec analyse(const SpecData &data) {
 }
 
 } // namespace broadloom::spec
+
+namespace broadloom {
+
+void check(const LoopSpec &spec) try {
+  const support::FloatWorld world;
+  spec::analyse(spec.data());
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+} // namespace broadloom

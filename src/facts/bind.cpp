@@ -1,5 +1,5 @@
 // See bind.hpp.
-#include "grad/bind.hpp"
+#include "facts/bind.hpp"
 
 namespace broadloom::grad {
 
