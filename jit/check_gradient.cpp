@@ -1,5 +1,6 @@
 // See <broadloom/check_gradient.hpp>. The measured slopes are the reference's, on the widened kernel; the
 // derived ones are those of its gradient, which runs like any kernel.
+#include "analysis/analyse.hpp"
 #include "check/corners.hpp"
 #include "grad/direction.hpp"
 #include "grad/slope.hpp"
@@ -49,7 +50,7 @@ public:
           const GradientCheckOptions &options)
       : options_(options), draw_(options.seed),
         wide_(std::make_shared<const SpecData>(grad::widened(spec.data()))),
-        typed_(spec::analyse(wide_.data())),
+        typed_(analysis::analyse(wide_.data())),
         reference_(compile(wide_, {.engine = Engine::reference, .cancel = options.cancel})) {
     check_names(spec);
     // What is wrong with the arguments is found on the kernel as it was written.

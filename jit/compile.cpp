@@ -6,6 +6,8 @@
 //
 // A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
 // second can come. failure.hpp says what then takes over.
+#include "text/print_typed.hpp"
+#include "analysis/analyse.hpp"
 #include "jit/cache/disk.hpp"
 #include "jit/failure.hpp"
 #include "jit/kernel.hpp"
@@ -236,7 +238,7 @@ std::shared_ptr<const KernelImpl> detail::make_kernel(const LoopSpec &spec, cons
   const support::Undivided here;
   const jit::Stopwatch watch;
   // The reference computes what is written.
-  spec::TypedSpec typed = spec::analyse(
+  spec::TypedSpec typed = analysis::analyse(
       options.engine == Engine::reference ? scale::unfolded(spec.data()) : spec.data());
   for (spec::TypedInput &input : typed.inputs)
     if (std::ranges::find(known, input.name) != known.end()) input.sign = Sign::any;
@@ -370,7 +372,7 @@ plan::Plan KernelImpl::make_plan(const kernel::Layouts &layouts, const plan::Res
     verify_plan(plan, layouts, verifies_);
     if (jit::is_asked(jit::Fault::WrongPlan)) plan.program = jit::made_wrong(plan.program);
   };
-  jit::with_ir(make, [&] { return spec::print_graph(typed_); });
+  jit::with_ir(make, [&] { return text::print_graph(typed_); });
   return plan;
 }
 

@@ -20,16 +20,16 @@ using support::fail;
 FoldBlocks::FoldBlocks(const spec::TypedSpec &whole, const std::string &axis,
                        const Compile &compile)
     : name_(whole.name), axis_(axis), inputs_(whole.given().begin(), whole.given().end()),
-      split_(spec::split_folds(whole, axis)), whole_(spec::of_any_extent(whole, split_.axis)),
+      split_(rewrite::split_folds(whole, axis)), whole_(rewrite::of_any_extent(whole, split_.axis)),
       rest_(compile(split_.rest)) {
-  for (const spec::FoldRound &round : split_.rounds) {
+  for (const rewrite::FoldRound &round : split_.rounds) {
     const auto made = [&](const spec::TypedSpec &spec) {
       return spec.outputs.empty() ? nullptr : compile(spec);
     };
     rounds_.push_back({made(round.block), made(round.join), made(round.leaf), made(round.before)});
     for (const expr::NodeId fold : round.folds)
       all_exact_ = all_exact_ && round.block.graph.recipe(fold).exact;
-    for (const spec::ScanOfRound &scan : round.scans)
+    for (const rewrite::ScanOfRound &scan : round.scans)
       all_exact_ = all_exact_ && round.leaf.graph.recipe(scan.total).exact;
   }
 }
@@ -112,7 +112,7 @@ FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
   };
   Cut cut;
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
-    const spec::FoldRound &round = split_.rounds[r];
+    const rewrite::FoldRound &round = split_.rounds[r];
     std::vector<bool> &has_ways = cut.has_ways.emplace_back(),
                       &in_groups = cut.in_groups.emplace_back();
     std::vector<Layout> states;
@@ -143,7 +143,7 @@ FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
       for (const expr::NodeId fold : round.folds) has_ways.push_back(borders_of(fold).has_ways);
     });
     look_at(rounds_[r].leaf, round.same_in_leaf, [&](const auto &borders_of) {
-      for (const spec::ScanOfRound &scan : round.scans)
+      for (const rewrite::ScanOfRound &scan : round.scans)
         in_groups.push_back(borders_of(scan.total).in_groups);
     });
     known.insert(known.end(), states.begin(), states.end());

@@ -79,8 +79,8 @@ private:
   Arrays identities(std::size_t round, const Arrays &scans) const;
   Arrays run_before(std::size_t round, const Arrays &starts, const Arrays &scans) const;
   Arrays joined_once(std::size_t round, const Arrays &starts, const Arrays &totals) const;
-  const ops::Recipe &recipe_of(std::size_t round, const spec::ScanOfRound &scan) const;
-  bool has_exact_joins(std::size_t round, const spec::ScanOfRound &scan) const;
+  const ops::Recipe &recipe_of(std::size_t round, const rewrite::ScanOfRound &scan) const;
+  bool has_exact_joins(std::size_t round, const rewrite::ScanOfRound &scan) const;
 
   // fold_blocks_join.cpp
   Partial::Piece joined(std::size_t round, const Partial::Piece &a, const Partial::Piece &b) const;
@@ -94,7 +94,7 @@ private:
 
   const std::string name_, axis_;
   const std::vector<spec::TypedInput> inputs_; // of the kernel
-  const spec::FoldSplit split_;
+  const rewrite::FoldSplit split_;
   const spec::TypedSpec whole_; // of any extent along the axis
   std::vector<Round> rounds_;
   const std::shared_ptr<const KernelImpl> rest_;

@@ -61,7 +61,7 @@ Partial::Piece FoldBlocks::finished(const Partial &all) const {
 
 Partial::Piece FoldBlocks::joined(std::size_t number, const Partial::Piece &a,
                                   const Partial::Piece &b) const {
-  const spec::FoldRound &round = split_.rounds[number];
+  const rewrite::FoldRound &round = split_.rounds[number];
   std::vector<AnyView> views;
   // Inputs go fold by fold: the states of the one block, then those of the other.
   const std::size_t count = a.states.size();
@@ -90,7 +90,7 @@ Partial::Piece FoldBlocks::joined(std::size_t number, const Partial::Piece &a,
 // One position alone is one step. In a longer fold it is a leaf in 32 ways, 31 of which are joined to it without having stepped.
 void FoldBlocks::join_idle_ways(std::size_t number, Partial::Piece &piece,
                                 const std::vector<bool> &has_ways) const {
-  const spec::FoldRound &round = split_.rounds[number];
+  const rewrite::FoldRound &round = split_.rounds[number];
   Partial::Piece first = piece, idle = piece;
   for (std::size_t f = 0; f < round.folds.size(); ++f) {
     const ops::Recipe &recipe = round.block.graph.recipe(round.folds[f]);
@@ -120,7 +120,7 @@ void FoldBlocks::check(const Partial &block) const {
       fits = states[s].dtype() == made.outputs[s].dtype &&
              states[s].rank() == int(made.outputs[s].axes.size()) + more;
   };
-  const auto check_piece = [&](const Partial::Piece &piece, const spec::FoldRound &made) {
+  const auto check_piece = [&](const Partial::Piece &piece, const rewrite::FoldRound &made) {
     fits = fits && piece.extent > 0;
     check_states(piece.states, made.block, 0);
     check_states(piece.scans, made.leaf, 1);

@@ -43,12 +43,12 @@ Array slice(const Array &array, std::int64_t position) {
   return Array(std::make_shared<Array>(array), array.dtype(), data, layout);
 }
 
-const ops::Recipe &FoldBlocks::recipe_of(std::size_t round, const spec::ScanOfRound &scan) const {
+const ops::Recipe &FoldBlocks::recipe_of(std::size_t round, const rewrite::ScanOfRound &scan) const {
   return split_.rounds[round].leaf.graph.recipe(scan.total);
 }
 
 // Joins with the identity change no bit, and those of parts give the bits of the whole.
-bool FoldBlocks::has_exact_joins(std::size_t round, const spec::ScanOfRound &scan) const {
+bool FoldBlocks::has_exact_joins(std::size_t round, const rewrite::ScanOfRound &scan) const {
   return ops::identity_is_neutral(recipe_of(round, scan));
 }
 
@@ -84,7 +84,7 @@ void FoldBlocks::run_leaves(const Cut &cut, const Pieces &before, std::span<cons
     // One position alone is one step. In a longer scan in groups it is joined to what comes before it in its leaf: nothing.
     const Arrays joined = joined_once(round, identities(round, piece.scans), totals);
     for (std::size_t s = 0; s < split_.rounds[round].scans.size(); ++s) {
-      const spec::ScanOfRound &scan = split_.rounds[round].scans[s];
+      const rewrite::ScanOfRound &scan = split_.rounds[round].scans[s];
       const std::size_t first = scan.first_state,
                         last = first + recipe_of(round, scan).states.size();
       for (std::size_t k = first; cut.in_groups[round][s] && k < last; ++k)
@@ -97,7 +97,7 @@ void FoldBlocks::run_leaves(const Cut &cut, const Pieces &before, std::span<cons
 // [state]: what the recipes start from, in arrays that have the shape of what a leaf comes to.
 FoldBlocks::Arrays FoldBlocks::identities(std::size_t round, const Arrays &scans) const {
   Arrays made;
-  for (const spec::ScanOfRound &scan : split_.rounds[round].scans)
+  for (const rewrite::ScanOfRound &scan : split_.rounds[round].scans)
     for (const ops::Scalar &start : recipe_of(round, scan).start) {
       const Array &like = scans[made.size()];
       made.push_back(filled(like.dtype(), like.shape().subspan(1), start));
@@ -109,7 +109,7 @@ FoldBlocks::Arrays FoldBlocks::identities(std::size_t round, const Arrays &scans
 FoldBlocks::Arrays FoldBlocks::run_before(std::size_t round, const Arrays &starts,
                                           const Arrays &scans) const {
   std::vector<AnyView> views;
-  for (const spec::ScanOfRound &scan : split_.rounds[round].scans) {
+  for (const rewrite::ScanOfRound &scan : split_.rounds[round].scans) {
     const std::size_t first = scan.first_state, end = first + recipe_of(round, scan).states.size();
     for (std::size_t k = first; k < end; ++k) views.push_back(starts[k]);
     for (std::size_t k = first; k < end; ++k) views.push_back(scans[k]);
@@ -135,7 +135,7 @@ FoldBlocks::Arrays FoldBlocks::joined_once(std::size_t round, const Arrays &star
   }
   const Arrays before = run_before(round, starts, twice);
   Arrays made;
-  for (const spec::ScanOfRound &scan : split_.rounds[round].scans)
+  for (const rewrite::ScanOfRound &scan : split_.rounds[round].scans)
     for (std::size_t k = 0; k < recipe_of(round, scan).states.size(); ++k)
       made.push_back(slice(before[made.size()], scan.reverse ? 0 : 1));
   return made;
@@ -145,10 +145,10 @@ FoldBlocks::Arrays FoldBlocks::joined_once(std::size_t round, const Arrays &star
 void FoldBlocks::add_known(const Cut &cut, std::size_t round, const Partial::Piece &known,
                            const Range &range, std::vector<AnyView> &views, Arrays &keep) const {
   for (const Array &state : known.states) views.push_back(state);
-  const std::vector<spec::ScanOfRound> &scans = split_.rounds[round].scans;
+  const std::vector<rewrite::ScanOfRound> &scans = split_.rounds[round].scans;
   const bool any = range.offset == nowhere || range.extent() == 0; // nobody reads them
   for (std::size_t s = 0; s < scans.size(); ++s) {
-    const spec::ScanOfRound &scan = scans[s];
+    const rewrite::ScanOfRound &scan = scans[s];
     const std::int64_t border = scan.reverse ? range.offset + range.extent() : range.offset;
     std::size_t leaf = 0;
     std::int64_t at = scan.reverse ? known.leaves[0] : 0;

@@ -1,6 +1,7 @@
 // See frozen.hpp; and Kernel::freeze, which makes the kernels, and Kernel::refreeze.
 #include "jit/frozen.hpp"
 
+#include "analysis/analyse.hpp"
 #include "array/copy.hpp"
 #include "jit/kernel.hpp"
 #include "kernel/facts.hpp"
@@ -103,7 +104,7 @@ FrozenParameters::FrozenParameters(std::shared_ptr<const Recipe> recipe, std::ve
     std::vector<NamedView> views;
   };
   const auto inputs_of = [&](const Kernel &kernel) {
-    Inputs inputs{kernel.inputs(), stand_ins(spec::analyse(kernel.spec().data()), values_), {}};
+    Inputs inputs{kernel.inputs(), stand_ins(analysis::analyse(kernel.spec().data()), values_), {}};
     for (std::size_t i = 0; i < inputs.infos.size(); ++i)
       inputs.views.push_back({inputs.infos[i].name, inputs.arrays[i]});
     return inputs;

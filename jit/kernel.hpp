@@ -252,8 +252,8 @@ private:
   std::vector<Decision> explain_let(std::size_t k) const;
   std::vector<Decision> explain_rest() const;
   std::string show_graph(ShowFormat::Graph format) const; // show_graph.cpp
-  std::vector<spec::GraphPart> graph_parts() const;
-  spec::GraphPart graph_part(std::string name) const;
+  std::vector<text::GraphPart> graph_parts() const;
+  text::GraphPart graph_part(std::string name) const;
   Decision explain_engine(const Shown &shown) const;
   void explain_padding(std::vector<Decision> &why) const;
   void explain_classes(std::vector<Decision> &why) const;
@@ -263,7 +263,7 @@ private:
   // The spec and what follows from it: never changes.
   const LoopSpec spec_;
   const Options options_;
-  const std::optional<spec::Scatters> scatters_;
+  const std::optional<rewrite::Scatters> scatters_;
   const spec::TypedSpec typed_;
   const kernel::Names names_;
   const std::vector<std::vector<bool>> reads_; // [output][input]

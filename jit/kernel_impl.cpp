@@ -24,7 +24,7 @@ bool asked_to_verify() {
 
 KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
                        std::optional<jit::Target> target, Profile profile, int threads, double ms)
-    : spec_(spec), options_(options), scatters_(spec::split_scatters(typed)),
+    : spec_(spec), options_(options), scatters_(rewrite::split_scatters(typed)),
       typed_(scatters_ ? scatters_->after : std::move(typed)), names_(typed_),
       reads_(kernel::inputs_read(typed_)), callers_inputs_(typed_.callers_inputs()),
       engine_(options.engine), target_(std::move(target)), profile_(profile),

@@ -459,8 +459,8 @@ std::string KernelImpl::show_stage(Stage stage, const ShowFormat &format) const 
   case Stage::folded: return print(scale::is_wanted(spec_.data()) ? fold_scales(spec_) : spec_);
   case Stage::axes: {
     const kernel::Layouts layouts = layouts_to_show();
-    return spec::print_axes(whole()) +
-           spec::print_axis_table(typed_, layouts.inputs, layouts.outputs, layouts.wanted);
+    return text::print_axes(whole()) +
+           text::print_axis_table(typed_, layouts.inputs, layouts.outputs, layouts.wanted);
   }
   case Stage::graph: return show_graph(format.graph);
   case Stage::call: return calls::print(jit::describe_call(*this));

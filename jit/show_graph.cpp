@@ -1,4 +1,5 @@
 // `--stage graph`: the lines of one kernel, or a drawing of a kernel with those of its lets.
+#include "text/print_typed.hpp"
 #include "jit/shown.hpp"
 #include "support/text.hpp"
 #include "text/graph_page.hpp"
@@ -9,16 +10,16 @@ namespace broadloom {
 
 std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
   switch (format) {
-  case ShowFormat::Graph::text: return spec::print_graph(whole());
-  case ShowFormat::Graph::dot: return spec::print_dot(graph_parts());
-  case ShowFormat::Graph::html: return spec::print_html(graph_parts());
+  case ShowFormat::Graph::text: return text::print_graph(whole());
+  case ShowFormat::Graph::dot: return text::print_dot(graph_parts());
+  case ShowFormat::Graph::html: return text::print_html(graph_parts());
   }
   return {};
 }
 
 // Those of lets, then itself. Sizes and loops are those of the latest call.
-std::vector<spec::GraphPart> KernelImpl::graph_parts() const {
-  std::vector<spec::GraphPart> parts;
+std::vector<text::GraphPart> KernelImpl::graph_parts() const {
+  std::vector<text::GraphPart> parts;
   for (std::size_t k = 0; k < lets_.kernels().size(); ++k) {
     const spec::Materialised &let = *lets_.specs()[k];
     const std::string name = "let " + let.typed.outputs[0].name;
@@ -34,8 +35,8 @@ std::vector<spec::GraphPart> KernelImpl::graph_parts() const {
   return parts;
 }
 
-spec::GraphPart KernelImpl::graph_part(std::string name) const {
-  spec::GraphPart part{std::move(name), &whole(), {}, {}, {}};
+text::GraphPart KernelImpl::graph_part(std::string name) const {
+  text::GraphPart part{std::move(name), &whole(), {}, {}, {}};
   if (!layout_cache_.latest()) return part;
   const Shown shown = what_to_show();
   part.extents.assign(typed_.axes.size(), 1);

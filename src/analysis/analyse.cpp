@@ -28,7 +28,7 @@
 #include <map>
 #include <unordered_set>
 
-namespace broadloom::spec {
+namespace broadloom::analysis {
 
 using expr::AxisSet;
 using expr::NodeId;
@@ -41,15 +41,15 @@ public:
   explicit Analysis(const SpecData &data)
       : data_(data), spec_(begin(data)), space_(data, spec_), reads_(space_, spec_),
         typer_(spec_, space_, reads_) {
-    spec_.wishes = resolve_wishes(data, space_);
+    spec_.wishes = spec::resolve_wishes(data, space_);
     std::unordered_set<std::string> named;
     for (const Expr &let : data.lets) named.insert(let.node()->name);
-    for (const Wishes::Let &let : spec_.wishes.lets) named.insert(let.clause.names[0]);
+    for (const spec::Wishes::Let &let : spec_.wishes.lets) named.insert(let.clause.names[0]);
     for (const Pairing &pairing : spec_.pairings) named.insert({pairing.a, pairing.b});
     typer_.watch(std::move(named));
   }
 
-  TypedSpec run() {
+  spec::TypedSpec run() {
     for (const Expr &let : data_.lets) reads_.add(let);
     for (const OutputDecl &output : data_.outputs) {
       reads_.add(output.value);
@@ -60,19 +60,19 @@ public:
     mark_lets();
     check_marks();
     if (!data_.step_axis.empty()) spec_.time = space_.axis(AxisRef(data_.step_axis), data_.where);
-    transpose_windows(spec_);
+    rewrite::transpose_windows(spec_);
     if (spec_.relaxed) {
-      keep_live_nodes(spec_); // who else uses a product matters
-      relax(spec_);
+      rewrite::keep_live_nodes(spec_); // who else uses a product matters
+      rewrite::relax(spec_);
     }
-    simplify(spec_);
-    keep_live_nodes(spec_);
+    rewrite::simplify(spec_);
+    rewrite::keep_live_nodes(spec_);
     return std::move(spec_);
   }
 
 private:
-  static TypedSpec begin(const SpecData &data) {
-    TypedSpec spec;
+  static spec::TypedSpec begin(const SpecData &data) {
+    spec::TypedSpec spec;
     spec.name = data.name;
     spec.source = data.source;
     spec.order = data.order;
@@ -89,32 +89,32 @@ private:
     std::vector<std::size_t> shapes;                   // inputs, all of their axes
     std::vector<std::pair<std::size_t, int>> one_each; // of these inputs one axis only
   };
-  Folded fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent);
+  type::Folded fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent);
   NodeId repeated(NodeId value, const Lent &lent, AxisSet wanted, const Place &where);
   AxisSet listed_axes(const OutputDecl &decl, std::vector<int> &order) const;
   AxisSet least_rank_axes(const OutputDecl &decl) const;
   void check_ranks(const OutputDecl &decl) const;
   void check_listed(const OutputDecl &decl, AxisSet listed, AxisSet has) const;
   std::size_t lender(const OutputDecl &decl, int axis) const;
-  void check_like(const OutputDecl &decl, const TypedOutput &output) const;
+  void check_like(const OutputDecl &decl, const spec::TypedOutput &output) const;
   void warn_about_scalars(const OutputDecl &decl);
   void check_unused_lets();
   void mark_lets();
   void check_marks() const;
 
   const SpecData &data_;
-  TypedSpec spec_;
-  Space space_;
-  Reads reads_;
-  Typer typer_;
+  spec::TypedSpec spec_;
+  spec::Space space_;
+  spec::Reads reads_;
+  type::Typer typer_;
 };
 
 // An update is an output with the axes and the dtype of its state.
 OutputDecl Analysis::listed_as_state(OutputDecl decl) const {
-  const TypedInput &state = spec_.inputs[space_.input_called(decl.name, decl.where)];
+  const spec::TypedInput &state = spec_.inputs[space_.input_called(decl.name, decl.where)];
   decl.has_axes = true;
   for (const int axis : state.axis_of_dim) {
-    const Axis &known = spec_.axes[std::size_t(axis)];
+    const spec::Axis &known = spec_.axes[std::size_t(axis)];
     decl.axes.push_back(known.labelled ? AxisRef(known.name) : AxisRef(axis));
   }
   decl.dtype = state.dtype;
@@ -124,10 +124,10 @@ OutputDecl Analysis::listed_as_state(OutputDecl decl) const {
 void Analysis::add_output(const OutputDecl &given) {
   const OutputDecl decl = given.update ? listed_as_state(given) : given;
   check_ranks(decl);
-  TypedOutput output;
+  spec::TypedOutput output;
   AxisSet listed = listed_axes(decl, output.axes);
   Lent lent;
-  Folded value = fold_by_mode(decl, listed, lent);
+  type::Folded value = fold_by_mode(decl, listed, lent);
 
   output.name = decl.name;
   output.dtype = decl.dtype.value_or(value.result);
@@ -176,7 +176,7 @@ NodeId Analysis::repeated(NodeId value, const Lent &lent, AxisSet wanted, const 
   return value;
 }
 
-Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent) {
+type::Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent) {
   const Mode &mode = decl.mode;
   // The place of a bare input or let is that of its declaration, and the mistake would be here.
   const ExprNode &root = *decl.value.node();
@@ -184,10 +184,10 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent
   const Place &where = is_bare ? decl.where : root.where;
   const std::vector<std::uint32_t> like = space_.whole_inputs_called(mode.use.like, decl.where);
   if (mode.kind == ModeKind::accumulate || mode.kind == ModeKind::reduce)
-    typer_.check_use({mode.use, {Value{}}, typer_.init_of(mode.use), {}, like, false, decl.where});
+    typer_.check_use({mode.use, {type::Value{}}, typer_.init_of(mode.use), {}, like, false, decl.where});
   switch (mode.kind) {
   case ModeKind::plain: {
-    Folded value = typer_.type_whole(decl.value, {});
+    type::Folded value = typer_.type_whole(decl.value, {});
     // Where the value lacks an axis whose extent is said, it is repeated along it.
     if (!decl.said) return value;
     const std::size_t said = space_.index_of(*decl.said);
@@ -200,7 +200,7 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent
   case ModeKind::broadcast: {
     lent.shapes = reads_.inputs(decl.value);
     lent.shapes.insert(lent.shapes.end(), like.begin(), like.end());
-    Folded value = typer_.type_whole(decl.value, {});
+    type::Folded value = typer_.type_whole(decl.value, {});
     AxisSet has = spec_.graph[value.node].axes;
     has = has | spec_.axes_of(value.like);
     for (std::size_t i : lent.shapes) has = has | spec_.inputs[i].axes();
@@ -210,13 +210,13 @@ Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent &lent
   }
 
   case ModeKind::accumulate: {
-    Entry entry{&mode.use, decl.has_axes ? listed : least_rank_axes(decl), &decl.where};
+    type::Entry entry{&mode.use, decl.has_axes ? listed : least_rank_axes(decl), &decl.where};
     warn_about_scalars(decl);
     return typer_.type_whole(decl.value, entry);
   }
 
   case ModeKind::reduce: {
-    Value value = typer_.type(decl.value, {});
+    type::Value value = typer_.type(decl.value, {});
     AxisSet has = spec_.graph[value.node].axes;
     auto fold = [&](AxisSet axes) {
       return typer_.fold({mode.use, {value}, typer_.init_of(mode.use), axes, like, false, where});
@@ -269,7 +269,7 @@ void Analysis::check_listed(const OutputDecl &decl, AxisSet listed, AxisSet has)
 
 // broadcast(like=t) repeats a value into the shape of t, which must have room for it. What the text does not fix is
 // checked at a call.
-void Analysis::check_like(const OutputDecl &decl, const TypedOutput &output) const {
+void Analysis::check_like(const OutputDecl &decl, const spec::TypedOutput &output) const {
   const AxisSet wanted = spec_.axes_of(output.like);
   AxisSet has;
   for (const std::size_t i : reads_.inputs(decl.value)) has = has | spec_.inputs[i].axes();
@@ -281,7 +281,7 @@ void Analysis::check_like(const OutputDecl &decl, const TypedOutput &output) con
              space_.axis_list(has - wanted) + " of its expression",
          output.where, "repeat along an input that has these axes, or leave like= out");
   for (int axis = 0; axis < expr::max_axes; ++axis) {
-    std::optional<DimExtent> one; // a dim of it, where all of them are 1
+    std::optional<spec::DimExtent> one; // a dim of it, where all of them are 1
     bool is_one = true;
     for (const std::uint32_t l : output.like)
       for (std::size_t dim = 0; dim < spec_.inputs[l].axis_of_dim.size(); ++dim)
@@ -291,20 +291,20 @@ void Analysis::check_like(const OutputDecl &decl, const TypedOutput &output) con
         }
     if (!one || !is_one) continue;
     for (const std::size_t i : reads_.inputs(decl.value)) {
-      const TypedInput &x = spec_.inputs[i];
+      const spec::TypedInput &x = spec_.inputs[i];
       for (std::size_t d = 0; d < x.axis_of_dim.size(); ++d)
         if (x.axis_of_dim[d] == axis && x.extents[d] > 1)
-          fail_like(spec_, output, {i, d, x.extents[d]}, *one);
+          spec::fail_like(spec_, output, {i, d, x.extents[d]}, *one);
     }
   }
 }
 
 // The axes of the inputs of the least rank, which must all be the same.
 AxisSet Analysis::least_rank_axes(const OutputDecl &decl) const {
-  const TypedInput *least = least_rank_input(spec_, reads_.inputs(decl.value));
+  const spec::TypedInput *least = spec::least_rank_input(spec_, reads_.inputs(decl.value));
   if (!least) return {};
   for (std::size_t i : reads_.inputs(decl.value)) {
-    const TypedInput &x = spec_.inputs[i];
+    const spec::TypedInput &x = spec_.inputs[i];
     if (x.axis_of_dim.size() == least->axis_of_dim.size() && !(x.axes() == least->axes()))
       fail("E0105",
            "'" + least->name + "' and '" + x.name + "' have the least rank, but lie on " +
@@ -318,7 +318,7 @@ void Analysis::warn_about_scalars(const OutputDecl &decl) {
   if (decl.has_axes) return;
   std::string scalar, folded;
   for (std::size_t i : reads_.inputs(decl.value)) {
-    const TypedInput &x = spec_.inputs[i];
+    const spec::TypedInput &x = spec_.inputs[i];
     (x.axis_of_dim.empty() ? scalar : folded) = x.name;
   }
   if (scalar.empty() || folded.empty()) return;
@@ -332,9 +332,9 @@ void Analysis::warn_about_scalars(const OutputDecl &decl) {
 // order none: nothing is aligned, so unlabelled inputs that meet must have one rank.
 void Analysis::check_ranks(const OutputDecl &decl) const {
   if (data_.order != Order::none) return;
-  const TypedInput *first = nullptr;
+  const spec::TypedInput *first = nullptr;
   for (std::size_t i : reads_.inputs(decl.value)) {
-    const TypedInput &x = spec_.inputs[i];
+    const spec::TypedInput &x = spec_.inputs[i];
     if (!x.by_order || x.axis_of_dim.empty()) continue;
     if (!first) first = &x;
     if (x.axis_of_dim.size() != first->axis_of_dim.size())
@@ -352,7 +352,7 @@ void Analysis::check_ranks(const OutputDecl &decl) const {
 std::size_t Analysis::lender(const OutputDecl &decl, int axis) const {
   std::size_t found = spec_.inputs.size();
   for (std::size_t i = 0; i < spec_.inputs.size() && spec_.axes[std::size_t(axis)].labelled; ++i) {
-    const TypedInput &x = spec_.inputs[i];
+    const spec::TypedInput &x = spec_.inputs[i];
     for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim)
       if (x.labelled && x.axis_of_dim[dim] == axis &&
           (found == spec_.inputs.size() || !x.may_stretch[dim]))
@@ -378,9 +378,9 @@ void Analysis::check_unused_lets() {
 
 // What the schedule keeps or computes again is marked, as if it stood in keep() or recompute().
 void Analysis::mark_lets() {
-  std::map<std::string, const Wishes::Let *> wishes;
-  for (const Wishes::Let &wish : spec_.wishes.lets) wishes[wish.clause.names[0]] = &wish;
-  for (const NamedValue &let : spec_.lets)
+  std::map<std::string, const spec::Wishes::Let *> wishes;
+  for (const spec::Wishes::Let &wish : spec_.wishes.lets) wishes[wish.clause.names[0]] = &wish;
+  for (const spec::NamedValue &let : spec_.lets)
     if (const auto found = wishes.find(let.let); found != wishes.end())
       spec_.marks.push_back({let.value, found->second->keeps(), found->second->clause.where, true,
                              found->second->at});
@@ -389,7 +389,7 @@ void Analysis::mark_lets() {
 // Equal values are one node, so that keep(exp(x)) and recompute(exp(x)) meet wherever they are written.
 void Analysis::check_marks() const {
   std::map<std::uint32_t, bool> kept;
-  for (const Mark &mark : spec_.marks)
+  for (const spec::Mark &mark : spec_.marks)
     if (kept.try_emplace(mark.value.index, mark.keep).first->second != mark.keep)
       fail("E0016", "one value is in keep() and in recompute()", space_.shown(mark.where),
            "leave one of the two out");
@@ -397,12 +397,12 @@ void Analysis::check_marks() const {
 
 } // namespace
 
-TypedSpec analyse(const SpecData &data) {
+spec::TypedSpec analyse(const SpecData &data) {
   check_pairings(data);
-  check_schedule(data);
-  const SpecData expanded = expand_calls(data);
+  spec::check_schedule(data);
+  const SpecData expanded = spec::expand_calls(data);
   const auto analyse_one = [&](const SpecData &one) {
-    TypedSpec typed = Analysis(one).run(); // finds what is wrong, as it is written
+    spec::TypedSpec typed = Analysis(one).run(); // finds what is wrong, as it is written
     if (!scale::is_wanted(data)) return typed;
     std::vector<Decision> notes;
     const SpecData folded = scale::fold_scales(one, notes);
@@ -411,20 +411,20 @@ TypedSpec analyse(const SpecData &data) {
     typed.notes.insert(typed.notes.begin(), notes.begin(), notes.end());
     return typed;
   };
-  std::optional<Split> split = split_lets(expanded, analyse_one);
+  std::optional<spec::Split> split = spec::split_lets(expanded, analyse_one);
   if (!split) return analyse_one(expanded);
-  TypedSpec typed = analyse_one(split->rest);
+  spec::TypedSpec typed = analyse_one(split->rest);
   typed.materialised = std::move(split->lets);
   return typed;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::analysis
 
 namespace broadloom {
 
 void check(const LoopSpec &spec) try {
   const support::FloatWorld world;
-  spec::analyse(spec.data());
+  analysis::analyse(spec.data());
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

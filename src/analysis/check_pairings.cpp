@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace broadloom::spec {
+namespace broadloom::analysis {
 
 namespace {
 
@@ -74,4 +74,4 @@ void check_pairings(const SpecData &data) {
            shown(pairing.where), "leave one of the statements out");
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::analysis

@@ -3,7 +3,7 @@
 
 #include "spec/spec.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::analysis {
 
 // Those of statements, then those of the schedule.
 std::vector<Pairing> all_pairings(const SpecData &data);
@@ -12,4 +12,4 @@ std::vector<Pairing> all_pairings(const SpecData &data);
 // statement or by several, is also separated.
 void check_pairings(const SpecData &data);
 
-} // namespace broadloom::spec
+} // namespace broadloom::analysis

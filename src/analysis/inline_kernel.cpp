@@ -1,6 +1,7 @@
 // See inline_kernel.hpp.
 #include "analysis/inline_kernel.hpp"
 
+#include "analysis/analyse.hpp"
 #include "expr/array_named.hpp"
 #include "expr/exchange.hpp"
 #include "expr/join.hpp"
@@ -15,7 +16,7 @@
 #include <set>
 #include <unordered_map>
 
-namespace broadloom::spec {
+namespace broadloom::analysis {
 namespace {
 
 using expr::AxisSet;
@@ -29,7 +30,7 @@ class Inlining {
 public:
   Inlining(const SpecData &callee, const std::vector<Expr> &arguments,
            const std::vector<CallResult> &results, const Place &where)
-      : callee_(expand_calls(callee)), typed_(analyse(callee_)), results_(results), where_(where) {
+      : callee_(spec::expand_calls(callee)), typed_(analyse(callee_)), results_(results), where_(where) {
     check_callable(callee, where);
     check(arguments.size());
     for (std::size_t i = 0; i < typed_.callers_inputs(); ++i) {
@@ -83,7 +84,7 @@ private:
   }
 
   // What each output is without its mode.
-  const TypedSpec &values() {
+  const spec::TypedSpec &values() {
     if (values_) return *values_;
     SpecData data = callee_;
     for (OutputDecl &output : data.outputs) {
@@ -165,23 +166,23 @@ private:
     } else if (!node.axes.empty()) {
       for (std::size_t d = 0; d < std::min(rank, node.axes.size()); ++d)
         if (const auto *label = std::get_if<std::string>(&node.axes[d].value())) labels[d] = *label;
-    } else if (const std::optional<TypedSpec> typed = analysed_alone(array)) {
+    } else if (const std::optional<spec::TypedSpec> typed = analysed_alone(array)) {
       const std::vector<int> &axes = typed->outputs[0].axes;
       for (std::size_t d = 0; d < rank && axes.size() == rank; ++d)
-        if (const Axis &axis = typed->axes[std::size_t(axes[d])]; axis.labelled)
+        if (const spec::Axis &axis = typed->axes[std::size_t(axes[d])]; axis.labelled)
           labels[d] = axis.name;
     }
     return labels;
   }
 
   // What is wrong with it is said where the caller is analysed.
-  static std::optional<TypedSpec> analysed_alone(const Expr &value) {
+  static std::optional<spec::TypedSpec> analysed_alone(const Expr &value) {
     SpecData data;
     data.outputs.emplace_back();
     data.outputs[0].name = "probed_value";
     data.outputs[0].value = value;
     try {
-      return analyse(expand_calls(data));
+      return analyse(spec::expand_calls(data));
     } catch (const SpecError &) {
     } catch (const ShapeError &) {
     } catch (const DTypeError &) {
@@ -193,7 +194,7 @@ private:
     if (const auto *label = std::get_if<std::string>(&axis.value())) return renamed(*label);
     const int position = std::get<int>(axis.value());
     const auto count =
-        int(std::ranges::count(typed_.axes, false, &Axis::implied)); // those that positions count
+        int(std::ranges::count(typed_.axes, false, &spec::Axis::implied)); // those that positions count
     return names_[std::size_t(position < 0 ? position + count : position)];
   }
 
@@ -251,7 +252,7 @@ private:
     return make_fold(use, {value}, refs, value.node()->where);
   }
 
-  static AxisSet axes_of(const TypedOutput &output) {
+  static AxisSet axes_of(const spec::TypedOutput &output) {
     AxisSet axes;
     for (const int axis : output.axes) axes = axes | AxisSet::of(axis);
     return axes;
@@ -385,8 +386,8 @@ private:
   static constexpr std::size_t most_nodes = std::size_t(1) << 18, most_lets = 4096;
 
   const SpecData callee_;
-  const TypedSpec typed_;
-  std::optional<TypedSpec> values_;
+  const spec::TypedSpec typed_;
+  std::optional<spec::TypedSpec> values_;
   const std::vector<CallResult> &results_;
   const Place where_;
   std::unordered_map<std::string, std::size_t> inputs_;
@@ -419,7 +420,7 @@ void check_callable(const SpecData &callee, const Place &where) {
                 "write sum(e, like=x)");
   }
   expr::Walker walker; // of all lets: each reads those before it
-  for (const auto &[name, let] : lets_by_name(callee)) {
+  for (const auto &[name, let] : spec::lets_by_name(callee)) {
     walker.walk(let.node(), [&](const ExprNode &node) {
       if (node.kind == ExprKind::Let && node.input)
         fail_call(callee, where, "'" + node.input->name + "' says extents of its own",
@@ -439,18 +440,18 @@ Inlined inline_kernel(const SpecData &callee, const std::vector<Expr> &arguments
   return Inlining(callee, arguments, results, where).run();
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::analysis
 
 namespace broadloom {
 
 std::vector<Expr> call(const LoopSpec &kernel, const std::vector<Expr> &arguments,
                        const std::vector<Called> &results, std::source_location where) try {
-  std::vector<spec::CallResult> named;
+  std::vector<analysis::CallResult> named;
   for (const Called &result : results) {
     named.push_back({result.name, std::nullopt, place_of(where)});
     if (!result.axes.empty()) named.back().axes = result.axes;
   }
-  const spec::Inlined made = spec::inline_kernel(kernel.data(), arguments, named, place_of(where));
+  const analysis::Inlined made = analysis::inline_kernel(kernel.data(), arguments, named, place_of(where));
   if (!made.named.empty())
     support::fail("E0052",
                   "kernel '" + kernel.data().name + "' cannot be called: like= or of= names '" +

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace broadloom::spec {
+namespace broadloom::analysis {
 
 struct CallResult {
   std::string name;
@@ -40,4 +40,4 @@ void check_callable(const SpecData &callee, const Place &where);
 Inlined inline_kernel(const SpecData &callee, const std::vector<Expr> &arguments,
                       const std::vector<CallResult> &results, const Place &where);
 
-} // namespace broadloom::spec
+} // namespace broadloom::analysis

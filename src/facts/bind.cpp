@@ -1,7 +1,7 @@
 // See bind.hpp.
 #include "facts/bind.hpp"
 
-namespace broadloom::grad {
+namespace broadloom::facts {
 
 bool is_firm(const spec::TypedSpec &spec, int axis) {
   int inputs = 0;
@@ -100,4 +100,4 @@ std::vector<std::string> Binder::lenders(const ExprNode &node, int scope) const 
   return names;
 }
 
-} // namespace broadloom::grad
+} // namespace broadloom::facts

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace broadloom::grad {
+namespace broadloom::facts {
 
 // Do all inputs of the kernel that have the axis have one extent along it, at every call?
 bool is_firm(const spec::TypedSpec &spec, int axis);
@@ -68,4 +68,4 @@ private:
   std::unordered_map<Key, Expr, KeyHash> done_;
 };
 
-} // namespace broadloom::grad
+} // namespace broadloom::facts

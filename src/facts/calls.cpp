@@ -3,7 +3,7 @@
 
 #include "facts/substitute.hpp"
 
-namespace broadloom::grad {
+namespace broadloom::facts {
 
 const FunctionDecl::Derivative *Calls::clause(const FunctionDecl &function, std::size_t arg) {
   for (const FunctionDecl::Derivative &derivative : function.derivatives)
@@ -82,4 +82,4 @@ Expr Calls::restored(const Expr &expr) const {
   });
 }
 
-} // namespace broadloom::grad
+} // namespace broadloom::facts

@@ -15,7 +15,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace broadloom::grad {
+namespace broadloom::facts {
 
 class Calls {
 public:
@@ -54,4 +54,4 @@ private:
   std::unordered_map<const ExprNode *, bool> elementwise_;
 };
 
-} // namespace broadloom::grad
+} // namespace broadloom::facts

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace broadloom::grad {
+namespace broadloom::facts {
 namespace {
 
 spec::TypedSpec begin(const SpecData &data) {
@@ -210,7 +210,7 @@ bool Facts::may_be_one(const Expr &expr, int axis) {
 bool Facts::is_firm(AxisSet axes) const {
   bool firm = true;
   for (int axis = 0; axis < expr::max_axes; ++axis)
-    firm = firm && (!axes.has(axis) || grad::is_firm(spec_, axis));
+    firm = firm && (!axes.has(axis) || facts::is_firm(spec_, axis));
   return firm;
 }
 
@@ -226,4 +226,4 @@ bool Facts::may_be_repeated(const std::vector<std::string> &own, int axis) const
   return others && !rigid && !own.empty();
 }
 
-} // namespace broadloom::grad
+} // namespace broadloom::facts

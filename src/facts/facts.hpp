@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace broadloom::grad {
+namespace broadloom::facts {
 
 using expr::AxisSet;
 
@@ -49,7 +49,7 @@ public:
   // Can it be an output of its own, with every bit that it has here? What f16 and bf16 operations hand each
   // other has no dtype.
   bool can_be_saved(const Expr &expr) {
-    const spec::Value value = typer_.type(plain(expr), {});
+    const type::Value value = typer_.type(plain(expr), {});
     return !value.narrow && !value.weak && !is_scoped(expr);
   }
   // Does it hold an index whose extent comes from the expression around it? Calls that stay may.
@@ -108,7 +108,7 @@ private:
   spec::TypedSpec spec_;
   spec::Space space_;
   spec::Reads reads_;
-  spec::Typer typer_;
+  type::Typer typer_;
   spec::Expander expander_;
   Calls calls_;
   expr::Walker walker_, axes_walker_;
@@ -132,4 +132,4 @@ private:
   std::unordered_map<std::string, Accumulator> helpers_;
 };
 
-} // namespace broadloom::grad
+} // namespace broadloom::facts

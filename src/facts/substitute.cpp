@@ -3,7 +3,7 @@
 
 #include <unordered_set>
 
-namespace broadloom::grad {
+namespace broadloom::facts {
 
 std::vector<Expr> exchange(const std::vector<Expr> &roots,
                            const std::function<Expr(const ExprNode &)> &exchange) {
@@ -43,7 +43,7 @@ std::vector<Expr> exchange(const std::vector<Expr> &roots,
 }
 
 Expr exchange(const Expr &root, const std::function<Expr(const ExprNode &)> &change) {
-  return grad::exchange(std::vector{root}, change).front();
+  return facts::exchange(std::vector{root}, change).front();
 }
 
 Expr substitute(const Expr &root, const std::unordered_map<std::string, Expr> &names) {
@@ -54,4 +54,4 @@ Expr substitute(const Expr &root, const std::unordered_map<std::string, Expr> &n
   });
 }
 
-} // namespace broadloom::grad
+} // namespace broadloom::facts

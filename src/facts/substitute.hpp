@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace broadloom::grad {
+namespace broadloom::facts {
 
 // The roots with every node for which exchange(node) gives an expression replaced by it. Shared parts stay
 // shared, and what nothing changes in is the old node. A let in which something changes loses its name, which
@@ -19,4 +19,4 @@ Expr exchange(const Expr &root, const std::function<Expr(const ExprNode &)> &exc
 // Parameters by their names.
 Expr substitute(const Expr &root, const std::unordered_map<std::string, Expr> &names);
 
-} // namespace broadloom::grad
+} // namespace broadloom::facts

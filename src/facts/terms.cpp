@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace broadloom::grad {
+namespace broadloom::facts {
 
 Expr Terms::num(double value) const {
   Number number;
@@ -24,4 +24,4 @@ Expr Terms::add(const Expr &a, const Expr &b) const {
   return op(ops::Op::Add, {a, b});
 }
 
-} // namespace broadloom::grad
+} // namespace broadloom::facts

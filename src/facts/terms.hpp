@@ -7,7 +7,7 @@
 
 #include <initializer_list>
 
-namespace broadloom::grad {
+namespace broadloom::facts {
 
 class Terms {
 public:
@@ -34,4 +34,4 @@ private:
   Place where_;
 };
 
-} // namespace broadloom::grad
+} // namespace broadloom::facts

@@ -22,7 +22,7 @@ struct Chosen {
 
 class Chooser {
 public:
-  Chooser(const SpecData &data, const spec::TypedSpec &typed, grad::Facts &facts,
+  Chooser(const SpecData &data, const spec::TypedSpec &typed, facts::Facts &facts,
           const std::unordered_set<std::string> &names)
       : data_(data), typed_(typed), facts_(facts), names_(names) {}
 
@@ -57,7 +57,7 @@ private:
 
   const SpecData &data_;
   const spec::TypedSpec &typed_;
-  grad::Facts &facts_;
+  facts::Facts &facts_;
   const std::unordered_set<std::string> &names_;
   std::vector<bool> whole_;
   expr::Walker walker_;

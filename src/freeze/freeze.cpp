@@ -2,6 +2,7 @@
 // what reads them, is a kernel of its own (spec/materialise.hpp): values are taken out of each, and then they are one kernel again.
 #include "freeze/freeze.hpp"
 
+#include "analysis/analyse.hpp"
 #include "freeze/freezing.hpp"
 #include "freeze/whole_lets.hpp"
 #include "spec/expand.hpp"
@@ -48,7 +49,7 @@ std::optional<Frozen> freeze_whole(const SpecData &data, Shared &shared) {
   freezing.take_out();
   freezing.declare();
   if (freezing.computed().outputs.empty() || !freezing.has_same_axes()) return std::nullopt;
-  if (Labels(spec::analyse(freezing.rest())).lacks_any_of(Labels(spec::analyse(data))))
+  if (Labels(analysis::analyse(freezing.rest())).lacks_any_of(Labels(analysis::analyse(data))))
     return std::nullopt;
   return Frozen{freezing.rest(), {freezing.computed()}, {}, freezing.built_in()};
 }
@@ -92,7 +93,7 @@ std::optional<Frozen> freeze_parts(const SpecData &data, spec::Split split, Shar
   made.rest.schedule = data.schedule;
   made.rest.pairings = data.pairings;
   keep_wishes(made.rest, data.lets);
-  const spec::TypedSpec before = spec::analyse(data);
+  const spec::TypedSpec before = analysis::analyse(data);
   if (!SameAxes(before).of(made.rest)) return std::nullopt;
   return made;
 }
@@ -110,13 +111,13 @@ static Frozen freeze_values(const SpecData &data, std::optional<spec::Split> spl
 
 Frozen freeze(const SpecData &data, const std::vector<std::string> &names) {
   const SpecData expanded = with_inputs(data);
-  std::optional<spec::Split> split = spec::split_lets(expanded, spec::analyse);
+  std::optional<spec::Split> split = spec::split_lets(expanded, analysis::analyse);
   if (split) {
     // Which kernel of several a 1 is repeated in is not followed up.
-    if (!Labels(spec::analyse(data)).repeated.empty()) return as_it_is(data, names);
+    if (!Labels(analysis::analyse(data)).repeated.empty()) return as_it_is(data, names);
     if (std::optional<WholeLets> lets = take_whole_lets(expanded, *split, names)) {
       Frozen made =
-          freeze_values(lets->rest, spec::split_lets(lets->rest, spec::analyse), lets->left);
+          freeze_values(lets->rest, spec::split_lets(lets->rest, analysis::analyse), lets->left);
       made.lets = std::move(lets->computed);
       made.built_in.insert(made.built_in.end(), lets->made.begin(), lets->made.end());
       return made;

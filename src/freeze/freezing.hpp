@@ -1,6 +1,7 @@
 // Inside the freeze stage: one kernel, or one part of a kernel with lets that are arrays, from which values are taken out. See freeze.cpp.
 #pragma once
 
+#include "analysis/analyse.hpp"
 #include "expr/exchange.hpp"
 #include "expr/window.hpp"
 #include "freeze/choose.hpp"
@@ -43,7 +44,7 @@ public:
   // Positions, the order of axes and of outputs' dims, and what gives windows their extents. `fewer`: lets that it lacks.
   bool of(const SpecData &rest, std::size_t fewer = 0) const {
     try {
-      const spec::TypedSpec after = spec::analyse(rest);
+      const spec::TypedSpec after = analysis::analyse(rest);
       const auto names = [](const spec::TypedSpec &spec, const std::vector<int> &axes) {
         std::vector<std::string> list;
         for (const int axis : axes) list.push_back(spec.axes[std::size_t(axis)].name);
@@ -148,7 +149,7 @@ class Freezing {
 public:
   // A kernel without calls, with all inputs declared.
   Freezing(SpecData data, Shared &shared)
-      : data_(std::move(data)), typed_(spec::analyse(data_)), facts_(data_, {}), shared_(shared) {
+      : data_(std::move(data)), typed_(analysis::analyse(data_)), facts_(data_, {}), shared_(shared) {
     for (const Decl &decl : data_.inputs) shared_.taken.insert(decl->name);
     for (const Expr &let : data_.lets) shared_.taken.insert(let.node()->name);
     for (const OutputDecl &output : data_.outputs) {
@@ -314,7 +315,7 @@ private:
 
   const SpecData data_;
   const spec::TypedSpec typed_;
-  grad::Facts facts_;
+  facts::Facts facts_;
   Shared &shared_;
   SpecData computed_, rest_;
   std::vector<std::string> built_in_;

@@ -1,6 +1,7 @@
 // See whole_lets.hpp.
 #include "freeze/whole_lets.hpp"
 
+#include "analysis/analyse.hpp"
 #include "expr/exchange.hpp"
 #include "expr/window.hpp"
 #include "freeze/freezing.hpp"
@@ -32,7 +33,7 @@ public:
     if (made_.made.empty()) return std::nullopt;
     keep_wishes(made_.rest, data_.lets);
     made_.rest.inputs = inputs_of_rest();
-    const spec::TypedSpec before = spec::analyse(data_);
+    const spec::TypedSpec before = analysis::analyse(data_);
     const SameAxes same(before);
     if (!same.of(made_.rest, whole_.size())) return std::nullopt;
     for (const std::string &name : names_in_order()) drop_idle(name, same);

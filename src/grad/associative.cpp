@@ -86,7 +86,7 @@ private:
     values["g"] = g_.value;
     for (auto &[name, value] : seeds_) {
       if (!value.node()) continue;
-      value = substitute(value, values);
+      value = facts::substitute(value, values);
       if (g_.mask.node()) value = t_.where(g_.mask, value);
     }
   }
@@ -162,7 +162,7 @@ private:
       }
   }
 
-  bool is_firm() const { return facts_.is_firm(AxisSet::of(axis_)); }
+  bool is_firm() const { return facts_.is_firm(expr::AxisSet::of(axis_)); }
   bool has_axis(const Expr &value) const { return facts_.axes(value).has(axis_); }
 
   // What flows into an argument, from every position.
@@ -242,15 +242,15 @@ private:
     for (std::size_t k = 0; k < node_.folded; ++k) {
       const auto found = pulled.find(steps_.args[k]);
       if (found == pulled.end() || !found->second.node()) continue;
-      const Expr value = whole(substitute(found->second, values), node_.args[k]);
+      const Expr value = whole(facts::substitute(found->second, values), node_.args[k]);
       sweep_.flow(node_.args[k], masked({value, {}}, {g_.value, g_.mask}, t_), t_);
     }
   }
 
   Sweep &sweep_;
-  Facts &facts_;
+  facts::Facts &facts_;
   const ExprNode &node_;
-  Terms t_;
+  facts::Terms t_;
   Cotangent g_;
   Steps steps_;
   Flows flows_;

@@ -1,6 +1,7 @@
 // See axis_order.hpp.
 #include "grad/axis_order.hpp"
 
+#include "analysis/analyse.hpp"
 #include "expr/window.hpp"
 #include "support/text.hpp"
 
@@ -26,7 +27,7 @@ void keep_axis_order(SpecData &derived, const SpecData &kernel,
                      const std::unordered_map<std::string, std::string> &names) {
   if (std::ranges::none_of(kernel.inputs, [](const auto &input) { return bool(input->window); }))
     return; // labels of inputs come in the order of the inputs
-  const spec::TypedSpec before = spec::analyse(kernel), after = spec::analyse(derived);
+  const spec::TypedSpec before = analysis::analyse(kernel), after = analysis::analyse(derived);
   for (std::size_t o = 0; o < kernel.outputs.size(); ++o) {
     const auto called = names.find(kernel.outputs[o].name);
     if (called == names.end()) continue;
@@ -61,7 +62,7 @@ void keep_said(SpecData &derived, const SpecData &kernel,
       if (is_of_inputs(output.said->said->of[d]))
         lost.push_back({output.said->dims[d].label, output.said->said->of[d]});
   if (lost.empty()) return;
-  const spec::TypedSpec typed = spec::analyse(derived);
+  const spec::TypedSpec typed = analysis::analyse(derived);
   for (std::size_t o = 0; o < derived.outputs.size(); ++o) {
     OutputDecl &output = derived.outputs[o];
     const std::vector<std::string> labels = labels_of(typed, o);

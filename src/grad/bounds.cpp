@@ -287,7 +287,7 @@ Expr naming(const ExprNode &node, const std::string &axis, std::vector<std::stri
 
 Expr where_inside(const Expr &value, const std::string &axis, std::vector<std::string> windows,
                   bool is_bool) {
-  const Terms t(value.node()->where);
+  const facts::Terms t(value.node()->where);
   const Expr index = make_iota(AxisRef(axis), std::move(windows), t.place());
   const Expr inside = t.op(ops::Op::Ge, {index, t.num(0)});
   return is_bool ? t.both(inside, value) : t.where(inside, value);
@@ -308,7 +308,7 @@ Expr with_bounds(const Expr &value, const Decls &inputs, Decls &named, const Sam
                                [&](const auto &known) { return known->name == window->name; }))
         named.push_back(window);
     }
-    bounded = grad::exchange(bounded, [&, axis = axis](const ExprNode &node) {
+    bounded = facts::exchange(bounded, [&, axis = axis](const ExprNode &node) {
       return &node == place ? naming(node, axis, names) : Expr();
     });
   }

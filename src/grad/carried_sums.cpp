@@ -62,7 +62,7 @@ bool ThroughLoop::carry(std::size_t m, std::size_t output) {
   last[0] = {backwards() ? -1 : 0, {}, {}};
   const Expr ahead = make_ahead(let_name, where);
   const Expr before = make_window(ahead, std::move(forms), where);
-  Expr sum = Terms(where).add(before, in_this_kernel(m, sent));
+  Expr sum = facts::Terms(where).add(before, in_this_kernel(m, sent));
   LetLoop loop;
   if (member.to_one_step.node()) {
     loop.count = recurrence(m).steps;
@@ -76,7 +76,7 @@ bool ThroughLoop::carry(std::size_t m, std::size_t output) {
   const Expr all = make_window(let, std::move(last), where);
   made.value = make_fold(use, {all}, {}, where);
   const auto [known, fresh] = all_.into_.try_emplace(name, made);
-  if (!fresh) known->second.value = Terms(known->second.where).add(known->second.value, made.value);
+  if (!fresh) known->second.value = facts::Terms(known->second.where).add(known->second.value, made.value);
   return true;
 }
 

@@ -122,7 +122,7 @@ Expr take_costly_parts(const Expr &value, const std::vector<std::string> &axes,
     made.input = part_input(fresh(), made.axes, node->where);
     instead.emplace(node, add_part(std::move(made), parts));
   }
-  return exchange(value, [&](const ExprNode &node) {
+  return facts::exchange(value, [&](const ExprNode &node) {
     const auto found = instead.find(&node);
     return found == instead.end() ? Expr() : found->second;
   });

@@ -10,7 +10,7 @@
 
 namespace broadloom::grad {
 
-Declarations::Declarations(const SpecData &data, const spec::TypedSpec &typed, Facts &facts)
+Declarations::Declarations(const SpecData &data, const spec::TypedSpec &typed, facts::Facts &facts)
     : data_(data), typed_(typed), facts_(facts) {
   const auto add = [&](const std::shared_ptr<const InputDecl> &decl) {
     if (taken_.insert(decl->name).second) inputs_.push_back(decl);
@@ -75,7 +75,7 @@ std::vector<bool> Declarations::may_be_one(std::size_t output) const {
       if (input.extents[d] >= 0 && !input.may_stretch[d]) // 1 too, where an output says so
         sizes[std::size_t(input.axis_of_dim[d])] = input.extents[d];
   // Windows as inputs: their axes have labels, and what they are of is no matter here.
-  const std::optional<spec::Scatters> parts = spec::split_scatters(typed_);
+  const std::optional<rewrite::Scatters> parts = rewrite::split_scatters(typed_);
   spec::TypedSpec spec = parts ? parts->after : typed_;
   for (spec::TypedInput &input : spec.inputs) input.window.reset();
   for (spec::TypedOutput &made : spec.outputs) // an input that lends its shape is no 1 beside more

@@ -26,7 +26,7 @@ struct NewInput {
 
 class Declarations {
 public:
-  Declarations(const SpecData &data, const spec::TypedSpec &typed, Facts &facts);
+  Declarations(const SpecData &data, const spec::TypedSpec &typed, facts::Facts &facts);
 
   // In declared order.
   const std::vector<std::shared_ptr<const InputDecl>> &inputs() const { return inputs_; }
@@ -42,7 +42,7 @@ private:
 
   const SpecData &data_;
   const spec::TypedSpec &typed_;
-  Facts &facts_;
+  facts::Facts &facts_;
   std::vector<std::shared_ptr<const InputDecl>> inputs_;
   std::unordered_set<std::string> taken_; // names
 };

@@ -31,7 +31,7 @@ bool is_polynomial(const Expr &root) {
 }
 
 // The states that move by steps when these names do.
-void move_states(Facts &facts, const Steps &steps, const std::string &prefix, Names &names) {
+void move_states(facts::Facts &facts, const Steps &steps, const std::string &prefix, Names &names) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const std::string &state : steps.states) {
@@ -188,10 +188,10 @@ private:
   }
 
   const Tangents &tangents_;
-  Facts &facts_;
+  facts::Facts &facts_;
   const Expr &self_;
   const ExprNode &node_;
-  Terms t_;
+  facts::Terms t_;
   Steps steps_;
   std::string name_, prefix_ = "t_";
   Names names_; // what moves, by its name: a parameter
@@ -200,10 +200,10 @@ private:
 
 } // namespace
 
-bool moves_result(Facts &facts, const Expr &self, std::size_t k) {
+bool moves_result(facts::Facts &facts, const Expr &self, std::size_t k) {
   const ExprNode &node = *self.node();
   if (node.use->accumulator.fold() != Fold::User || k >= node.folded) return true;
-  const Steps steps = steps_of(*node.use, Terms(node.where));
+  const Steps steps = steps_of(*node.use, facts::Terms(node.where));
   Names names{{steps.args[k], named(steps.args[k])}};
   move_states(facts, steps, "", names);
   return push_defined(facts, steps.result, names).node() != nullptr;

@@ -48,7 +48,7 @@ Expr EarlierSteps::shifted(const SteppedLet &of, std::int64_t lag, Window at,
 }
 
 Expr EarlierSteps::before(const SteppedLet &of, std::int64_t lag, const Place &where) {
-  const Terms t(where);
+  const facts::Terms t(where);
   const std::string name = uses_.named(make_window(of.let, positions_of(of.axes), where));
   const AxisRef axis(of.axes[of.dim]);
   Number steps_back;

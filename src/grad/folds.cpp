@@ -19,7 +19,7 @@ namespace broadloom::grad {
 
 using ops::Op;
 
-Folds folds(Facts &facts, const Expr &x, const ExprNode &fold, int axis) {
+Folds folds(facts::Facts &facts, const Expr &x, const ExprNode &fold, int axis) {
   const auto is_axis = [&](const AxisRef &ref) {
     return facts.space().axis(ref, fold.where) == axis;
   };
@@ -53,7 +53,7 @@ public:
   // What flows into the k-th argument of the fold.
   using Flow = std::function<void(std::size_t k, const Cotangent &)>;
 
-  FoldRule(Facts &facts, const Expr &fold, const Cotangent &g, Flow flow)
+  FoldRule(facts::Facts &facts, const Expr &fold, const Cotangent &g, Flow flow)
       : facts_(facts), self_(fold), node_(*fold.node()), t_(node_.where), g_(g), x_(node_.args[0]),
         into_init_(g.value), into_mask_(g.mask), flow_(std::move(flow)) {}
 
@@ -85,7 +85,7 @@ private:
     return make_cast(is_float(type) ? DType::F32 : DType::F64, x, node_.where);
   }
   Expr conj(const Expr &x) const { return facts_.is_complex(x_) ? t_.op(Op::Conj, {x}) : x; }
-  AxisSet like_ones() const;
+  expr::AxisSet like_ones() const;
   bool may_repeat() const;
   Cotangent repeated_in_both() const;
   Expr count() const;
@@ -105,10 +105,10 @@ private:
   Expr centred() const;
   void spread() const; // var, std
 
-  Facts &facts_;
+  facts::Facts &facts_;
   const Expr &self_;
   const ExprNode &node_;
-  Terms t_;
+  facts::Terms t_;
   Cotangent g_;
   const Expr &x_;
   Expr into_init_, into_mask_; // the cotangent of the result itself
@@ -116,13 +116,13 @@ private:
 };
 
 // The axes of like= along which the result may be 1 and the argument not.
-AxisSet FoldRule::like_ones() const {
-  AxisSet ones;
+expr::AxisSet FoldRule::like_ones() const {
+  expr::AxisSet ones;
   if (node_.use->like.empty()) return ones;
   for (int axis = 0; axis < expr::max_axes; ++axis)
     if (facts_.axes(x_).has(axis) && facts_.axes(self_).has(axis) &&
         folds(facts_, x_, node_, axis) != Folds::Never)
-      ones = ones | AxisSet::of(axis);
+      ones = ones | expr::AxisSet::of(axis);
   return ones;
 }
 
@@ -132,7 +132,7 @@ bool FoldRule::may_repeat() const {
     const spec::TypedInput &like = facts_.spec().inputs[i];
     for (std::size_t d = 0; d < like.axis_of_dim.size(); ++d) {
       const int axis = like.axis_of_dim[d];
-      if (!facts_.axes(x_).has(axis) || like.extents[d] == 1 || facts_.is_firm(AxisSet::of(axis)))
+      if (!facts_.axes(x_).has(axis) || like.extents[d] == 1 || facts_.is_firm(expr::AxisSet::of(axis)))
         continue;
       const InputNames lenders = facts_.lenders(x_, axis);
       if (!has_label(facts_, lenders, axis) && std::ranges::count(lenders, like.name) == 0)
@@ -157,7 +157,7 @@ Cotangent FoldRule::repeated_in_both() const {
 // axis agree or are 1.
 Expr FoldRule::count() const {
   const FoldUse &use = *node_.use;
-  AxisSet folded = facts_.axes(x_);
+  expr::AxisSet folded = facts_.axes(x_);
   if (use.like.empty() && !node_.axes.empty()) folded = folded - facts_.axes(self_);
   Expr product;
   for (int axis = 0; axis < expr::max_axes; ++axis) {
@@ -265,7 +265,7 @@ void FoldRule::through(const InputDecl &window) {
 
 void FoldRule::pull(Sweep &sweep) {
   if (const InputDecl *window = facts_.window_called(node_.use->like)) return through(*window);
-  const AxisSet ones = like_ones();
+  const expr::AxisSet ones = like_ones();
   if (!ones.empty()) to_shape_of_like();
   into_init_ = g_.value;
   into_mask_ = g_.mask;
@@ -320,13 +320,13 @@ void FoldRule::flow_into_all() {
 void pull_fold(Sweep &sweep, const Expr &fold, const Cotangent &g) {
   const ExprNode &node = *fold.node();
   FoldRule(sweep.facts(), fold, g, [&](std::size_t k, const Cotangent &flowed) {
-    sweep.flow(node.args[k], flowed, Terms(node.where));
+    sweep.flow(node.args[k], flowed, facts::Terms(node.where));
   }).pull(sweep);
 }
 
 // A complex slope flows back conjugated.
-Expr weighted(Facts &facts, const Expr &fold, std::size_t k, const Expr &moved) {
-  const Terms t(fold.node()->where);
+Expr weighted(facts::Facts &facts, const Expr &fold, std::size_t k, const Expr &moved) {
+  const facts::Terms t(fold.node()->where);
   const bool complex = facts.is_complex(fold.node()->args[k]);
   const Expr given = complex ? t.op(Op::Conj, {moved}) : moved;
   Expr result;
@@ -337,7 +337,7 @@ Expr weighted(Facts &facts, const Expr &fold, std::size_t k, const Expr &moved) 
   return t.op(facts.is_complex(fold) ? Op::Conj : Op::Real, {result});
 }
 
-Winners winners_of(Facts &facts, const Expr &fold) {
+Winners winners_of(facts::Facts &facts, const Expr &fold) {
   const FoldRule rule(facts, fold, {}, {});
   const Expr wins = rule.wins();
   return {wins, rule.winners(wins)};

@@ -38,12 +38,12 @@ Expr value_of(Expr expr) {
   return expr;
 }
 
-void ForwardValues::Marked::add(const Expr &value, Facts &facts) {
+void ForwardValues::Marked::add(const Expr &value, facts::Facts &facts) {
   single_.insert(value.node());
   if (!facts.is_scoped(value)) nodes_.insert(facts.node(value).index);
 }
 
-bool ForwardValues::Marked::has(const Expr &value, Facts &facts) const {
+bool ForwardValues::Marked::has(const Expr &value, facts::Facts &facts) const {
   return single_.count(value.node()) != 0 ||
          (!facts.is_scoped(value) && nodes_.count(facts.node(value).index) != 0);
 }

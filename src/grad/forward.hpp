@@ -30,7 +30,7 @@ struct ReadValue {
 
 class ForwardValues {
 public:
-  explicit ForwardValues(Facts &facts) : facts_(facts) {}
+  explicit ForwardValues(facts::Facts &facts) : facts_(facts) {}
 
   // Must be told of every expression of the forward pass, after the facts.
   void add(const Expr &root);
@@ -44,15 +44,15 @@ private:
   // Equal values are marked together; of values that cannot be typed by themselves only this very one.
   class Marked {
   public:
-    void add(const Expr &value, Facts &facts);
-    bool has(const Expr &value, Facts &facts) const;
+    void add(const Expr &value, facts::Facts &facts);
+    bool has(const Expr &value, facts::Facts &facts) const;
 
   private:
     std::unordered_set<const ExprNode *> single_;
     std::unordered_set<std::uint32_t> nodes_;
   };
 
-  Facts &facts_;
+  facts::Facts &facts_;
   expr::Walker walker_;
   Marked keep_, recompute_;
 };

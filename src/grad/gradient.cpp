@@ -8,6 +8,7 @@
 //
 // sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes every
 // broadcast, also one that is known at run time only.
+#include "analysis/analyse.hpp"
 #include "expr/window.hpp"
 #include "grad/bounds.hpp"
 #include "grad/declarations.hpp"
@@ -45,7 +46,7 @@ public:
   Gradient(const SpecData &data, const std::vector<std::string> &wrt,
            const GradientOptions &options)
       : data_(scale::unfolded(spec::expand_calls(data, spec::Calls::WithoutDerivatives))),
-        wrt_(wrt), scales_(data.scales), options_(options), typed_(spec::analyse(data_)),
+        wrt_(wrt), scales_(data.scales), options_(options), typed_(analysis::analyse(data_)),
         facts_(data_, wrt), declarations_(data_, typed_, facts_), forward_(facts_),
         tidier_(facts_, Tidier::Reads::Fewer) {}
 
@@ -75,7 +76,7 @@ public:
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
     // The types that a clause meets are known only now.
     declare_windows(made_, declarations_.inputs());
-    if (facts_.calls().used() || sums_through_windows_) spec::analyse(made_);
+    if (facts_.calls().used() || sums_through_windows_) analysis::analyse(made_);
     return {std::move(made_), std::move(forward)};
   }
 
@@ -102,7 +103,7 @@ private:
     Expr g = new_input({"d_" + output.name, output.dtype, output.axes, declarations_.may_be_one(k),
                         value, data_.outputs[k].where});
     facts_.declare(g.node()->input->name, output.axes);
-    const Terms t(data_.outputs[k].where);
+    const facts::Terms t(data_.outputs[k].where);
     if (is_complex(output.dtype) && !facts_.is_complex(value)) g = t.op(ops::Op::Real, {g});
     sweep.seed(value, g);
   }
@@ -118,7 +119,7 @@ private:
     const InputDecl &decl =
         **std::find_if(declarations_.inputs().begin(), declarations_.inputs().end(),
                        [&](const auto &d) { return d->name == input; });
-    const Terms t(decl.where);
+    const facts::Terms t(decl.where);
     const std::vector<int> &axes = typed_.inputs[facts_.space().index_of(decl)].axis_of_dim;
     Expr total = come_together(sweep, decl, decl.where);
     std::string like = input; // of nothing
@@ -151,7 +152,7 @@ private:
   // over the same positions; along a dim of this input that may have been repeated, too, for one of them and not for another.
   Expr come_together(Sweep &sweep, const InputDecl &decl, const Place &where) {
     const spec::TypedInput &typed = typed_.inputs[facts_.space().index_of(decl)];
-    const Terms t(where);
+    const facts::Terms t(where);
     const bool may_be_repeated =
         std::any_of(typed.axis_of_dim.begin(), typed.axis_of_dim.end(),
                     [&](int axis) { return facts_.may_be_repeated(std::vector{decl.name}, axis); });
@@ -159,7 +160,7 @@ private:
     for (const Expr &flowed : sweep.into_input(decl.name)) {
       Expr *met = nullptr;
       for (Expr &part : parts)
-        if (are_alike(part, flowed, may_be_repeated ? AxisSet() : typed.axes())) met = &part;
+        if (are_alike(part, flowed, may_be_repeated ? expr::AxisSet() : typed.axes())) met = &part;
       if (met)
         *met = t.add(*met, flowed);
       else
@@ -173,12 +174,12 @@ private:
   }
 
   // Do two values have the same positions along all axes that are not among these? x[k=1] beside z[k] has not.
-  bool are_alike(const Expr &a, const Expr &b, AxisSet but) {
-    const AxisSet axes = facts_.axes(a) - but;
+  bool are_alike(const Expr &a, const Expr &b, expr::AxisSet but) {
+    const expr::AxisSet axes = facts_.axes(a) - but;
     if (axes != facts_.axes(b) - but) return false;
     for (int axis = 0; axis < expr::max_axes; ++axis) {
       if (!axes.has(axis)) continue;
-      const bool firm = facts_.is_firm(AxisSet::of(axis));
+      const bool firm = facts_.is_firm(expr::AxisSet::of(axis));
       if (firm && typed_.axes[std::size_t(axis)].labelled) continue;
       const std::vector<std::string> of_a = facts_.lenders(a, axis), of_b = facts_.lenders(b, axis);
       // Without a label an axis of one output may be longer than that of another, where nothing stretches, too.
@@ -197,7 +198,7 @@ private:
     std::unordered_map<const ExprNode *, Expr> instead;
     std::unordered_map<std::uint32_t, Expr> saved; // equal values once
     for (const ReadValue &read : forward_.read_by(roots, options_.policy)) {
-      const Terms t(read.value.node()->where);
+      const facts::Terms t(read.value.node()->where);
       Expr &now = instead[read.value.node()];
       if (options_.policy == Policy::save) {
         Expr &input = saved[facts_.node(read.value).index];
@@ -211,7 +212,7 @@ private:
         now = t.op(ops::Op::Recompute, {read.value});
       }
     }
-    const std::vector<Expr> changed = grad::exchange(roots, [&](const ExprNode &node) {
+    const std::vector<Expr> changed = facts::exchange(roots, [&](const ExprNode &node) {
       auto found = instead.find(&node);
       if (found == instead.end() &&
           is_another_name(node)) // one mark is enough, an input needs none
@@ -224,7 +225,7 @@ private:
   Expr save(const std::string &name, const Expr &value, SpecData &forward) {
     std::vector<int> axes;
     std::vector<bool> may_be_one;
-    const AxisSet set = facts_.axes(value);
+    const expr::AxisSet set = facts_.axes(value);
     for (int axis = 0; axis < expr::max_axes; ++axis)
       if (set.has(axis)) axes.push_back(axis), may_be_one.push_back(facts_.may_be_one(value, axis));
     const Place where = value.node()->where;
@@ -243,7 +244,7 @@ private:
   const std::optional<Scales> scales_; // derivatives are those of the kernel as it is written
   const GradientOptions &options_;
   spec::TypedSpec typed_;
-  Facts facts_;
+  facts::Facts facts_;
   Declarations declarations_;
   ForwardValues forward_;
   Tidier tidier_;
@@ -273,7 +274,7 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
     grad::write_as_modes(made, made.outputs.size() - wrt.size(), has_arrays);
     return spec_of(std::move(made));
   };
-  if (const auto split = spec::split_lets(expanded, spec::analyse))
+  if (const auto split = spec::split_lets(expanded, analysis::analyse))
     return finished(grad::through_lets(expanded, *split, wrt, options, gradient_of), true);
   SpecData made = gradient_of(spec.data(), wrt, options);
   grad::keep_bounds(made, spec::declared_inputs(expanded));
@@ -290,7 +291,7 @@ LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wr
   GradientOptions saving = options;
   saving.policy = Policy::save;
   const SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
-  if (const auto split = spec::split_lets(expanded, spec::analyse))
+  if (const auto split = spec::split_lets(expanded, analysis::analyse))
     grad::through_lets(expanded, *split, wrt, saving, {}); // refuses
   return spec_of(grad::Gradient(spec.data(), wrt, saving).run().forward);
 } catch (const std::bad_alloc &) {

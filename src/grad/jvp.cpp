@@ -6,6 +6,7 @@
 //   each output                  out t_z = what it moves by
 #include "grad/jvp.hpp"
 
+#include "analysis/analyse.hpp"
 #include "expr/window.hpp"
 #include "grad/axis_order.hpp"
 #include "grad/bounds.hpp"
@@ -55,7 +56,7 @@ class Jvp {
 public:
   Jvp(const SpecData &data, const JvpRequest &request)
       : data_(scale::unfolded(spec::expand_calls(data, spec::Calls::WithoutDerivatives))),
-        scales_(data.scales), request_(request), typed_(spec::analyse(data_)),
+        scales_(data.scales), request_(request), typed_(analysis::analyse(data_)),
         facts_(data_, request.wrt), declarations_(data_, typed_, facts_),
         tangents_(facts_, [this](const ExprNode &input) { return read(input); }),
         tidier_(facts_, Tidier::Reads::Same) {}
@@ -79,7 +80,7 @@ public:
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
     declare_windows(made_, declarations_.inputs());
     if (facts_.calls().used())
-      spec::analyse(made_); // the types that a clause meets are known only now
+      analysis::analyse(made_); // the types that a clause meets are known only now
     return std::move(made_);
   }
 
@@ -128,7 +129,7 @@ private:
 
   void add_output(std::size_t k, const Expr &value) {
     const OutputDecl &old = data_.outputs[k];
-    const Terms t(old.where);
+    const facts::Terms t(old.where);
     OutputDecl output;
     output.name = request_.names.at(old.name);
     output.add = old.add;
@@ -149,8 +150,8 @@ private:
           reads_all_of(value, moved, false) && (facts_.axes(value) - axes_read(moved)).empty();
       output.value = has_all ? moved : repeated_like(value, moved, t);
     } else {
-      AxisSet all;
-      for (const int axis : axes) all = all | AxisSet::of(axis);
+      expr::AxisSet all;
+      for (const int axis : axes) all = all | expr::AxisSet::of(axis);
       // The spread of one element is a 0 without axes.
       const Expr &shaped = (all - facts_.axes(value)).empty() ? value : old.value;
       output.value = in_shape_of(shaped, moved, output);
@@ -175,18 +176,18 @@ private:
   }
 
   // Also those that it folds, which `broadcast` keeps.
-  AxisSet axes_read(const Expr &expr) {
-    AxisSet axes;
+  expr::AxisSet axes_read(const Expr &expr) {
+    expr::AxisSet axes;
     expr::Walker().walk(expr.node(), [&](const ExprNode &node) {
       if (node.kind != ExprKind::Input) return;
-      for (const int axis : facts_.dims(*node.input)) axes = axes | AxisSet::of(axis);
+      for (const int axis : facts_.dims(*node.input)) axes = axes | expr::AxisSet::of(axis);
     });
     return axes;
   }
 
   // As an input that has the axes, else as the value itself.
   Expr in_shape_of(const Expr &value, const Expr &moved, OutputDecl &output) {
-    if (!reads_all_of(value, moved, true)) return repeated_like(value, moved, Terms(output.where));
+    if (!reads_all_of(value, moved, true)) return repeated_like(value, moved, facts::Terms(output.where));
     const Expr whole = tangents_.repeated(value, moved, true);
     if (whole.node() == moved.node()) return moved;
     if (!request_.plain && !output.has_axes && facts_.is_firm(facts_.axes(value)))
@@ -203,7 +204,7 @@ private:
   const std::optional<Scales> scales_; // derivatives are those of the kernel as it is written
   const JvpRequest &request_;
   spec::TypedSpec typed_;
-  Facts facts_;
+  facts::Facts facts_;
   Declarations declarations_;
   Tangents tangents_;
   Tidier tidier_;
@@ -394,15 +395,15 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
     output.value = with_bounds(accumulators.own(output.value), spec::declared_inputs(let->data),
                                part.inputs, same);
     output.dtype.reset();
-    if (spec::analyse(part).outputs[0].dtype != dtype)
+    if (analysis::analyse(part).outputs[0].dtype != dtype)
       output.value = make_cast(dtype, output.value, output.where);
     if (const Expr array = begins ? Expr() : read_of(*let); array.node()) {
       const ExprNode &value = *let->data.outputs[0].value.node();
       output.value =
-          exchange(output.value, [&](const ExprNode &node) { return held_in(array, value, node); });
+          facts::exchange(output.value, [&](const ExprNode &node) { return held_in(array, value, node); });
     }
     if (begins) {
-      starts.emplace(name, exchange(output.value, [&](const ExprNode &node) {
+      starts.emplace(name, facts::exchange(output.value, [&](const ExprNode &node) {
                        const bool of_let =
                            node.kind == ExprKind::Input && spec::reads_arrays(*node.input);
                        return of_let ? spec::window_of_lets(*node.input, lets) : Expr();
@@ -425,7 +426,7 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
   for (OutputDecl &output : made.rest.outputs) output.value = accumulators.own(output.value);
   keep_bounds(made.rest, spec::declared_inputs(split.rest), same);
   SpecData joined = spec::joined(names, made);
-  spec::analyse(joined);
+  analysis::analyse(joined);
   return joined;
 }
 
@@ -444,7 +445,7 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
   request.of = options.of;
   request.value = options.value;
   for (const std::string &name : request.wrt) names.add(name);
-  const auto split = spec::split_lets(data, spec::analyse);
+  const auto split = spec::split_lets(data, analysis::analyse);
   if (split) {
     for (const auto &let : split->lets) names.take(let->data.outputs[0].name);
     for (const auto &let : split->lets) names.add(let->data.outputs[0].name);

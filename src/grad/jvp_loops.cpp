@@ -1,4 +1,5 @@
 // See jvp.hpp.
+#include "analysis/analyse.hpp"
 #include "grad/bounds.hpp"
 #include "grad/earlier_steps.hpp"
 #include "grad/jvp.hpp"
@@ -93,7 +94,7 @@ private:
         with_bounds(loop_.accumulators.own(output.value), bounds, member.step.inputs, same);
     output.dtype.reset();
     const DType dtype = let(k).typed.outputs[0].dtype;
-    member.value = spec::analyse(member.step).outputs[0].dtype == dtype
+    member.value = analysis::analyse(member.step).outputs[0].dtype == dtype
                        ? output.value
                        : make_cast(dtype, output.value, output.where);
     expr::Walker().walk(member.value.node(), [&](const ExprNode &node) {
@@ -181,7 +182,7 @@ private:
   Expr in_this_kernel(const Member &member) {
     const Expr array = own(member.k, node(member.k).where);
     const ExprNode &value = *let(member.k).data.outputs[0].value.node();
-    return exchange(member.value, [&](const ExprNode &node) {
+    return facts::exchange(member.value, [&](const ExprNode &node) {
       if (const Expr held = held_in(array, value, node); held.node()) return held;
       if (node.kind == ExprKind::Iota || node.kind == ExprKind::Extent)
         return of_arrays(member, node);

@@ -1,6 +1,7 @@
 // Inside the gradient stage: the gradient of a kernel whose lets are arrays, in the making (through_lets.hpp).
 #pragma once
 
+#include "analysis/analyse.hpp"
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
 #include "grad/accumulator_names.hpp"
@@ -58,7 +59,7 @@ public:
       if (needed && declared_.insert(input->name).second) windows_.push_back(input);
     }
     made_.inputs.insert(made_.inputs.end(), windows_.begin(), windows_.end());
-    spec::analyse(made_); // the types that a clause meets are known only now
+    analysis::analyse(made_); // the types that a clause meets are known only now
     return std::move(made_);
   }
 
@@ -305,7 +306,7 @@ private:
     for (const OutputDecl &output : gradient.outputs) values.push_back(output.value);
     values = accumulators_.own(values);
     for (Expr &value : values) value = with_bounds(value, bounds, windows);
-    values = grad::exchange(values, [&](const ExprNode &node) {
+    values = facts::exchange(values, [&](const ExprNode &node) {
       if (const Expr value = seed(node); value.node()) return value;
       if (node.kind == ExprKind::Extent || node.kind == ExprKind::Iota) return of_windows(node);
       if (node.kind != ExprKind::Input) return Expr();
@@ -322,7 +323,7 @@ private:
       if (fresh)
         known->second.value = values[k];
       else
-        known->second.value = Terms(known->second.where).add(known->second.value, values[k]);
+        known->second.value = facts::Terms(known->second.where).add(known->second.value, values[k]);
     }
     Decls all = std::move(windows);
     all.insert(all.end(), named_.begin(), named_.end());

@@ -20,12 +20,12 @@ using ops::Op;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // exp(a - b) for a <= b. Equal infinities are 0 apart.
-Expr shrunk(const Terms &t, const Expr &a, const Expr &b) {
+Expr shrunk(const facts::Terms &t, const Expr &a, const Expr &b) {
   const Expr equal = t.both(t.op(Op::Eq, {a, b}), t.op(Op::IsInf, {a}));
   return t.where(equal, t.num(1), t.op(Op::Exp, {t.sub(a, b)}));
 }
 
-Accumulator backward(Facts &facts, const Terms &t) {
+Accumulator backward(facts::Facts &facts, const facts::Terms &t) {
   return facts.helper("logsumexp_back", [&](const std::string &free) {
     const Expr l = named("l"), m = named("m"), q = named("q"), now = named("now");
     const Expr other = named("m_other"), least = t.op(Op::Minimum, {m, other});
@@ -47,9 +47,9 @@ Accumulator backward(Facts &facts, const Terms &t) {
 
 void pull_running_logsumexp(Sweep &sweep, const Expr &scan, const Cotangent &g,
                             const ScanBack &back) {
-  Facts &facts = sweep.facts();
+  facts::Facts &facts = sweep.facts();
   const ExprNode &node = *scan.node();
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   const std::vector<Expr> init(node.args.begin() + std::ptrdiff_t(node.folded), node.args.end());
   const auto running = [&](const char *state) {
     FoldUse use = *node.use;

@@ -74,7 +74,7 @@ Expr ThroughLoop::at_one_step(std::size_t m, const Expr &sent) const {
   if (!form.terms.empty() || !form.indices.empty() || !form.extents.empty()) return Expr();
   const std::int64_t step = form.start() + (form.is_from_end() ? steps : 0);
   if (step < 0 || step >= steps || !has_only(node.args[0], axes)) return Expr();
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   const Expr number = make_iota(AxisRef(members_[m].axes[time(m)]), {}, node.where);
   const Expr is_step = t.op(ops::Op::Eq, {number, t.num(double(step))});
   return t.where(is_step, node.args[0]);
@@ -84,7 +84,7 @@ void ThroughLoop::make_sums(std::size_t m) {
   Member &member = members_[m];
   const auto flowed = all_.into_.find(member.name);
   if (flowed == all_.into_.end()) return;
-  const Terms t(member.node->where);
+  const facts::Terms t(member.node->where);
   Expr to_all;
   for (const Expr &sent : addends(flowed->second.value))
     if (const Expr to_one = at_one_step(m, sent); to_one.node())

@@ -1,4 +1,5 @@
 // The reads of earlier steps, and what a step sends back to each of them (through_loops.cpp).
+#include "analysis/analyse.hpp"
 #include "grad/bounds.hpp"
 #include "grad/through_loop.hpp"
 
@@ -24,7 +25,7 @@ void ThroughLoop::take_reads(std::size_t m) {
     if (fresh) reads_.push_back(read_of(m, of->second, node));
     return make_input(reads_[found->second].input, node.where);
   };
-  value = grad::exchange(value, [&](const ExprNode &node) {
+  value = facts::exchange(value, [&](const ExprNode &node) {
     std::vector<std::string> named = node.of; // of what is read, it is one of these inputs, too
     for (std::string &name : named)
       for (const auto &input : member.step.inputs) {
@@ -82,7 +83,7 @@ Expr ThroughLoop::with_bounds(std::size_t m, const Expr &value) {
     return known.contains(one.first) || one.second.forms.size() < 2 || !one.second.earlier;
   });
   if (axes.empty()) return value;
-  return grad::exchange(value, [&](const ExprNode &node) {
+  return facts::exchange(value, [&](const ExprNode &node) {
     std::set<std::string> bounded;
     visit(node, [&](const std::string &axis, const Window &, std::size_t, bool) {
       if (axes.contains(axis)) bounded.insert(axis);
@@ -175,7 +176,7 @@ void ThroughLoop::join_windows(std::size_t m) {
       const bool together = one.by == m && more.by == m && one.of == more.of &&
                             one.lag == more.lag && one.window.node() && more.window.node();
       if (!together || !one.sent.node() || !more.sent.node()) continue;
-      one.sent = Terms(more.where).add(one.sent, more.sent);
+      one.sent = facts::Terms(more.where).add(one.sent, more.sent);
       more.sent = Expr();
     }
 }
@@ -210,7 +211,7 @@ Expr ThroughLoop::sent_parts(const Read &read, Member &member, std::size_t outpu
   Expr total;
   for (const Expr &part : parts)
     if (const Expr sent = sent_part(read, member, output, part); sent.node())
-      total = Terms(read.where).add(total, sent);
+      total = facts::Terms(read.where).add(total, sent);
   return total;
 }
 
@@ -230,7 +231,7 @@ Expr ThroughLoop::sent_part(const Read &read, Member &member, std::size_t output
   alone.outputs[0].axes.clear();
   alone.outputs[0].dtype.reset();
   alone.lets.clear();
-  const spec::TypedSpec typed = spec::analyse(alone);
+  const spec::TypedSpec typed = analysis::analyse(alone);
   std::vector<AxisRef> folded;
   std::unordered_set<std::string> has;
   for (const int axis : typed.outputs[0].axes) {
@@ -268,7 +269,7 @@ Expr ThroughLoop::sent_part(const Read &read, Member &member, std::size_t output
 }
 
 Expr ThroughLoop::sent_at_steps(const Read &read, Expr value) {
-  const Terms t(read.where);
+  const facts::Terms t(read.where);
   for (const auto &[axis, form] : read.at_steps) {
     const std::string here = named(read.window), there = named(read.back);
     Expr position = form.start() == 0 ? Expr() : t.num(double(form.start()));
@@ -300,7 +301,7 @@ Expr ThroughLoop::with_extents(Expr value, const std::unordered_set<std::string>
       if (window->forms[d].is_axis() && !padded) given.insert(window->forms[d].terms[0].axis);
     }
   });
-  const Terms t(value.node()->where);
+  const facts::Terms t(value.node()->where);
   for (const std::string &axis : axes) {
     if (given.contains(axis) && has.contains(axis)) continue;
     const Expr index = make_iota(AxisRef(axis), {of}, value.node()->where);

@@ -21,7 +21,7 @@ bool is_sum_like_inputs(const SpecData &data, const ExprNode &node) {
 }
 
 // Have all inputs along these axes labels that are never repeated?
-bool are_labels(const Facts &facts, AxisSet axes) {
+bool are_labels(const facts::Facts &facts, expr::AxisSet axes) {
   for (const spec::TypedInput &input : facts.spec().inputs)
     for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d)
       if (axes.has(input.axis_of_dim[d]) && (!input.labelled || input.may_stretch[d])) return false;
@@ -29,20 +29,20 @@ bool are_labels(const Facts &facts, AxisSet axes) {
 }
 
 // Are both as long as the label of the axis, at every call?
-bool are_whole(Facts &facts, const InputNames &like, const Expr &value, int axis) {
-  return are_labels(facts, AxisSet::of(axis)) ||
+bool are_whole(facts::Facts &facts, const InputNames &like, const Expr &value, int axis) {
+  return are_labels(facts, expr::AxisSet::of(axis)) ||
          (has_label(facts, like, axis) && has_label(facts, facts.lenders(value, axis), axis));
 }
 
 } // namespace
 
 void write_as_modes(SpecData &data, std::size_t first, bool has_arrays) {
-  std::optional<Facts> facts;
+  std::optional<facts::Facts> facts;
   const auto kind_of = [&](const FoldUse &use, const Expr &value) {
     if (has_arrays) return ModeKind::reduce;
     if (!facts) facts.emplace(data, std::vector<std::string>());
     facts->add(value);
-    const AxisSet axes = facts->axes(value),
+    const expr::AxisSet axes = facts->axes(value),
                   wanted = facts->axes_like(use.like, value.node()->where);
     if (!wanted.contains(axes)) return ModeKind::reduce;
     if (axes == wanted) {
@@ -51,7 +51,7 @@ void write_as_modes(SpecData &data, std::size_t first, bool has_arrays) {
       return ModeKind::plain;
     }
     if (!are_labels(*facts, wanted)) return ModeKind::reduce;
-    AxisSet all; // broadcast has the axes of all inputs that are read
+    expr::AxisSet all; // broadcast has the axes of all inputs that are read
     for (const std::size_t input : facts->inputs(value))
       all = all | facts->spec().inputs[input].axes();
     return wanted.contains(all) ? ModeKind::broadcast : ModeKind::reduce;

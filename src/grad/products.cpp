@@ -21,7 +21,7 @@ namespace {
 
 using ops::Op;
 
-const Terms t{Place{}};
+const facts::Terms t{Place{}};
 
 Expr real(double value) {
   Number number;
@@ -104,7 +104,7 @@ Accumulator product_parts(const Scale &scale, const std::string &name, bool expo
 
 class Others {
 public:
-  Others(Facts &facts, const ExprNode &fold, const Scale &scale)
+  Others(facts::Facts &facts, const ExprNode &fold, const Scale &scale)
       : facts_(facts), where_(fold.where), scale_(scale), mantissa_(parts(scale.mantissa, false)),
         exponent_(parts(scale.exponent, true)) {}
 
@@ -142,7 +142,7 @@ private:
             make_fold(e, {x.mantissa, x.exponent}, {along}, where_)};
   }
 
-  Facts &facts_;
+  facts::Facts &facts_;
   Place where_;
   const Scale &scale_;
   Accumulator mantissa_, exponent_;
@@ -164,12 +164,12 @@ Expr value_of(const Scale &scale, const Parts &x) {
 }
 
 // The axes that a fold folds, whatever the extents of a call.
-AxisSet folded_axes(Facts &facts, const Expr &x, const ExprNode &fold) {
-  AxisSet folded;
+expr::AxisSet folded_axes(facts::Facts &facts, const Expr &x, const ExprNode &fold) {
+  expr::AxisSet folded;
   for (int axis = 0; axis < expr::max_axes; ++axis) {
     if (!facts.axes(x).has(axis)) continue;
     switch (folds(facts, x, fold, axis)) {
-    case Folds::Always: folded = folded | AxisSet::of(axis); break;
+    case Folds::Always: folded = folded | expr::AxisSet::of(axis); break;
     case Folds::Never: break;
     case Folds::AsCalled:
       support::fail("E0601",
@@ -184,8 +184,8 @@ AxisSet folded_axes(Facts &facts, const Expr &x, const ExprNode &fold) {
 
 } // namespace
 
-Expr product_of_others(Facts &facts, const Expr &x, const ExprNode &fold) {
-  const AxisSet folded = folded_axes(facts, x, fold);
+Expr product_of_others(facts::Facts &facts, const Expr &x, const ExprNode &fold) {
+  const expr::AxisSet folded = folded_axes(facts, x, fold);
   std::vector<int> list;
   for (int axis = 0; axis < expr::max_axes; ++axis)
     if (folded.has(axis)) list.push_back(axis);

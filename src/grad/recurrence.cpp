@@ -23,7 +23,7 @@ using ops::Op;
 
 // Under which condition something flows from a scan into what it scans: if it does at a later position. The mask
 // may be 1 where the scan has more positions.
-Expr mask_before(Facts &facts, const Expr &scan, const Expr &mask) {
+Expr mask_before(facts::Facts &facts, const Expr &scan, const Expr &mask) {
   const ExprNode &node = *scan.node();
   const int axis = facts.space().axis(node.axes[0], node.where);
   if (!mask.node() || !facts.axes(mask).has(axis)) return mask;
@@ -31,8 +31,8 @@ Expr mask_before(Facts &facts, const Expr &scan, const Expr &mask) {
   use.accumulator = Accumulator(Fold::Any);
   use.exclusive = node.use->exclusive;
   use.reverse = !node.use->reverse;
-  const bool firm = facts.is_firm(AxisSet::of(axis));
-  const Expr whole = firm ? mask : repeated_like(scan, mask, Terms(node.where));
+  const bool firm = facts.is_firm(expr::AxisSet::of(axis));
+  const Expr whole = firm ? mask : repeated_like(scan, mask, facts::Terms(node.where));
   return make_scan(use, {whole}, node.axes[0], node.where);
 }
 
@@ -106,7 +106,7 @@ private:
     Names seeds = pull_defined(facts_, steps_.result, named("g"));
     Names values = states;
     values["g"] = g_.value;
-    for (auto &[name, value] : seeds) value = substitute(value, values);
+    for (auto &[name, value] : seeds) value = facts::substitute(value, values);
     return seeds;
   }
 
@@ -235,7 +235,7 @@ private:
     for (std::size_t k = 0; k < node_.folded; ++k) {
       const auto found = pulled.find(steps_.args[k]);
       if (found == pulled.end() || !found->second.node()) continue;
-      const Expr value = back_.once(substitute(found->second, values));
+      const Expr value = back_.once(facts::substitute(found->second, values));
       sweep_.flow(node_.args[k], masked({value, {}}, {g_.value, back_.mask}, t_), t_);
     }
   }
@@ -254,15 +254,15 @@ private:
           node_.use->reverse ? t_.sub(make_extent(axis, of, node_.where), t_.num(1)) : t_.num(0);
       const Expr value = make_fold({}, {t_.where(t_.op(Op::Eq, {at, first}), all)},
                                    {facts_.axis_ref(axis_)}, node_.where);
-      const Cotangent earliest{g_.value, sweep_.any_over(g_.mask, AxisSet::of(axis_), t_)};
+      const Cotangent earliest{g_.value, sweep_.any_over(g_.mask, expr::AxisSet::of(axis_), t_)};
       sweep_.flow(node_.args[k], masked({value, {}}, earliest, t_), t_);
     }
   }
 
   Sweep &sweep_;
-  Facts &facts_;
+  facts::Facts &facts_;
   const ExprNode &node_;
-  Terms t_;
+  facts::Terms t_;
   Cotangent g_;
   const ScanBack &back_;
   Steps steps_;
@@ -284,8 +284,8 @@ void pull_recurrence(Sweep &sweep, const Expr &fold, const Cotangent &g) {
 
 void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
   const ExprNode &node = *scan.node();
-  Facts &facts = sweep.facts();
-  const Terms t(node.where);
+  facts::Facts &facts = sweep.facts();
+  const facts::Terms t(node.where);
   const int axis = facts.space().axis(node.axes[0], node.where);
   Cotangent g = given;
   if (!facts.axes(g.value).has(axis)) g.value = repeated_like(scan, g.value, t);

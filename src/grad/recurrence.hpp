@@ -22,12 +22,12 @@ struct Steps {
   Expr result;
   std::string prefix = "l_"; // + a state: its cotangent. No state or argument begins so.
 };
-Steps steps_of(const FoldUse &use, const Terms &t);
+Steps steps_of(const FoldUse &use, const facts::Terms &t);
 
 // What one step takes from the cotangent of each state to those of the states before it and of the arguments.
 class Flows {
 public:
-  Flows(Facts &facts, const Steps &steps, const Terms &t);
+  Flows(facts::Facts &facts, const Steps &steps, const facts::Terms &t);
   // In any number of steps, also none.
   bool reaches(const std::string &from, const std::string &into) const {
     return reached_.at(from).count(into) != 0;
@@ -44,20 +44,20 @@ private:
 
 // The parameter `one` is 1.
 inline constexpr const char *one = "1";
-Expr without_ones(const Expr &root, const Terms &t);
+Expr without_ones(const Expr &root, const facts::Terms &t);
 
 // The axis that a fold or scan goes along, if it is one. Throws SpecError E0601.
-int only_axis(Facts &facts, const ExprNode &node, const std::string &name);
+int only_axis(facts::Facts &facts, const ExprNode &node, const std::string &name);
 
 // Throws SpecError E0601 where something accumulated or started from is complex.
-void check_real(Facts &facts, const ExprNode &node, const std::string &name);
+void check_real(facts::Facts &facts, const ExprNode &node, const std::string &name);
 
 // The inputs that give what is accumulated its extent along an axis.
-std::vector<std::string> lenders_of(Facts &facts, const ExprNode &node, int axis);
+std::vector<std::string> lenders_of(facts::Facts &facts, const ExprNode &node, int axis);
 
 // d step . seeds: the cotangents of the names in clauses, from one for each state.
-Names pull_clauses(Facts &facts, const Steps &steps, const Names &clauses, const Names &seeds,
-                   const Terms &t);
+Names pull_clauses(facts::Facts &facts, const Steps &steps, const Names &clauses, const Names &seeds,
+                   const facts::Terms &t);
 
 // Whether a fold is the kind that the next function is for. That says whether it could.
 bool is_associative(const ExprNode &fold);

@@ -21,7 +21,7 @@ void require_once(const SpecData &data, const Request &request) {
   check(request.of, "output");
 }
 
-void check_request(const Facts &facts, const SpecData &data, const spec::TypedSpec &typed,
+void check_request(const facts::Facts &facts, const SpecData &data, const spec::TypedSpec &typed,
                    const std::vector<std::shared_ptr<const InputDecl>> &inputs,
                    const Request &request, const Wording &wording) {
   for (const std::string &name : request.wrt) {

@@ -21,7 +21,7 @@ enum class Way {
 class Rules {
 public:
   Rules(Way way, const std::vector<Expr> &args, const Expr &y, const Expr &g, std::size_t k,
-        const std::vector<bool> &is_complex, const Terms &t)
+        const std::vector<bool> &is_complex, const facts::Terms &t)
       : way_(way), a_(args), y_(y), g_(g), k_(k), is_complex_(is_complex), t_(t) {}
 
   std::optional<Cotangent> run(Op op);
@@ -62,7 +62,7 @@ private:
   const Expr &y_, &g_;
   std::size_t k_;
   const std::vector<bool> &is_complex_;
-  const Terms &t_;
+  const facts::Terms &t_;
 };
 
 // x^0 is 1 even at 0, and so is flat there. x^n is 0 for 0 and for inf (n < 0): flat in n, and so is 0^0.
@@ -280,7 +280,7 @@ std::optional<Cotangent> Rules::run(Op op) {
 
 std::optional<Cotangent> pull(ops::Op op, const std::vector<Expr> &args, const Expr &y,
                               const Expr &g, std::size_t k, const std::vector<bool> &is_complex,
-                              const Terms &t) {
+                              const facts::Terms &t) {
   std::optional<Cotangent> result = Rules(Way::Back, args, y, g, k, is_complex, t).run(op);
   // What flows into a real argument of a complex operation is the real part.
   const bool narrows = is_complex.back() && !is_complex[k];
@@ -291,18 +291,18 @@ std::optional<Cotangent> pull(ops::Op op, const std::vector<Expr> &args, const E
 
 std::optional<Cotangent> push(ops::Op op, const std::vector<Expr> &args, const Expr &y,
                               const Expr &moved, std::size_t k, const std::vector<bool> &is_complex,
-                              const Terms &t) {
+                              const facts::Terms &t) {
   return Rules(Way::Forward, args, y, moved, k, is_complex, t).run(op);
 }
 
-Cotangent masked(const Cotangent &pulled, const Cotangent &g, const Terms &t) {
+Cotangent masked(const Cotangent &pulled, const Cotangent &g, const facts::Terms &t) {
   if (!g.mask.node()) return pulled;
   const bool changed = pulled.value.node() != g.value.node();
   return {changed ? t.where(g.mask, pulled.value) : pulled.value,
           pulled.mask.node() ? t.both(g.mask, pulled.mask) : g.mask};
 }
 
-Cotangent sum(const Cotangent &a, const Cotangent &b, const Terms &t) {
+Cotangent sum(const Cotangent &a, const Cotangent &b, const facts::Terms &t) {
   const bool both = a.mask.node() && b.mask.node();
   return {t.add(a.value, b.value), both ? t.either(a.mask, b.mask) : Expr()};
 }

@@ -20,18 +20,18 @@ struct Cotangent {
 // Nothing: the operation has no rule.
 std::optional<Cotangent> pull(ops::Op op, const std::vector<Expr> &args, const Expr &y,
                               const Expr &g, std::size_t k, const std::vector<bool> &is_complex,
-                              const Terms &t);
+                              const facts::Terms &t);
 
 // The same slopes the other way: what y moves by where args[k] moves by `moved`, and nothing else does. A complex value moves by
 // its directional derivative. Outside of its mask the value may be anything.
 std::optional<Cotangent> push(ops::Op op, const std::vector<Expr> &args, const Expr &y,
                               const Expr &moved, std::size_t k, const std::vector<bool> &is_complex,
-                              const Terms &t);
+                              const facts::Terms &t);
 
 // What flows on from a node whose cotangent is g: outside of g's mask it is 0, even times inf.
-Cotangent masked(const Cotangent &pulled, const Cotangent &g, const Terms &t);
+Cotangent masked(const Cotangent &pulled, const Cotangent &g, const facts::Terms &t);
 
 // The sum of two that flow into one node: a mask only where both have one.
-Cotangent sum(const Cotangent &a, const Cotangent &b, const Terms &t);
+Cotangent sum(const Cotangent &a, const Cotangent &b, const facts::Terms &t);
 
 } // namespace broadloom::grad

@@ -8,12 +8,12 @@
 namespace broadloom::grad {
 namespace {
 
-template <class Each> void for_each_axis(AxisSet axes, Each each) {
+template <class Each> void for_each_axis(expr::AxisSet axes, Each each) {
   for (int axis = 0; axis < expr::max_axes; ++axis)
     if (axes.has(axis)) each(axis);
 }
 
-const spec::TypedInput *input_called(const Facts &facts, const std::string &name) {
+const spec::TypedInput *input_called(const facts::Facts &facts, const std::string &name) {
   const auto &inputs = facts.spec().inputs;
   const auto found = std::ranges::find(inputs, name, &spec::TypedInput::name);
   return found == inputs.end() ? nullptr : &*found;
@@ -36,7 +36,7 @@ bool is_sum_like(const Expr &value, const InputNames &shape) {
 
 } // namespace
 
-bool has_label(const Facts &facts, const InputNames &names, int axis) {
+bool has_label(const facts::Facts &facts, const InputNames &names, int axis) {
   return std::ranges::any_of(facts.spec().inputs, [&](const spec::TypedInput &input) {
     if (!input.labelled || std::ranges::count(names, input.name) == 0) return false;
     for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d)
@@ -45,8 +45,8 @@ bool has_label(const Facts &facts, const InputNames &names, int axis) {
   });
 }
 
-std::optional<InputNames> shape_of(Facts &facts, const Expr &expr) {
-  const AxisSet axes = facts.axes(expr);
+std::optional<InputNames> shape_of(facts::Facts &facts, const Expr &expr) {
+  const expr::AxisSet axes = facts.axes(expr);
   InputNames shape;
   std::vector<std::pair<int, InputNames>> lenders;
   for_each_axis(axes, [&](int axis) {
@@ -62,35 +62,35 @@ std::optional<InputNames> shape_of(Facts &facts, const Expr &expr) {
       return std::nullopt;
     for (const auto &[axis, names] : lenders)
       if (input->axes().has(axis) && std::ranges::count(names, name) == 0 &&
-          !facts.is_firm(AxisSet::of(axis)) && !(input->labelled && has_label(facts, names, axis)))
+          !facts.is_firm(expr::AxisSet::of(axis)) && !(input->labelled && has_label(facts, names, axis)))
         return std::nullopt; // it would lend an extent that the value has not
   }
   if (shape.empty()) return std::nullopt;
   return shape;
 }
 
-AxisSet axes_shown(Facts &facts, const Expr &expr, const Expr &other) {
-  AxisSet shown;
+expr::AxisSet axes_shown(facts::Facts &facts, const Expr &expr, const Expr &other) {
+  expr::AxisSet shown;
   for_each_axis(facts.axes(expr) & facts.axes(other), [&](int axis) {
     const InputNames own = facts.lenders(expr, axis);
     if (!own.empty() && contains(facts.lenders(other, axis), own))
-      shown = shown | AxisSet::of(axis);
+      shown = shown | expr::AxisSet::of(axis);
   });
   return shown;
 }
 
-AxisSet axes_alike(Facts &facts, const Expr &a, const Expr &b) {
-  const AxisSet either = facts.axes(a) | facts.axes(b);
-  AxisSet alike = expr::every_axis - either;
+expr::AxisSet axes_alike(facts::Facts &facts, const Expr &a, const Expr &b) {
+  const expr::AxisSet either = facts.axes(a) | facts.axes(b);
+  expr::AxisSet alike = expr::every_axis - either;
   for_each_axis(facts.axes(a) & facts.axes(b), [&](int axis) {
     const InputNames of_a = facts.lenders(a, axis), of_b = facts.lenders(b, axis);
     if (!of_a.empty() && contains(of_a, of_b) && contains(of_b, of_a))
-      alike = alike | AxisSet::of(axis);
+      alike = alike | expr::AxisSet::of(axis);
   });
   return alike;
 }
 
-Cotangent in_shape(const InputNames &shape, const Cotangent &cotangent, const Terms &t) {
+Cotangent in_shape(const InputNames &shape, const Cotangent &cotangent, const facts::Terms &t) {
   Cotangent made = cotangent;
   FoldUse use;
   use.like = shape;
@@ -101,7 +101,7 @@ Cotangent in_shape(const InputNames &shape, const Cotangent &cotangent, const Te
   return made;
 }
 
-Cotangent repeated_in(Facts &facts, const Expr &expr, const Cotangent &cotangent, const Terms &t) {
+Cotangent repeated_in(facts::Facts &facts, const Expr &expr, const Cotangent &cotangent, const facts::Terms &t) {
   if (axes_shown(facts, expr, cotangent.value) == facts.axes(expr)) return cotangent;
   // What expr lacks is left to what takes the cotangent: it counts how often a value was repeated.
   const bool fits =

@@ -15,7 +15,7 @@ namespace {
 
 // m + log(s) has a slope where x meets m, too, if both states move on the same side of the corner there.
 // The definition's own step computes one exponential for both sides, of -abs(x - m), which is flat there.
-Names smooth_steps_of_logsumexp(const Terms &t) {
+Names smooth_steps_of_logsumexp(const facts::Terms &t) {
   const Expr m = named("m"), s = named("s"), x = named("x");
   const Expr above = t.op(Op::Gt, {x, m});
   const Expr both_infinite = t.both(t.op(Op::Eq, {x, m}), t.op(Op::IsInf, {x}));
@@ -29,7 +29,7 @@ Names smooth_steps_of_logsumexp(const Terms &t) {
 
 namespace {
 
-Steps defined_steps(const FoldUse &use, const Terms &t) {
+Steps defined_steps(const FoldUse &use, const facts::Terms &t) {
   Steps steps;
   const auto single = [&](double start, const Expr &step, const Expr &result) {
     steps.states = {"s"};
@@ -75,7 +75,7 @@ Steps defined_steps(const FoldUse &use, const Terms &t) {
   if (fold == Fold::LogSumExp) steps.step = smooth_steps_of_logsumexp(t);
   steps.result = definition.result.node() ? definition.result : named(definition.states[0]);
   if (fold == Fold::Var || fold == Fold::Std)
-    steps.result = substitute(steps.result, {{"correction", t.num(use.correction.value_or(0))}});
+    steps.result = facts::substitute(steps.result, {{"correction", t.num(use.correction.value_or(0))}});
   if (fold == Fold::Std) steps.result = root(steps.result);
   if (!use.state.empty()) steps.result = named(use.state);
   return steps;
@@ -83,7 +83,7 @@ Steps defined_steps(const FoldUse &use, const Terms &t) {
 
 } // namespace
 
-Steps steps_of(const FoldUse &use, const Terms &t) {
+Steps steps_of(const FoldUse &use, const facts::Terms &t) {
   Steps steps = defined_steps(use, t);
   std::vector<std::string> names = steps.states;
   names.insert(names.end(), steps.args.begin(), steps.args.end());
@@ -92,7 +92,7 @@ Steps steps_of(const FoldUse &use, const Terms &t) {
   return steps;
 }
 
-Flows::Flows(Facts &facts, const Steps &steps, const Terms &t) : steps_(steps) {
+Flows::Flows(facts::Facts &facts, const Steps &steps, const facts::Terms &t) : steps_(steps) {
   for (const std::string &state : steps.states)
     from_[state] =
         pull_clauses(facts, steps, steps.step, {{state, named(steps.prefix + state)}}, t);
@@ -125,28 +125,28 @@ bool Flows::stays(const std::string &state) const {
   return !comes_back && same.kind == ExprKind::Parameter && same.name == steps_.prefix + state;
 }
 
-Expr without_ones(const Expr &root, const Terms &t) {
+Expr without_ones(const Expr &root, const facts::Terms &t) {
   const auto is_one = [](const Expr &expr) {
     return expr.node()->kind == ExprKind::Parameter && expr.node()->name == one;
   };
-  const Expr shorter = exchange(root, [&](const ExprNode &node) {
+  const Expr shorter = facts::exchange(root, [&](const ExprNode &node) {
     if (node.kind != ExprKind::Op || node.op != Op::Mul) return Expr();
     return is_one(node.args[0]) ? node.args[1] : is_one(node.args[1]) ? node.args[0] : Expr();
   });
-  return substitute(shorter, {{one, t.num(1)}});
+  return facts::substitute(shorter, {{one, t.num(1)}});
 }
 
 Expr ScanBack::once(const Expr &value) const {
   if (!beyond.node()) return value;
-  const Terms t(value.node()->where);
+  const facts::Terms t(value.node()->where);
   return t.where(beyond, t.num(0), value);
 }
 
-int only_axis(Facts &facts, const ExprNode &node, const std::string &name) {
-  AxisSet folded;
+int only_axis(facts::Facts &facts, const ExprNode &node, const std::string &name) {
+  expr::AxisSet folded;
   if (node.kind == ExprKind::Scan || !node.axes.empty()) {
     for (const AxisRef &ref : node.axes)
-      folded = folded | AxisSet::of(facts.space().axis(ref, node.where));
+      folded = folded | expr::AxisSet::of(facts.space().axis(ref, node.where));
   } else {
     for (std::size_t k = 0; k < node.folded; ++k) folded = folded | facts.axes(node.args[k]);
   }
@@ -160,7 +160,7 @@ int only_axis(Facts &facts, const ExprNode &node, const std::string &name) {
   return axis;
 }
 
-void check_real(Facts &facts, const ExprNode &node, const std::string &name) {
+void check_real(facts::Facts &facts, const ExprNode &node, const std::string &name) {
   for (const Expr &arg : node.args)
     if (facts.is_complex(arg))
       support::fail("E0601",
@@ -169,7 +169,7 @@ void check_real(Facts &facts, const ExprNode &node, const std::string &name) {
                     "accumulate real(x) and imag(x) apart, or use sum, mean or prod");
 }
 
-std::vector<std::string> lenders_of(Facts &facts, const ExprNode &node, int axis) {
+std::vector<std::string> lenders_of(facts::Facts &facts, const ExprNode &node, int axis) {
   std::vector<std::string> names;
   for (std::size_t k = 0; k < node.folded; ++k)
     for (const std::string &name : facts.lenders(node.args[k], axis))
@@ -177,8 +177,8 @@ std::vector<std::string> lenders_of(Facts &facts, const ExprNode &node, int axis
   return names;
 }
 
-Names pull_clauses(Facts &facts, const Steps &steps, const Names &clauses, const Names &seeds,
-                   const Terms &t) {
+Names pull_clauses(facts::Facts &facts, const Steps &steps, const Names &clauses, const Names &seeds,
+                   const facts::Terms &t) {
   Names sum;
   for (const std::string &state : steps.states) {
     const auto seed = seeds.find(state);
@@ -190,7 +190,7 @@ Names pull_clauses(Facts &facts, const Steps &steps, const Names &clauses, const
 }
 
 Expr fold_of_one(const FoldUse &use, const Expr &x, const Place &where) {
-  const Terms t(where);
+  const facts::Terms t(where);
   switch (use.accumulator.fold()) {
   case Fold::Sum:
   case Fold::Prod:
@@ -218,8 +218,8 @@ Expr fold_of_one(const FoldUse &use, const Expr &x, const Place &where) {
     before[state] = use.init.empty() ? steps.init.at(state) : use.init[k];
   }
   for (const std::string &arg : steps.args) before[arg] = x;
-  for (const auto &[state, step] : steps.step) after[state] = substitute(step, before);
-  return substitute(steps.result, after);
+  for (const auto &[state, step] : steps.step) after[state] = facts::substitute(step, before);
+  return facts::substitute(steps.result, after);
 }
 
 } // namespace broadloom::grad

@@ -27,7 +27,7 @@ template <class Body> auto with_body(Body body) {
 
 } // namespace
 
-void check_elementwise(Facts &facts, const FunctionDecl &function,
+void check_elementwise(facts::Facts &facts, const FunctionDecl &function,
                        const FunctionDecl::Derivative &clause) {
   if (facts.calls().is_elementwise(clause.value)) return;
   const std::string &by = function.params[clause.param].node()->name;
@@ -38,14 +38,14 @@ void check_elementwise(Facts &facts, const FunctionDecl &function,
        "make the derivative elementwise, or give the accumulator a function of its own");
 }
 
-void fail_no_rule(Facts &facts, const std::string &what, const Place &where) {
+void fail_no_rule(facts::Facts &facts, const std::string &what, const Place &where) {
   fail("E0601", what + " has no derivative", facts.space().shown(where),
        "take the gradient of outputs that do not need it, or leave the input out of wrt");
 }
 
 void Sweep::seed(const Expr &root, const Expr &g) {
   roots_.push_back(root);
-  flow(root, {g, {}}, Terms(root.node()->where));
+  flow(root, {g, {}}, facts::Terms(root.node()->where));
 }
 
 const Cotangent *Sweep::at(const ExprNode *node) const {
@@ -53,18 +53,18 @@ const Cotangent *Sweep::at(const ExprNode *node) const {
   return found == cotangents_.end() || !found->second.value.node() ? nullptr : &found->second;
 }
 
-Expr repeated_like(const Expr &other, const Expr &value, const Terms &t) {
+Expr repeated_like(const Expr &other, const Expr &value, const facts::Terms &t) {
   return t.where(t.op(ops::Op::IsNan, {other}), value, value);
 }
 
-void Sweep::flow(const Expr &into, Cotangent cotangent, const Terms &t) {
+void Sweep::flow(const Expr &into, Cotangent cotangent, const facts::Terms &t) {
   if (!cotangent.value.node() || !facts_.depends(into)) return;
   if (!facts_.is_continuous(into)) return check_integer(facts_, into);
   cotangent.value = counted(into, cotangent.value, t);
   if (into.node()->kind == ExprKind::Input)
     return inputs_[into.node()->input->name].push_back(cotangent.value);
   cotangent.mask = any_over(cotangent.mask, facts_.axes(cotangent.mask) - facts_.axes(into), t);
-  if (const AxisSet extra = facts_.axes(cotangent.value) - facts_.axes(into); !extra.empty())
+  if (const expr::AxisSet extra = facts_.axes(cotangent.value) - facts_.axes(into); !extra.empty())
     cotangent.value = make_fold({}, {cotangent.value}, facts_.axis_refs(extra), t.place());
   auto [it, fresh] = cotangents_.try_emplace(into.node(), cotangent);
   if (fresh) return;
@@ -72,9 +72,9 @@ void Sweep::flow(const Expr &into, Cotangent cotangent, const Terms &t) {
   it->second = sum(alike(into, old, cotangent.value, t), alike(into, cotangent, old.value, t), t);
 }
 
-Expr Sweep::any_over(const Expr &mask, AxisSet axes, const Terms &t) {
+Expr Sweep::any_over(const Expr &mask, expr::AxisSet axes, const facts::Terms &t) {
   if (!mask.node()) return mask;
-  const AxisSet folded = facts_.axes(mask) & axes;
+  const expr::AxisSet folded = facts_.axes(mask) & axes;
   if (folded.empty()) return mask;
   FoldUse use;
   use.accumulator = Accumulator(Fold::Any);
@@ -83,17 +83,17 @@ Expr Sweep::any_over(const Expr &mask, AxisSet axes, const Terms &t) {
 
 // Along an axis of the user that neither the argument nor the value has, equal values meet: as many as the
 // user has positions.
-Expr Sweep::counted(const Expr &into, const Expr &value, const Terms &t) {
+Expr Sweep::counted(const Expr &into, const Expr &value, const facts::Terms &t) {
   if (!visited_.node()) return value; // a seed
   const ExprNode &user = *visited_.node();
   // What is summed through a window is repeated along the axes of the window, and not along those of the sum.
   const InputDecl *window = user.use ? facts_.window_called(user.use->like) : nullptr;
-  AxisSet repeated = window ? AxisSet() : facts_.axes(visited_);
+  expr::AxisSet repeated = window ? expr::AxisSet() : facts_.axes(visited_);
   if (window)
-    for (const int axis : facts_.dims(*window)) repeated = repeated | AxisSet::of(axis);
-  AxisSet lacks = repeated - facts_.axes(into) - facts_.axes(value);
+    for (const int axis : facts_.dims(*window)) repeated = repeated | expr::AxisSet::of(axis);
+  expr::AxisSet lacks = repeated - facts_.axes(into) - facts_.axes(value);
   if (user.kind == ExprKind::Scan)
-    lacks = lacks - AxisSet::of(facts_.space().axis(user.axes[0], user.where));
+    lacks = lacks - expr::AxisSet::of(facts_.space().axis(user.axes[0], user.where));
   Expr made = value;
   for (int axis = 0; axis < expr::max_axes; ++axis)
     if (lacks.has(axis)) {
@@ -110,13 +110,13 @@ Expr Sweep::counted(const Expr &into, const Expr &value, const Terms &t) {
 // it is summed to the shape of the node, or, where that cannot be said, all of it is put at position 0, so that what has extent 1
 // and is repeated when it is added to the other counts once.
 Cotangent Sweep::alike(const Expr &node, const Cotangent &cotangent, const Expr &other,
-                       const Terms &t) {
+                       const facts::Terms &t) {
   Cotangent made = cotangent;
-  const AxisSet equal = axes_alike(facts_, cotangent.value, other);
-  AxisSet differ;
+  const expr::AxisSet equal = axes_alike(facts_, cotangent.value, other);
+  expr::AxisSet differ;
   for (int axis = 0; axis < expr::max_axes; ++axis)
     if ((facts_.axes(node) - equal).has(axis) && facts_.may_be_repeated(node, axis))
-      differ = differ | AxisSet::of(axis);
+      differ = differ | expr::AxisSet::of(axis);
   if (differ.empty()) return made;
   if (const auto shape = shape_of(facts_, node)) return in_shape(*shape, cotangent, t);
   for (int axis = 0; axis < expr::max_axes; ++axis) {
@@ -129,8 +129,8 @@ Cotangent Sweep::alike(const Expr &node, const Cotangent &cotangent, const Expr 
 }
 
 Cotangent Sweep::at_start(const Cotangent &cotangent, const Expr &single, const Expr &position,
-                          int axis, const Terms &t) {
-  const AxisSet along = AxisSet::of(axis);
+                          int axis, const facts::Terms &t) {
+  const expr::AxisSet along = expr::AxisSet::of(axis);
   const Expr total = facts_.axes(cotangent.value).has(axis)
                          ? make_fold({}, {cotangent.value}, {facts_.axis_ref(axis)}, t.place())
                          : cotangent.value;
@@ -161,7 +161,7 @@ void Sweep::visit(const Expr &self) {
   case ExprKind::Iota:
   case ExprKind::Parameter: return;
   case ExprKind::Call: return visit_call(self, g);
-  case ExprKind::Let: return flow(node.args[0], g, Terms(node.where));
+  case ExprKind::Let: return flow(node.args[0], g, facts::Terms(node.where));
   case ExprKind::Cast: return visit_cast(node, g);
   case ExprKind::Op: return visit_op(node, self, g);
   case ExprKind::Fold: return pull_fold(*this, self, g);
@@ -171,7 +171,7 @@ void Sweep::visit(const Expr &self) {
 }
 
 void Sweep::visit_op(const ExprNode &node, const Expr &self, const Cotangent &g) {
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   std::vector<bool> complex;
   for (const Expr &arg : node.args) complex.push_back(facts_.is_complex(arg));
   complex.push_back(facts_.is_complex(self));
@@ -186,7 +186,7 @@ void Sweep::visit_op(const ExprNode &node, const Expr &self, const Cotangent &g)
 }
 
 void Sweep::visit_cast(const ExprNode &node, const Cotangent &g) {
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   const Expr &arg = node.args[0];
   if (!facts_.depends(arg)) return;
   Cotangent out = g;
@@ -198,15 +198,15 @@ void Sweep::visit_cast(const ExprNode &node, const Cotangent &g) {
 // those outside of g's mask may get something from those inside.
 void Sweep::visit_call(const Expr &self, const Cotangent &g) {
   const ExprNode &node = *self.node();
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   bool complex = facts_.is_complex(self);
   for (const Expr &arg : node.args) complex = complex || facts_.is_complex(arg);
   const bool lacks = !(facts_.axes(self) - facts_.axes(g.value)).empty();
   const Expr whole = lacks ? repeated_like(self, g.value, t) : g.value;
   for (std::size_t k = 0; k < node.args.size(); ++k) {
     const Expr &arg = node.args[k];
-    const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
-    if (!clause || Calls::is_zero(*clause) || !facts_.depends(arg)) continue;
+    const FunctionDecl::Derivative *clause = facts::Calls::clause(*node.function, k);
+    if (!clause || facts::Calls::is_zero(*clause) || !facts_.depends(arg)) continue;
     const bool elementwise = facts_.calls().is_elementwise(clause->value);
     if (!elementwise) check_mixed(self, *clause);
     Expr value = facts_.calls().by_clause(node, *clause, elementwise ? g.value : whole);
@@ -235,7 +235,7 @@ void Sweep::check_mixed(const Expr &self, const FunctionDecl::Derivative &clause
 
 // Something would flow back into an integer or a bool. Comparisons are flat, and that is that; but where a
 // float became an integer, or an index was found, a derivative of 0 would be a lie.
-void check_integer(Facts &facts, const Expr &root) {
+void check_integer(facts::Facts &facts, const Expr &root) {
   std::vector<Expr> work{root};
   std::unordered_set<const ExprNode *> seen;
   while (!work.empty()) {
@@ -271,9 +271,9 @@ void check_integer(Facts &facts, const Expr &root) {
   }
 }
 
-std::unordered_map<std::string, Expr> pull_defined(Facts &facts, const Expr &root,
+std::unordered_map<std::string, Expr> pull_defined(facts::Facts &facts, const Expr &root,
                                                    const Expr &seed) {
-  Calls &calls = facts.calls();
+  facts::Calls &calls = facts.calls();
   const std::vector<Expr> order =
       in_order({root}, with_body([&](const Expr &call) { return calls.by_body(call); }));
   std::unordered_map<const ExprNode *, Cotangent> cotangents{{root.node(), {seed, {}}}};
@@ -283,7 +283,7 @@ std::unordered_map<std::string, Expr> pull_defined(Facts &facts, const Expr &roo
     const auto found = cotangents.find(&node);
     if (found == cotangents.end()) continue;
     const Cotangent g = found->second;
-    const Terms t(node.where);
+    const facts::Terms t(node.where);
     const auto flow = [&](const Expr &into, const Cotangent &c) {
       if (calls.is_constant(into.node())) return;
       auto [it, fresh] = cotangents.try_emplace(into.node(), c);
@@ -293,8 +293,8 @@ std::unordered_map<std::string, Expr> pull_defined(Facts &facts, const Expr &roo
     if (node.kind == ExprKind::Cast || node.kind == ExprKind::Let) flow(node.args[0], g);
     if (node.kind == ExprKind::Call) {
       for (std::size_t k = 0; k < node.args.size(); ++k) {
-        const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
-        if (!clause || Calls::is_zero(*clause)) continue;
+        const FunctionDecl::Derivative *clause = facts::Calls::clause(*node.function, k);
+        if (!clause || facts::Calls::is_zero(*clause)) continue;
         check_elementwise(facts, *node.function, *clause);
         flow(node.args[k], masked({calls.by_clause(node, *clause, g.value), {}}, g, t));
       }

@@ -20,7 +20,7 @@ namespace broadloom::grad {
 
 class Sweep {
 public:
-  explicit Sweep(Facts &facts) : facts_(facts) {}
+  explicit Sweep(facts::Facts &facts) : facts_(facts) {}
 
   // g flows into the root; then `run` once for all roots.
   void seed(const Expr &root, const Expr &g);
@@ -33,13 +33,13 @@ public:
   const std::vector<Expr> &into_input(const std::string &name) { return inputs_[name]; }
 
   // From the node that is visited into one of its arguments.
-  void flow(const Expr &into, Cotangent cotangent, const Terms &t);
+  void flow(const Expr &into, Cotangent cotangent, const facts::Terms &t);
   // All of a cotangent at position 0 of an axis where `single` holds, as `position` counts.
   Cotangent at_start(const Cotangent &cotangent, const Expr &single, const Expr &position, int axis,
-                     const Terms &t);
+                     const facts::Terms &t);
   // The mask of a value after it was summed over these axes: 0 for certain only where all that was added is.
-  Expr any_over(const Expr &mask, AxisSet axes, const Terms &t);
-  Facts &facts() { return facts_; }
+  Expr any_over(const Expr &mask, expr::AxisSet axes, const facts::Terms &t);
+  facts::Facts &facts() { return facts_; }
 
 private:
   void visit(const Expr &node);
@@ -47,10 +47,10 @@ private:
   void visit_cast(const ExprNode &node, const Cotangent &g);
   void visit_call(const Expr &self, const Cotangent &g);
   void check_mixed(const Expr &self, const FunctionDecl::Derivative &clause);
-  Expr counted(const Expr &into, const Expr &value, const Terms &t);
-  Cotangent alike(const Expr &node, const Cotangent &cotangent, const Expr &other, const Terms &t);
+  Expr counted(const Expr &into, const Expr &value, const facts::Terms &t);
+  Cotangent alike(const Expr &node, const Cotangent &cotangent, const Expr &other, const facts::Terms &t);
 
-  Facts &facts_;
+  facts::Facts &facts_;
   std::vector<Expr> roots_;
   Expr visited_;
   std::unordered_map<std::string, std::vector<Expr>> inputs_;
@@ -58,23 +58,23 @@ private:
 };
 
 // A value with all axes of another one, which it is repeated along.
-Expr repeated_like(const Expr &other, const Expr &value, const Terms &t);
+Expr repeated_like(const Expr &other, const Expr &value, const facts::Terms &t);
 
 // folds.cpp: g is the cotangent of a Fold or a Scan.
 void pull_fold(Sweep &sweep, const Expr &fold, const Cotangent &g);
 void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &g);
 
 // The same sweep over an expression of a definition: the cotangents of its parameters.
-std::unordered_map<std::string, Expr> pull_defined(Facts &facts, const Expr &root,
+std::unordered_map<std::string, Expr> pull_defined(facts::Facts &facts, const Expr &root,
                                                    const Expr &seed);
 
 // Throws SpecError E0602 or E0601 where an integer that something would flow through was made of a float.
-void check_integer(Facts &facts, const Expr &root);
+void check_integer(facts::Facts &facts, const Expr &root);
 
 // Throws SpecError E0601: in an accumulator nothing else can stand.
-void check_elementwise(Facts &facts, const FunctionDecl &function,
+void check_elementwise(facts::Facts &facts, const FunctionDecl &function,
                        const FunctionDecl::Derivative &clause);
 
-[[noreturn]] void fail_no_rule(Facts &facts, const std::string &what, const Place &where);
+[[noreturn]] void fail_no_rule(facts::Facts &facts, const std::string &what, const Place &where);
 
 } // namespace broadloom::grad

@@ -26,20 +26,20 @@ Expr alike(const ExprNode &node, Fold fold, const Expr &value) {
 
 // Along an axis that the tangent lacks equal values meet.
 Expr pushed_sum(const Tangents &tangents, const ExprNode &node, bool is_mean) {
-  Facts &facts = tangents.facts();
+  facts::Facts &facts = tangents.facts();
   const Expr &x = node.args[0];
   const Expr moved = tangents.long_enough(x);
   if (!moved.node()) return moved;
-  const AxisSet lacks = facts.axes(x) - facts.axes(moved);
+  const expr::AxisSet lacks = facts.axes(x) - facts.axes(moved);
   if (lacks.empty()) return alike(node, is_mean ? Fold::Mean : Fold::Sum, moved);
   if (!node.use->like.empty())
     return alike(node, is_mean ? Fold::Mean : Fold::Sum, tangents.whole(x));
-  const Terms t(node.where);
-  AxisSet folded;
+  const facts::Terms t(node.where);
+  expr::AxisSet folded;
   for (const AxisRef &ref : node.axes)
-    folded = folded | AxisSet::of(facts.space().axis(ref, node.where));
+    folded = folded | expr::AxisSet::of(facts.space().axis(ref, node.where));
   if (node.axes.empty()) folded = facts.axes(x);
-  const AxisSet left = folded & facts.axes(moved);
+  const expr::AxisSet left = folded & facts.axes(moved);
   Expr made = moved;
   if (!left.empty()) {
     FoldUse use;
@@ -59,7 +59,7 @@ Expr pushed_sum(const Tangents &tangents, const ExprNode &node, bool is_mean) {
 
 Expr pushed_extreme(const Tangents &tangents, const Expr &fold) {
   const ExprNode &node = *fold.node();
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   const Winners winners = winners_of(tangents.facts(), fold);
   Expr total;
   if (const Expr moved = tangents.long_enough(node.args[0]); moved.node())
@@ -73,16 +73,16 @@ Expr pushed_extreme(const Tangents &tangents, const Expr &fold) {
 }
 
 // In its own type where slopes are computed in a wider one.
-Expr as_narrow(Facts &facts, const Expr &fold, const Expr &moved) {
+Expr as_narrow(facts::Facts &facts, const Expr &fold, const Expr &moved) {
   const DType type = facts.dtype(fold);
   const bool narrow = type == DType::F32 || type == DType::C64;
   return narrow && moved.node() ? make_cast(type, moved, fold.node()->where) : moved;
 }
 
 Expr pushed_weighted(const Tangents &tangents, const Expr &fold) {
-  Facts &facts = tangents.facts();
+  facts::Facts &facts = tangents.facts();
   const ExprNode &node = *fold.node();
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   Expr total;
   for (std::size_t k = 0; k < node.args.size(); ++k) {
     const Expr moved =
@@ -96,7 +96,7 @@ Expr pushed_weighted(const Tangents &tangents, const Expr &fold) {
 
 // m, the greatest so far, s, the sum of exp(x - m), and w, that of t_x exp(x - m): y moves by w / s. All -inf: flat.
 // Some +inf: they share.
-Accumulator running_weights(Facts &facts, const Terms &t) {
+Accumulator running_weights(facts::Facts &facts, const facts::Terms &t) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   return facts.helper("logsumexp_tangent", [&](const std::string &free) {
     const auto named = [](const char *name) { return make_parameter(name, {}); };
@@ -135,11 +135,11 @@ Accumulator running_weights(Facts &facts, const Terms &t) {
 }
 
 Expr pushed_logsumexp(const Tangents &tangents, const Expr &scan) {
-  Facts &facts = tangents.facts();
+  facts::Facts &facts = tangents.facts();
   const ExprNode &node = *scan.node();
   if (std::ranges::none_of(node.args, [&](const Expr &arg) { return tangents.at(arg).node(); }))
     return {};
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   const auto wide = [&](const Expr &x) {
     return make_cast(DType::F64, x.node() ? x : t.num(0), node.where);
   };
@@ -161,9 +161,9 @@ Expr pushed_logsumexp(const Tangents &tangents, const Expr &scan) {
 
 // Before the first step there is no mean, and nothing that moves.
 Expr pushed_mean(const Tangents &tangents, const Expr &scan) {
-  Facts &facts = tangents.facts();
+  facts::Facts &facts = tangents.facts();
   const ExprNode &node = *scan.node();
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   const Expr moved = tangents.whole(node.args[0]);
   if (!moved.node()) return moved;
   const Expr made = make_scan(*node.use, {moved}, node.axes[0], node.where);
@@ -178,7 +178,7 @@ Expr pushed_mean(const Tangents &tangents, const Expr &scan) {
 
 Expr push_fold(const Tangents &tangents, const Expr &fold) {
   const ExprNode &node = *fold.node();
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   switch (node.use->accumulator.fold()) {
   case Fold::Sum: {
     const Expr moved = pushed_sum(tangents, node, false);

@@ -16,7 +16,7 @@ using support::fail;
 
 namespace {
 
-Expr both(const Expr &a, const Expr &b, const Terms &t) {
+Expr both(const Expr &a, const Expr &b, const facts::Terms &t) {
   if (!a.node() || a.node() == b.node()) return b;
   return b.node() ? t.both(a, b) : a;
 }
@@ -30,10 +30,10 @@ Tangent unsettled(const Tangent &tangent) {
 }
 
 // Is the slope 0 whatever the arguments are?
-bool is_flat(Facts &facts, const ExprNode &node, const Expr &self, std::size_t k,
+bool is_flat(facts::Facts &facts, const ExprNode &node, const Expr &self, std::size_t k,
              const std::vector<bool> &complex) {
   if (node.op == Op::Where) return k == 0;
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   const auto pushed = push(node.op, node.args, self, t.num(1), k, complex, t);
   if (!pushed)
     fail_no_rule(facts, "'" + std::string(ops::info(node.op).spelling) + "'", node.where);
@@ -41,7 +41,7 @@ bool is_flat(Facts &facts, const ExprNode &node, const Expr &self, std::size_t k
 }
 
 // c ? a : b, what a and b move by; one may be empty.
-Tangent chosen(const Expr &c, const Tangent &a, const Tangent &b, const Terms &t) {
+Tangent chosen(const Expr &c, const Tangent &a, const Tangent &b, const facts::Terms &t) {
   if (!b.value.node()) return {a.value, both(c, a.mask, t)};
   if (!a.value.node()) return {b.value, both(t.op(Op::Not, {c}), b.mask, t)};
   const Tangent made{t.where(c, a.value, b.value), {}};
@@ -54,7 +54,7 @@ Tangent chosen(const Expr &c, const Tangent &a, const Tangent &b, const Terms &t
 template <class Moved>
 Tangent push_op(const ExprNode &node, const Expr &self, const std::vector<bool> &complex,
                 Moved moved) {
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   if (node.op == Op::Where) return chosen(node.args[0], moved(1), moved(2), t);
   Tangent total;
   for (std::size_t k = 0; k < node.args.size(); ++k) {
@@ -69,7 +69,7 @@ Tangent push_op(const ExprNode &node, const Expr &self, const std::vector<bool> 
   return total;
 }
 
-void fail_clause(Facts &facts, const FunctionDecl &function, const FunctionDecl::Derivative &clause,
+void fail_clause(facts::Facts &facts, const FunctionDecl &function, const FunctionDecl::Derivative &clause,
                  const std::string &why) {
   fail("E0601",
        "the derivative of '" + function.name + "' by '" +
@@ -81,11 +81,11 @@ void fail_clause(Facts &facts, const FunctionDecl &function, const FunctionDecl:
 
 } // namespace
 
-Expr settled(const Tangent &tangent, const Terms &t) {
+Expr settled(const Tangent &tangent, const facts::Terms &t) {
   return tangent.mask.node() ? t.where(tangent.mask, tangent.value) : tangent.value;
 }
 
-Tangent sum_of(const Tangent &a, const Tangent &b, const Terms &t) {
+Tangent sum_of(const Tangent &a, const Tangent &b, const facts::Terms &t) {
   if (!a.value.node()) return b;
   if (!b.value.node()) return a;
   const auto added = [&](const Expr &x, const Expr &y) {
@@ -103,23 +103,23 @@ Expr Tangents::at(const Expr &expr) const {
   const auto found = tangents_.find(expr.node());
   if (found == tangents_.end() || !found->second.value.node()) return {};
   Expr &made = settled_[expr.node()];
-  if (!made.node()) made = settled(found->second, Terms(expr.node()->where));
+  if (!made.node()) made = settled(found->second, facts::Terms(expr.node()->where));
   return made;
 }
 
 Expr Tangents::repeated(const Expr &expr, const Expr &tangent, bool along_all) const {
   if (!tangent.node()) return tangent;
-  const AxisSet has = facts_.axes(tangent);
+  const expr::AxisSet has = facts_.axes(tangent);
   for (int axis = 0; axis < expr::max_axes; ++axis) {
     if (!facts_.axes(expr).has(axis)) continue;
-    const bool firm = facts_.is_firm(AxisSet::of(axis));
+    const bool firm = facts_.is_firm(expr::AxisSet::of(axis));
     bool is_short = !has.has(axis) && (along_all || !firm);
     if (has.has(axis) && !firm) {
       const std::vector<std::string> lent = facts_.lenders(tangent, axis);
       for (const std::string &name : facts_.lenders(expr, axis))
         is_short = is_short || std::find(lent.begin(), lent.end(), name) == lent.end();
     }
-    if (is_short) return repeated_in(facts_, expr, {tangent, {}}, Terms(expr.node()->where)).value;
+    if (is_short) return repeated_in(facts_, expr, {tangent, {}}, facts::Terms(expr.node()->where)).value;
   }
   return tangent;
 }
@@ -172,8 +172,8 @@ std::vector<Expr> Tangents::moving_parts(const Expr &self) {
     break;
   case ExprKind::Call:
     for (std::size_t k = 0; k < node.args.size(); ++k) {
-      const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
-      if (clause && !Calls::is_zero(*clause)) add(node.args[k]);
+      const FunctionDecl::Derivative *clause = facts::Calls::clause(*node.function, k);
+      if (clause && !facts::Calls::is_zero(*clause)) add(node.args[k]);
     }
     if (const Expr body = facts_.by_body(self); body.node()) add(body);
     break;
@@ -213,14 +213,14 @@ Tangent Tangents::moved(const Expr &self) {
 // A clause says what flows back; where it multiplies each element by a real number, so does what goes forward.
 Tangent Tangents::moved_call(const Expr &self) {
   const ExprNode &node = *self.node();
-  const Terms t(node.where);
+  const facts::Terms t(node.where);
   const std::vector<bool> complex = complex_of(self);
   const bool real = std::find(complex.begin(), complex.end(), true) == complex.end();
   Tangent total;
   for (std::size_t k = 0; k < node.args.size(); ++k) {
-    const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
+    const FunctionDecl::Derivative *clause = facts::Calls::clause(*node.function, k);
     const auto found = tangents_.find(node.args[k].node());
-    if (!clause || Calls::is_zero(*clause) || found == tangents_.end()) continue;
+    if (!clause || facts::Calls::is_zero(*clause) || found == tangents_.end()) continue;
     const Tangent &in = found->second;
     if (!in.value.node()) continue;
     if (!facts_.calls().is_elementwise(clause->value))
@@ -235,9 +235,9 @@ Tangent Tangents::moved_call(const Expr &self) {
   return total;
 }
 
-Expr push_defined(Facts &facts, const Expr &root,
+Expr push_defined(facts::Facts &facts, const Expr &root,
                   const std::unordered_map<std::string, Expr> &moved) {
-  Calls &calls = facts.calls();
+  facts::Calls &calls = facts.calls();
   const auto real = [](const ExprNode &node) { return std::vector(node.args.size() + 1, false); };
   const auto parts = [&](const Expr &self) {
     const ExprNode &node = *self.node();
@@ -256,7 +256,7 @@ Expr push_defined(Facts &facts, const Expr &root,
   };
   for (const Expr &self : in_order({root}, parts)) {
     const ExprNode &node = *self.node();
-    const Terms t(node.where);
+    const facts::Terms t(node.where);
     Tangent &made = tangents[&node];
     if (calls.is_constant(&node)) continue;
     if (node.kind == ExprKind::Parameter) {
@@ -276,9 +276,9 @@ Expr push_defined(Facts &facts, const Expr &root,
       made = push_op(node, self, real(node), [&](std::size_t k) { return of(node.args[k]); });
     if (node.kind != ExprKind::Call) continue;
     for (std::size_t k = 0; k < node.args.size(); ++k) {
-      const FunctionDecl::Derivative *clause = Calls::clause(*node.function, k);
+      const FunctionDecl::Derivative *clause = facts::Calls::clause(*node.function, k);
       const Tangent in = of(node.args[k]);
-      if (!clause || Calls::is_zero(*clause) || !in.value.node()) continue;
+      if (!clause || facts::Calls::is_zero(*clause) || !in.value.node()) continue;
       check_elementwise(facts, *node.function, *clause);
       made = sum_of(made, {calls.by_clause(node, *clause, in.value), in.mask}, t);
     }
@@ -286,7 +286,7 @@ Expr push_defined(Facts &facts, const Expr &root,
   }
   const Tangent result = of(root);
   if (!result.value.node()) return {};
-  return calls.restored(settled(result, Terms(root.node()->where)));
+  return calls.restored(settled(result, facts::Terms(root.node()->where)));
 }
 
 } // namespace broadloom::grad

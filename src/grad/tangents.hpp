@@ -24,7 +24,7 @@ public:
   // What an input or a window of it moves by; nothing: it does not move.
   using Read = std::function<Expr(const ExprNode &input)>;
 
-  Tangents(Facts &facts, Read read) : facts_(facts), read_(std::move(read)) {}
+  Tangents(facts::Facts &facts, Read read) : facts_(facts), read_(std::move(read)) {}
 
   void run(const std::vector<Expr> &roots);
 
@@ -37,7 +37,7 @@ public:
 
   Expr repeated(const Expr &expr, const Expr &tangent, bool along_all) const;
 
-  Facts &facts() const { return facts_; }
+  facts::Facts &facts() const { return facts_; }
 
 private:
   std::vector<Expr> moving_parts(const Expr &self);
@@ -45,15 +45,15 @@ private:
   Tangent moved_call(const Expr &self);
   std::vector<bool> complex_of(const Expr &self) const;
 
-  Facts &facts_;
+  facts::Facts &facts_;
   Read read_;
   std::unordered_map<const ExprNode *, Tangent> tangents_;
   mutable std::unordered_map<const ExprNode *, Expr> settled_; // one node for one value
 };
 
 // The value with zeros outside of the mask.
-Expr settled(const Tangent &tangent, const Terms &t);
-Tangent sum_of(const Tangent &a, const Tangent &b, const Terms &t); // either may be empty
+Expr settled(const Tangent &tangent, const facts::Terms &t);
+Tangent sum_of(const Tangent &a, const Tangent &b, const facts::Terms &t); // either may be empty
 
 // tangent_folds.cpp: what a Fold or a Scan moves by, some argument of which moves.
 Expr push_fold(const Tangents &tangents, const Expr &fold);
@@ -62,10 +62,10 @@ Expr push_scan(const Tangents &tangents, const Expr &scan);
 // dual.cpp: the same by the definition of the accumulator, step by step.
 Expr push_recurrence(const Tangents &tangents, const Expr &self);
 // Would its result move if argument k did? An exponent that is counted beside does not move a mantissa.
-bool moves_result(Facts &facts, const Expr &self, std::size_t k);
+bool moves_result(facts::Facts &facts, const Expr &self, std::size_t k);
 
 // What an expression of a definition moves by, whose parameters move by these; empty: it does not.
-Expr push_defined(Facts &facts, const Expr &root,
+Expr push_defined(facts::Facts &facts, const Expr &root,
                   const std::unordered_map<std::string, Expr> &moved);
 
 } // namespace broadloom::grad

@@ -55,7 +55,7 @@ void ThroughLets::pull_apart(const spec::Materialised &let) {
     into.where = where;
     into.value = value;
     const auto [known, is_fresh] = into_.try_emplace(part_name, into);
-    if (!is_fresh) known->second.value = Terms(where).add(known->second.value, value);
+    if (!is_fresh) known->second.value = facts::Terms(where).add(known->second.value, value);
   }
 }
 

@@ -155,7 +155,7 @@ private:
 
   void make_lets(std::size_t m) {
     Member &member = members_[m];
-    const Terms t(member.node->where);
+    const facts::Terms t(member.node->where);
     Expr sum;
     if (member.from_readers)
       sum = make_window(*member.from_readers, positions_of(member.axes), member.node->where);
@@ -231,7 +231,7 @@ private:
     for (const auto &declared : members_[m].pulled.inputs)
       if (spec::reads_arrays(*declared) && !is_positions(m, declared->window->of->name))
         declare(spec::window_of_lets(*declared, all_.lets_).node()->input);
-    return grad::exchange(value, [&](const ExprNode &node) {
+    return facts::exchange(value, [&](const ExprNode &node) {
       if (const Expr known = mapped_in(m, node); known.node()) return known;
       const bool of_let = node.kind == ExprKind::Input && spec::reads_arrays(*node.input);
       return of_let ? spec::window_of_lets(*node.input, all_.lets_) : Expr();
@@ -379,7 +379,7 @@ private:
       if (read.of != m || !read.sent.node() || !members_[read.by].reached) continue;
       where = read.where;
       for (std::int64_t c = 0; c < read.lag; ++c)
-        sum = Terms(where).add(sum, sent_by(read, c, axes));
+        sum = facts::Terms(where).add(sum, sent_by(read, c, axes));
     }
     if (!sum.node()) return;
     std::vector<AxisRef> left;

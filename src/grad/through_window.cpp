@@ -16,7 +16,7 @@ bool is_of_let(const AffineForm::Extent &extent) {
 
 class Reader {
 public:
-  Reader(Facts &facts, const InputDecl &window, bool is_mask, const Terms &t)
+  Reader(facts::Facts &facts, const InputDecl &window, bool is_mask, const facts::Terms &t)
       : facts_(facts), window_(window), is_mask_(is_mask), t_(t) {
     const std::vector<int> axes = facts.dims(*window.window->of);
     for (std::size_t d = 0; d < axes.size(); ++d) {
@@ -24,29 +24,29 @@ public:
       forms_[axes[d]] = &form;
       for (const DimPad &pad : window.window->pads)
         if (pad.dim == d) pads_[axes[d]] = &pad;
-      replaced_ = replaced_ | AxisSet::of(axes[d]);
+      replaced_ = replaced_ | expr::AxisSet::of(axes[d]);
       for (const AffineForm::Term &term : form.terms)
-        walked_ = walked_ | AxisSet::of(facts.space().axis(AxisRef(term.axis), t.place()));
+        walked_ = walked_ | expr::AxisSet::of(facts.space().axis(AxisRef(term.axis), t.place()));
       for (const AffineForm::Index &index : form.indices)
         for (const Dim &dim : index.read->dims)
-          walked_ = walked_ | AxisSet::of(facts.space().axis(AxisRef(dim.label), t.place()));
+          walked_ = walked_ | expr::AxisSet::of(facts.space().axis(AxisRef(dim.label), t.place()));
     }
   }
 
   Expr run(const Expr &root) {
     expr::Walker walker;
     walker.walk(root.node(), [&](const ExprNode &node) {
-      AxisSet axes;
+      expr::AxisSet axes;
       for (const Expr &arg : node.args) axes = axes | axes_.at(arg.node());
       Expr made;
       switch (node.kind) {
       case ExprKind::Input:
-        for (const int axis : facts_.dims(*node.input)) axes = axes | AxisSet::of(axis);
+        for (const int axis : facts_.dims(*node.input)) axes = axes | expr::AxisSet::of(axis);
         if (!(axes & replaced_).empty()) made = input(node);
         break;
       case ExprKind::Iota: {
         const int axis = facts_.space().axis(node.axes[0], node.where);
-        axes = AxisSet::of(axis);
+        axes = expr::AxisSet::of(axis);
         if (replaced_.has(axis)) made = index(axis);
         break;
       }
@@ -146,7 +146,7 @@ private:
       }
     } else {
       for (const int axis : facts_.dims(decl)) {
-        if (forms_.contains(axis) && !facts_.is_firm(AxisSet::of(axis)))
+        if (forms_.contains(axis) && !facts_.is_firm(expr::AxisSet::of(axis)))
           fail("an input that may be repeated");
         forms.push_back(form_of(axis));
       }
@@ -234,14 +234,14 @@ private:
   }
 
   // The axes of its value; what it folds or runs along must not have to do with what is replaced.
-  AxisSet accumulated(const ExprNode &node, AxisSet has) {
-    AxisSet bound;
+  expr::AxisSet accumulated(const ExprNode &node, expr::AxisSet has) {
+    expr::AxisSet bound;
     for (const AxisRef &ref : node.axes)
-      bound = bound | AxisSet::of(facts_.space().axis(ref, node.where));
+      bound = bound | expr::AxisSet::of(facts_.space().axis(ref, node.where));
     const bool like = node.kind == ExprKind::Fold && !node.use->like.empty();
     const bool whole = node.kind == ExprKind::Fold && node.axes.empty();
-    AxisSet axes = node.kind == ExprKind::Scan ? has : has - bound;
-    if (like || whole) axes = like ? facts_.axes_like(node.use->like, node.where) : AxisSet();
+    expr::AxisSet axes = node.kind == ExprKind::Scan ? has : has - bound;
+    if (like || whole) axes = like ? facts_.axes_like(node.use->like, node.where) : expr::AxisSet();
     const bool meets = like ? !((axes | has) & replaced_).empty() : !(has & replaced_).empty();
     if (meets && (like || whole || !(bound & (replaced_ | walked_)).empty()))
       fail("a reduction or a scan");
@@ -253,14 +253,14 @@ private:
                  t_.place());
   }
 
-  Facts &facts_;
+  facts::Facts &facts_;
   const InputDecl &window_;
   const bool is_mask_;
-  const Terms &t_;
+  const facts::Terms &t_;
   std::map<int, const AffineForm *> forms_; // by axis of the input
   std::map<int, const DimPad *> pads_;
-  AxisSet replaced_, walked_; // those axes, and those in their forms
-  std::unordered_map<const ExprNode *, AxisSet> axes_;
+  expr::AxisSet replaced_, walked_; // those axes, and those in their forms
+  std::unordered_map<const ExprNode *, expr::AxisSet> axes_;
   std::unordered_map<const ExprNode *, Expr> now_;
 };
 
@@ -273,8 +273,8 @@ bool says_positions(const InputDecl &window) {
 
 } // namespace
 
-Cotangent through_window(Facts &facts, const Cotangent &g, const InputDecl &window,
-                         const Terms &t) {
+Cotangent through_window(facts::Facts &facts, const Cotangent &g, const InputDecl &window,
+                         const facts::Terms &t) {
   const auto read = [&](const Expr &value, bool is_mask) {
     return value.node() ? Reader(facts, window, is_mask, t).run(value) : value;
   };

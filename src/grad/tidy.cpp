@@ -333,7 +333,7 @@ bool Tidier::may_drop(const Expr &dropped, const Expr &left) {
     windows = windows || (node.kind == ExprKind::Input && node.input->window);
   });
   if (windows || reads_ == Reads::Same) return false;
-  const AxisSet axes = facts_.axes(dropped);
+  const expr::AxisSet axes = facts_.axes(dropped);
   return (axes - facts_.axes(left)).empty() && facts_.is_firm(axes);
 }
 

@@ -27,10 +27,10 @@ class Tidier {
 public:
   // Whether what is read may become less: not where the shape of a result goes by that.
   enum class Reads : std::uint8_t { Fewer, Same };
-  Tidier(Facts &facts, Reads reads) : facts_(facts), reads_(reads) {}
+  Tidier(facts::Facts &facts, Reads reads) : facts_(facts), reads_(reads) {}
   // For a clause of an accumulator, where types are known at its uses only, and nothing has axes. `numbers`: arguments and states
   // that are never bool, so that a 0 beside them has their type.
-  Tidier(Facts &facts, std::unordered_set<std::string> numbers)
+  Tidier(facts::Facts &facts, std::unordered_set<std::string> numbers)
       : facts_(facts), reads_(Reads::Fewer), in_clause_(true), numbers_(std::move(numbers)) {}
 
   // What is to be left as it is, with all that it is made of.
@@ -51,7 +51,7 @@ private:
   // As far as it is plain to see: none of numbers, calls, and accumulators of one's own.
   std::optional<DType> type(const Expr &expr);
 
-  Facts &facts_;
+  facts::Facts &facts_;
   const Reads reads_;
   const bool in_clause_ = false;
   const std::unordered_set<std::string> numbers_;

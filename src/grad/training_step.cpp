@@ -6,6 +6,7 @@
 //     out loss = mean(square(sum(x * w, p)))      let d_w = sum(.., like=w)
 //   }                                             out loss = ..
 //                                                 update w = w - 0.1 * d_w
+#include "analysis/analyse.hpp"
 #include "grad/modes.hpp"
 #include "facts/substitute.hpp"
 #include "spec/declared.hpp"
@@ -44,7 +45,7 @@ void seed_by_one(SpecData &data, const Decls &before) {
   std::vector<Expr> roots;
   for (const OutputDecl &output : data.outputs) roots.push_back(output.value);
   roots.insert(roots.end(), data.lets.begin(), data.lets.end());
-  roots = grad::exchange(roots, [&](const ExprNode &node) {
+  roots = facts::exchange(roots, [&](const ExprNode &node) {
     const bool is_seed = node.kind == ExprKind::Input && node.input->name == seed.name;
     return is_seed ? value : Expr();
   });
@@ -62,7 +63,7 @@ std::vector<DType> own_dtypes(SpecData data) {
   for (OutputDecl &output : data.outputs)
     if (!output.update) output.dtype.reset();
   std::vector<DType> dtypes;
-  for (const spec::TypedOutput &output : spec::analyse(data).outputs)
+  for (const spec::TypedOutput &output : analysis::analyse(data).outputs)
     dtypes.push_back(output.dtype);
   return dtypes;
 }
@@ -79,7 +80,7 @@ LoopSpec training_step(const LoopSpec &spec, const std::string &loss, const Upda
     fail("E0045", "kernel '" + spec.data().name + "' has no state to train", spec.data().where,
          "declare what the loss is to be made small by: state w : f32[i]");
   const LoopSpec derived = gradient(spec, moved, {.of = {loss}, .value = true});
-  const spec::TypedSpec typed = spec::analyse(spec.data());
+  const spec::TypedSpec typed = analysis::analyse(spec.data());
   for (const spec::TypedOutput &output : typed.outputs)
     if (output.name == loss && !output.update && !output.axes.empty())
       fail("E0045",

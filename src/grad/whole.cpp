@@ -8,28 +8,28 @@ namespace broadloom::grad {
 namespace {
 
 // What `accumulate` keeps: the axes listed, or those of the inputs of the least rank.
-AxisSet kept_axes(Facts &facts, const spec::TypedSpec &typed, const OutputDecl &output) {
-  AxisSet kept;
+expr::AxisSet kept_axes(facts::Facts &facts, const spec::TypedSpec &typed, const OutputDecl &output) {
+  expr::AxisSet kept;
   if (output.has_axes) {
     for (const AxisRef &ref : output.axes)
-      kept = kept | AxisSet::of(facts.space().axis(ref, output.where));
+      kept = kept | expr::AxisSet::of(facts.space().axis(ref, output.where));
     return kept;
   }
   const auto *least = spec::least_rank_input(typed, facts.inputs(output.value));
   return least ? least->axes() : kept;
 }
 
-Expr written_out(Facts &facts, const spec::TypedSpec &typed, const OutputDecl &output,
+Expr written_out(facts::Facts &facts, const spec::TypedSpec &typed, const OutputDecl &output,
                  std::size_t k) {
   const Place &where = output.value.node()->where;
   switch (output.mode.kind) {
   case ModeKind::plain:
   case ModeKind::broadcast: return output.value;
   case ModeKind::accumulate: {
-    const AxisSet kept = kept_axes(facts, typed, output);
-    return exchange(output.value, [&](const ExprNode &node) {
+    const expr::AxisSet kept = kept_axes(facts, typed, output);
+    return facts::exchange(output.value, [&](const ExprNode &node) {
       if (node.kind != ExprKind::Input) return Expr();
-      const AxisSet extra = typed.inputs[facts.space().index_of(*node.input)].axes() - kept;
+      const expr::AxisSet extra = typed.inputs[facts.space().index_of(*node.input)].axes() - kept;
       if (extra.empty()) return Expr();
       return make_fold(output.mode.use, {make_input(node.input, node.where)},
                        facts.axis_refs(extra), node.where);
@@ -37,9 +37,9 @@ Expr written_out(Facts &facts, const spec::TypedSpec &typed, const OutputDecl &o
   }
   case ModeKind::reduce: {
     if (!output.mode.use.like.empty()) return make_fold(output.mode.use, {output.value}, {}, where);
-    AxisSet kept;
-    for (int axis : typed.outputs[k].axes) kept = kept | AxisSet::of(axis);
-    const AxisSet folded = facts.axes(output.value) - kept;
+    expr::AxisSet kept;
+    for (int axis : typed.outputs[k].axes) kept = kept | expr::AxisSet::of(axis);
+    const expr::AxisSet folded = facts.axes(output.value) - kept;
     if (folded.empty()) return fold_of_one(output.mode.use, output.value, where);
     return make_fold(output.mode.use, {output.value}, facts.axis_refs(folded), where);
   }
@@ -49,7 +49,7 @@ Expr written_out(Facts &facts, const spec::TypedSpec &typed, const OutputDecl &o
 
 } // namespace
 
-Expr whole_output(Facts &facts, const spec::TypedSpec &typed, OutputDecl output, std::size_t k) {
+Expr whole_output(facts::Facts &facts, const spec::TypedSpec &typed, OutputDecl output, std::size_t k) {
   const auto bind = [&](Expr &whole) {
     facts.add(whole);
     whole = facts.bound(whole);

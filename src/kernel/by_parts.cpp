@@ -236,7 +236,7 @@ static TypedSpec of_output(const TypedSpec &spec, std::size_t output) {
   TypedSpec one = spec;
   one.outputs = {spec.outputs[output]};
   if (output < spec.wishes.stores.size()) one.wishes.stores = {spec.wishes.stores[output]};
-  spec::keep_live_nodes(one);
+  rewrite::keep_live_nodes(one);
   return one;
 }
 

@@ -102,7 +102,7 @@ public:
       if (is_known(let.value)) return {};
     for (spec::Mark &mark : made_.marks) mark.value = now_[mark.value.index];
     for (spec::NamedValue &let : made_.lets) let.value = now_[let.value.index];
-    const auto kept = spec::keep_live_nodes(made_);
+    const auto kept = rewrite::keep_live_nodes(made_);
     std::map<NodeId, AxisSet> apart;
     for (const auto &[fold, asked_for] : made_.apart)
       if (kept[fold.index]) apart.emplace(*kept[fold.index], asked_for);

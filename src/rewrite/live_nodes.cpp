@@ -1,15 +1,15 @@
 // See live_nodes.hpp.
 #include "rewrite/live_nodes.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 using expr::NodeId;
 
-std::vector<std::optional<NodeId>> keep_live_nodes(TypedSpec &spec) {
+std::vector<std::optional<NodeId>> keep_live_nodes(spec::TypedSpec &spec) {
   const expr::Graph &all = spec.graph;
   std::vector<bool> live(all.size());
-  for (const TypedOutput &output : spec.outputs) live[output.value.index] = true;
-  for (const TypedOutput &output : spec.outputs)
+  for (const spec::TypedOutput &output : spec.outputs) live[output.value.index] = true;
+  for (const spec::TypedOutput &output : spec.outputs)
     if (output.add) live[output.addend.index] = true;
   for (std::size_t i = all.size(); i-- > 0;)
     if (live[i])
@@ -24,16 +24,16 @@ std::vector<std::optional<NodeId>> keep_live_nodes(TypedSpec &spec) {
     for (NodeId arg : all.args(old)) args.push_back(*now[arg.index]);
     now[i] = kept.add(all[old], args, all.where(old));
   }
-  for (TypedOutput &output : spec.outputs) {
+  for (spec::TypedOutput &output : spec.outputs) {
     output.value = *now[output.value.index];
     output.addend = output.add ? *now[output.addend.index] : output.value;
   }
-  std::erase_if(spec.marks, [&](const Mark &mark) { return !live[mark.value.index]; });
-  for (Mark &mark : spec.marks) mark.value = *now[mark.value.index];
-  std::erase_if(spec.lets, [&](const NamedValue &let) { return !live[let.value.index]; });
-  for (NamedValue &let : spec.lets) let.value = *now[let.value.index];
+  std::erase_if(spec.marks, [&](const spec::Mark &mark) { return !live[mark.value.index]; });
+  for (spec::Mark &mark : spec.marks) mark.value = *now[mark.value.index];
+  std::erase_if(spec.lets, [&](const spec::NamedValue &let) { return !live[let.value.index]; });
+  for (spec::NamedValue &let : spec.lets) let.value = *now[let.value.index];
   spec.graph = std::move(kept);
   return now;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

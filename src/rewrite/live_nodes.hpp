@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 // Marks and names of what is left out go, too. [old node]: the new one, none of what is left out.
-std::vector<std::optional<expr::NodeId>> keep_live_nodes(TypedSpec &spec);
+std::vector<std::optional<expr::NodeId>> keep_live_nodes(spec::TypedSpec &spec);
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

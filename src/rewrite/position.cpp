@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 std::int64_t Positions::product(std::int64_t a, std::int64_t b) const {
   std::int64_t result = 0;
@@ -66,4 +66,4 @@ Position Positions::solve(const Position &a, int axis, const Position &p) const 
   return over(sum(scaled, rest, -1), a.times(axis));
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

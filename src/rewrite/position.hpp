@@ -9,7 +9,7 @@
 
 #include <map>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 struct Position {
   // An extent: (input, dim).
@@ -65,4 +65,4 @@ private:
   Place where_;
 };
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

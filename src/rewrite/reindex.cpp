@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 using expr::AxisSet;
 using expr::Node;
@@ -30,14 +30,14 @@ bool renames(const Instead &instead) {
   return instead.inside && !instead.part && instead.at.axis() >= 0;
 }
 
-Position position_of(const TypedSpec &spec, std::uint32_t input, std::size_t dim) {
-  const TypedInput &read = spec.inputs[input];
+Position position_of(const spec::TypedSpec &spec, std::uint32_t input, std::size_t dim) {
+  const spec::TypedInput &read = spec.inputs[input];
   if (!read.window) return Position::of_axis(read.axis_of_dim[dim]);
-  const TypedWindow::Form &form = read.window->forms[dim];
+  const spec::TypedWindow::Form &form = read.window->forms[dim];
   Position position;
   position.constant = form.start;
-  for (const TypedWindow::Term &term : form.terms) position.axes[term.axis] = term.times;
-  for (const TypedWindow::Count &count : form.counts)
+  for (const spec::TypedWindow::Term &term : form.terms) position.axes[term.axis] = term.times;
+  for (const spec::TypedWindow::Count &count : form.counts)
     position.counts[{count.input, count.dim}] = count.times;
   if (form.from_end) {
     position.counts[{read.window->of, int(dim)}] += 1;
@@ -47,8 +47,8 @@ Position position_of(const TypedSpec &spec, std::uint32_t input, std::size_t dim
   return position;
 }
 
-TypedWindow::Form form_of(const Position &position) {
-  TypedWindow::Form form;
+spec::TypedWindow::Form form_of(const Position &position) {
+  spec::TypedWindow::Form form;
   form.start = position.constant;
   form.divisor = position.divisor;
   for (const bool minus : {false, true}) // p - u, not -u + p
@@ -60,11 +60,11 @@ TypedWindow::Form form_of(const Position &position) {
 }
 
 // From where a dim of a read has its extent.
-TypedWindow::ExtentOf extent_of_dim(const TypedSpec &spec, std::uint32_t input, std::size_t dim) {
-  const TypedInput &read = spec.inputs[input];
+spec::TypedWindow::ExtentOf extent_of_dim(const spec::TypedSpec &spec, std::uint32_t input, std::size_t dim) {
+  const spec::TypedInput &read = spec.inputs[input];
   if (!read.window) return {-1, input, int(dim)};
   return read.window->derived ? read.window->extents[dim]
-                              : TypedWindow::ExtentOf{read.axis_of_dim[dim], 0, 0};
+                              : spec::TypedWindow::ExtentOf{read.axis_of_dim[dim], 0, 0};
 }
 
 } // namespace
@@ -229,11 +229,11 @@ void Reindexer::fail_scan(NodeId id) const {
 }
 
 std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, const Place &where) {
-  const TypedInput read = spec_.inputs[index]; // the inputs grow
+  const spec::TypedInput read = spec_.inputs[index]; // the inputs grow
   const bool changes = std::any_of(read.axis_of_dim.begin(), read.axis_of_dim.end(),
                                    [&](int axis) { return by.axes.contains(axis); });
   if (!changes) return index;
-  TypedWindow window;
+  spec::TypedWindow window;
   window.derived = true;
   window.of = read.window ? read.window->of : index;
   window.derived_from = read.window && read.window->derived ? read.window->derived_from : index;
@@ -241,7 +241,7 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
     window.pads = read.window->pads;
     window.seen = read.window->seen;
   }
-  const TypedInput base = spec_.inputs[window.of];
+  const spec::TypedInput base = spec_.inputs[window.of];
   AxisSet in_sums;
   std::vector<int> axes;
   for (std::size_t d = 0; d < base.axis_of_dim.size(); ++d) {
@@ -250,7 +250,7 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
       const auto found = by.axes.find(axis);
       return found == by.axes.end() ? nullptr : &found->second.at;
     });
-    TypedWindow::Form &form = window.forms.emplace_back(form_of(now));
+    spec::TypedWindow::Form &form = window.forms.emplace_back(form_of(now));
     form.stretches = read.window ? read.window->forms[d].stretches : base.may_stretch[d];
     form.may_leave = read.window && read.window->forms[d].may_leave;
     for (const auto &[axis, times] : old.axes)
@@ -261,12 +261,12 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
     };
     if (read.window) {
       form.outside = read.window->forms[d].outside;
-      for (const TypedWindow::Index &element : read.window->forms[d].indices) {
+      for (const spec::TypedWindow::Index &element : read.window->forms[d].indices) {
         form.indices.push_back({derived(element.input, by, where), element.times});
         for (const int axis : spec_.inputs[form.indices.back().input].axis_of_dim) add_axis(axis);
       }
     }
-    for (const TypedWindow::Term &term : form.terms) {
+    for (const spec::TypedWindow::Term &term : form.terms) {
       add_axis(term.axis);
       if (!form.is_axis() && form.indices.empty()) in_sums = in_sums | AxisSet::of(term.axis);
     }
@@ -278,12 +278,12 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
                     read.name, axes.size(), max_rank),
         read.where, "split the kernel");
 
-  TypedInput made;
+  spec::TypedInput made;
   made.dtype = read.dtype;
   made.where = read.where;
   made.axis_of_dim = axes;
   for (const int axis : axes) {
-    std::optional<TypedWindow::ExtentOf>
+    std::optional<spec::TypedWindow::ExtentOf>
         own; // of the dim that this one is, under another name or the same
     for (std::size_t k = 0; k < read.axis_of_dim.size() && !own; ++k) {
       const auto found = by.axes.find(read.axis_of_dim[k]);
@@ -304,10 +304,10 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
                                   : own->number);
   }
   for (std::size_t d = 0; d < window.forms.size(); ++d) { // the index of a dim is inside of it
-    TypedWindow::Form &form = window.forms[d];
+    spec::TypedWindow::Form &form = window.forms[d];
     if (!form.is_axis()) continue;
     const auto k = std::find(axes.begin(), axes.end(), form.terms[0].axis) - axes.begin();
-    const TypedWindow::ExtentOf &extent = window.extents[std::size_t(k)];
+    const spec::TypedWindow::ExtentOf &extent = window.extents[std::size_t(k)];
     if (extent.axis < 0 && extent.number < 0 && extent.input == window.of && extent.dim == int(d))
       form.may_leave = false;
   }
@@ -315,13 +315,13 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
   return added(std::move(made));
 }
 
-std::uint32_t Reindexer::added(TypedInput made) {
-  const TypedWindow &window = *made.window;
+std::uint32_t Reindexer::added(spec::TypedInput made) {
+  const spec::TypedWindow &window = *made.window;
   made.name = (window.seen.empty() ? spec_.inputs[window.of].name : window.seen) + text_of(window);
   std::string key = made.name;
-  for (const TypedWindow::ExtentOf &e : window.extents)
+  for (const spec::TypedWindow::ExtentOf &e : window.extents)
     key += fmt::format(" {}.{}.{}.{}", e.axis, e.input, e.dim, e.number);
-  for (const TypedWindow::Form &form : window.forms) key += form.may_leave ? " z" : " -";
+  for (const spec::TypedWindow::Form &form : window.forms) key += form.may_leave ? " z" : " -";
   const auto [known, fresh] = derived_.try_emplace(key, std::uint32_t(spec_.inputs.size()));
   if (fresh) spec_.inputs.push_back(std::move(made));
   return known->second;
@@ -329,17 +329,17 @@ std::uint32_t Reindexer::added(TypedInput made) {
 
 std::uint32_t Reindexer::counting(std::uint32_t input, int dim, int axis, std::int64_t extent,
                                   const Place &where) {
-  TypedWindow window;
+  spec::TypedWindow window;
   window.derived = true;
   window.of = input;
-  const TypedInput &base = spec_.inputs[input];
+  const spec::TypedInput &base = spec_.inputs[input];
   for (std::size_t d = 0; d < base.axis_of_dim.size(); ++d) {
-    TypedWindow::Form &form = window.forms.emplace_back();
+    spec::TypedWindow::Form &form = window.forms.emplace_back();
     form.may_leave = true;
     if (int(d) == dim) form.terms.push_back({axis, 1});
   }
   window.extents.push_back({-1, 0, 0, extent});
-  TypedInput made;
+  spec::TypedInput made;
   made.dtype = base.dtype;
   made.where = where;
   made.axis_of_dim = {axis};
@@ -349,10 +349,10 @@ std::uint32_t Reindexer::counting(std::uint32_t input, int dim, int axis, std::i
   return added(std::move(made));
 }
 
-std::string Reindexer::text_of(const TypedWindow &window) const {
+std::string Reindexer::text_of(const spec::TypedWindow &window) const {
   std::string text = "[";
   for (std::size_t d = 0; d < window.forms.size(); ++d) {
-    const TypedWindow::Form &form = window.forms[d];
+    const spec::TypedWindow::Form &form = window.forms[d];
     std::string sum;
     const auto add_term = [&](std::int64_t times, const std::string &what) {
       sum += sum.empty() ? (times < 0 ? "-" : "") : (times < 0 ? " - " : " + ");
@@ -360,11 +360,11 @@ std::string Reindexer::text_of(const TypedWindow &window) const {
       if (what.empty() || size != 1) sum += std::to_string(size) + (what.empty() ? "" : "*");
       sum += what;
     };
-    for (const TypedWindow::Index &element : form.indices)
+    for (const spec::TypedWindow::Index &element : form.indices)
       add_term(element.times, spec_.inputs[element.input].name);
-    for (const TypedWindow::Term &term : form.terms)
+    for (const spec::TypedWindow::Term &term : form.terms)
       add_term(term.times, spec_.axes[std::size_t(term.axis)].name);
-    for (const TypedWindow::Count &count : form.counts)
+    for (const spec::TypedWindow::Count &count : form.counts)
       add_term(count.times,
                fmt::format("extent({}, of={})", count.dim, spec_.inputs[count.input].name));
     if (form.start != 0 || sum.empty()) add_term(form.start, "");
@@ -385,11 +385,11 @@ int Reindexer::fresh_axis(int like, const Place &where) {
                   fmt::format("a kernel has at most {} axes, and sums through windows need some",
                               expr::max_axes),
                   support::with_text(where, spec_.source.get()), "split the kernel");
-  const Axis &axis = spec_.axes[std::size_t(like)];
+  const spec::Axis &axis = spec_.axes[std::size_t(like)];
   std::string name;
   const auto taken = [&] {
     return std::any_of(spec_.axes.begin(), spec_.axes.end(),
-                       [&](const Axis &a) { return a.name == name; });
+                       [&](const spec::Axis &a) { return a.name == name; });
   };
   for (int k = 2; name.empty() || taken(); ++k)
     name = fmt::format("{}{}_{}", axis.labelled ? "" : "i", axis.name, k);
@@ -452,4 +452,4 @@ NodeId Reindexer::index(NodeId lender, int axis, const Place &where) {
   return add(node, std::span(&lender, 1), where);
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

@@ -12,7 +12,7 @@
 
 #include <tuple>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 // What one axis becomes.
 struct Instead {
@@ -24,14 +24,14 @@ struct Instead {
 struct Substitution {
   std::map<int, Instead> axes;
   // Axes that stand in the positions above and have no dim of what is read to go by.
-  std::map<int, TypedWindow::ExtentOf> extents;
+  std::map<int, spec::TypedWindow::ExtentOf> extents;
   std::map<int, std::uint32_t> lenders; // inputs that have them, each in its full extent
 };
 
 class Reindexer {
 public:
   // Adds nodes and inputs to the spec.
-  explicit Reindexer(TypedSpec &spec) : spec_(spec) {}
+  explicit Reindexer(spec::TypedSpec &spec) : spec_(spec) {}
 
   // Throws SpecError E0605 for scans along axes that become other than an axis. Iterative.
   expr::NodeId run(expr::NodeId root, const Substitution &by);
@@ -64,10 +64,10 @@ private:
   [[noreturn]] void fail_scan(expr::NodeId id) const;
   expr::AxisSet images(const Substitution &by, expr::AxisSet of) const;
   expr::NodeId add(expr::Node node, std::span<const expr::NodeId> args, const Place &where);
-  std::string text_of(const TypedWindow &window) const;
-  std::uint32_t added(TypedInput window);
+  std::string text_of(const spec::TypedWindow &window) const;
+  std::uint32_t added(spec::TypedInput window);
 
-  TypedSpec &spec_;
+  spec::TypedSpec &spec_;
   std::vector<Substitution> all_;    // of this run
   std::map<Key, std::size_t> inner_; // of folds that rename
   std::map<Key, expr::NodeId> done_;
@@ -98,4 +98,4 @@ expr::NodeId Reindexer::value_of(const Position &position, Lender lender, const 
   return *total;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 namespace {
 
@@ -39,15 +39,15 @@ ops::Recipe dot_product(DType dtype) {
 
 class Relaxer {
 public:
-  explicit Relaxer(TypedSpec &spec)
+  explicit Relaxer(spec::TypedSpec &spec)
       : spec_(spec), old_(spec.graph), graph_(expr::Graph::with_recipes_of(spec.graph)) {}
 
   void run() {
     users_.resize(old_.size());
     for (std::size_t i = 0; i < old_.size(); ++i)
       for (NodeId arg : old_.args(NodeId{std::uint32_t(i)})) ++users_[arg.index];
-    for (const TypedOutput &output : spec_.outputs) ++users_[output.value.index];
-    for (const Mark &mark : spec_.marks)
+    for (const spec::TypedOutput &output : spec_.outputs) ++users_[output.value.index];
+    for (const spec::Mark &mark : spec_.marks)
       if (!mark.by_schedule) ++users_[mark.value.index]; // a schedule changes no bit
 
     std::vector<NodeId> now(old_.size());
@@ -68,12 +68,12 @@ public:
         other = rule(node, args);
       now[i] = other ? *other : graph_.add(node, args, *where_);
     }
-    for (TypedOutput &output : spec_.outputs) {
+    for (spec::TypedOutput &output : spec_.outputs) {
       output.value = now[output.value.index];
       output.addend = now[output.addend.index];
     }
-    for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
-    for (NamedValue &let : spec_.lets) let.value = now[let.value.index];
+    for (spec::Mark &mark : spec_.marks) mark.value = now[mark.value.index];
+    for (spec::NamedValue &let : spec_.lets) let.value = now[let.value.index];
     spec_.graph = std::move(graph_);
     for (std::size_t k = 0; k < kinds.size(); ++k)
       if (made_[k] > 0)
@@ -215,7 +215,7 @@ private:
     return count(Joined, make(node.op, {z, literal(node.dtype, both)}));
   }
 
-  TypedSpec &spec_;
+  spec::TypedSpec &spec_;
   const expr::Graph &old_;
   expr::Graph graph_;
   std::vector<std::size_t> users_;
@@ -226,6 +226,6 @@ private:
 
 } // namespace
 
-void relax(TypedSpec &spec) { Relaxer(spec).run(); }
+void relax(spec::TypedSpec &spec) { Relaxer(spec).run(); }
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

@@ -8,9 +8,9 @@
 
 #include "spec/spec.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 // Of f32 and f64 only. Leaves a note in `spec` for each kind of rewrite that it made. Linear, iterative.
-void relax(TypedSpec &spec);
+void relax(spec::TypedSpec &spec);
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 namespace {
 
 using expr::Node;
@@ -15,14 +15,14 @@ using expr::NodeKind;
 // What `spec` needs of its graph, with other nodes in place of some.
 class Pruner {
 public:
-  explicit Pruner(TypedSpec &spec) : spec_(spec), old_(std::move(spec.graph)) {
+  explicit Pruner(spec::TypedSpec &spec) : spec_(spec), old_(std::move(spec.graph)) {
     spec_.graph = expr::Graph::with_recipes_of(old_);
   }
 
   // `instead(id)` gives the input to read in place of a node, or nothing.
   template <class Instead> void run(Instead instead) {
     std::vector<bool> live(old_.size());
-    for (const TypedOutput &output : spec_.outputs)
+    for (const spec::TypedOutput &output : spec_.outputs)
       live[output.value.index] = live[output.addend.index] = true;
     for (std::size_t i = old_.size(); i-- > 0;)
       if (live[i] && !instead(NodeId{std::uint32_t(i)}))
@@ -44,25 +44,25 @@ public:
       for (const NodeId arg : old_.args(id)) args.push_back(now[arg.index]);
       now[i] = spec_.graph.add(old_[id], args, old_.where(id));
     }
-    for (TypedOutput &output : spec_.outputs) {
+    for (spec::TypedOutput &output : spec_.outputs) {
       output.value = now[output.value.index];
       output.addend = now[output.addend.index];
     }
-    std::erase_if(spec_.marks, [&](const Mark &mark) { return !live[mark.value.index]; });
-    for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
-    std::erase_if(spec_.lets, [&](const NamedValue &let) { return !live[let.value.index]; });
-    for (NamedValue &let : spec_.lets) let.value = now[let.value.index];
+    std::erase_if(spec_.marks, [&](const spec::Mark &mark) { return !live[mark.value.index]; });
+    for (spec::Mark &mark : spec_.marks) mark.value = now[mark.value.index];
+    std::erase_if(spec_.lets, [&](const spec::NamedValue &let) { return !live[let.value.index]; });
+    for (spec::NamedValue &let : spec_.lets) let.value = now[let.value.index];
   }
 
 private:
-  TypedSpec &spec_;
+  spec::TypedSpec &spec_;
   const expr::Graph old_;
 };
 
 // The scatters that outputs need, other than for the values of other scatters.
-std::vector<NodeId> outermost(const TypedSpec &spec) {
+std::vector<NodeId> outermost(const spec::TypedSpec &spec) {
   std::vector<bool> live(spec.graph.size());
-  for (const TypedOutput &output : spec.outputs)
+  for (const spec::TypedOutput &output : spec.outputs)
     live[output.value.index] = live[output.addend.index] = true;
   std::vector<NodeId> found;
   for (std::size_t i = spec.graph.size(); i-- > 0;) {
@@ -78,20 +78,20 @@ std::vector<NodeId> outermost(const TypedSpec &spec) {
 }
 
 // As the input that the window is of, and no array of a call.
-TypedInput sum_input(const TypedSpec &spec, const Node &fold) {
+spec::TypedInput sum_input(const spec::TypedSpec &spec, const Node &fold) {
   const std::uint32_t through = spec.graph.like(fold)[0];
   const std::uint32_t of = spec.inputs[through].window->of;
-  TypedInput input = spec.inputs[of];
+  spec::TypedInput input = spec.inputs[of];
   input.name = "sum(.., like=" + spec.inputs[through].name + ")";
   input.dtype = fold.dtype;
   input.in_windows_only = false;
   input.where = spec.inputs[through].where;
-  TypedWindow window;
+  spec::TypedWindow window;
   window.of = of;
   window.derived = true;
   window.sum = through;
   for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim) {
-    TypedWindow::Form &form = window.forms.emplace_back();
+    spec::TypedWindow::Form &form = window.forms.emplace_back();
     form.terms.push_back({input.axis_of_dim[dim], 1});
     form.stretches = input.may_stretch[dim];
     window.extents.push_back({-1, of, int(dim)});
@@ -102,16 +102,16 @@ TypedInput sum_input(const TypedSpec &spec, const Node &fold) {
 
 } // namespace
 
-bool is_scatter(const TypedSpec &spec, const Node &node) {
-  const TypedInput *window = spec.summed_through(node);
+bool is_scatter(const spec::TypedSpec &spec, const Node &node) {
+  const spec::TypedInput *window = spec.summed_through(node);
   return window != nullptr && window->window->is_gather();
 }
 
-std::optional<Scatters> split_scatters(const TypedSpec &spec) {
+std::optional<Scatters> split_scatters(const spec::TypedSpec &spec) {
   const std::vector<NodeId> sums = outermost(spec);
   if (sums.empty()) return std::nullopt;
   Scatters made{spec, spec, spec};
-  TypedSpec &before = made.before, &after = made.after;
+  spec::TypedSpec &before = made.before, &after = made.after;
   before.name += "_sums";
   before.outputs.clear();
   before.pairings.clear();
@@ -119,14 +119,14 @@ std::optional<Scatters> split_scatters(const TypedSpec &spec) {
   before.notes.clear();
   // What is given to it is given by the call of the whole: lets and the shapes of outputs are inputs like others.
   before.materialised.clear();
-  for (TypedInput &input : before.inputs) { // arrays as others are
+  for (spec::TypedInput &input : before.inputs) { // arrays as others are
     input.of_output.reset();
     input.said.clear();
   }
   std::vector<std::pair<NodeId, std::uint32_t>> inputs;
   for (const NodeId sum : sums) {
     const Node &fold = spec.graph[sum];
-    TypedOutput output;
+    spec::TypedOutput output;
     output.name = fmt::format("sum{}", before.outputs.size());
     output.axes = spec.summed_through(fold)->axis_of_dim;
     output.value = output.addend = spec.graph.args(sum)[0];
@@ -146,4 +146,4 @@ std::optional<Scatters> split_scatters(const TypedSpec &spec) {
   return made;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

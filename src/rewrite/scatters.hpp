@@ -13,18 +13,18 @@
 
 #include <optional>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 struct Scatters {
-  TypedSpec whole; // as the definition has it
-  TypedSpec before, after;
+  spec::TypedSpec whole; // as the definition has it
+  spec::TypedSpec before, after;
   // Output s of `before` goes into the s-th input of `after` that has TypedWindow::sum.
 };
 
 // Is this node sum(.., like=x[k[i], j])?
-bool is_scatter(const TypedSpec &spec, const expr::Node &node);
+bool is_scatter(const spec::TypedSpec &spec, const expr::Node &node);
 
 // Nothing where there are none.
-std::optional<Scatters> split_scatters(const TypedSpec &spec);
+std::optional<Scatters> split_scatters(const spec::TypedSpec &spec);
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

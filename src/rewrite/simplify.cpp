@@ -13,7 +13,7 @@
 #include <optional>
 #include <tuple>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 namespace {
 
@@ -57,7 +57,7 @@ bool rounds_to_integer(Op op) {
 
 class Simplifier {
 public:
-  explicit Simplifier(TypedSpec &spec)
+  explicit Simplifier(spec::TypedSpec &spec)
       : spec_(spec), graph_(expr::Graph::with_recipes_of(spec.graph)), sets_(spec.inputs.size()) {}
 
   void run() {
@@ -70,19 +70,19 @@ public:
       where_ = &old.where(id);
       now[i] = simple(old[id], std::move(args));
     }
-    for (TypedOutput &output : spec_.outputs) {
+    for (spec::TypedOutput &output : spec_.outputs) {
       output.value = now[output.value.index];
       output.addend = now[output.addend.index];
     }
-    for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
-    for (NamedValue &let : spec_.lets) let.value = now[let.value.index];
+    for (spec::Mark &mark : spec_.marks) mark.value = now[mark.value.index];
+    for (spec::NamedValue &let : spec_.lets) let.value = now[let.value.index];
     spec_.graph = std::move(graph_);
   }
 
 private:
   // The inputs with axes that a node reads element by element.
   struct Reads {
-    SetId inputs = 0;
+    spec::SetId inputs = 0;
     bool all = true; // is that all that it reads?
   };
 
@@ -133,7 +133,7 @@ private:
   // May `dropped` go where `kept` stays?
   bool may_drop(NodeId dropped, NodeId kept) {
     const Reads &gone = reads_[dropped.index];
-    const SetId left = reads_[kept.index].inputs;
+    const spec::SetId left = reads_[kept.index].inputs;
     return gone.all && sets_.unite(gone.inputs, left) == left;
   }
   std::optional<NodeId> keep(NodeId kept, std::initializer_list<NodeId> dropped) {
@@ -145,7 +145,7 @@ private:
   // A number in place of an operation on these arguments, in their extents.
   std::optional<NodeId> constant(const Node &node, const std::vector<NodeId> &args, double number) {
     if (is_narrow_float(node.dtype)) return {};
-    SetId inputs = 0;
+    spec::SetId inputs = 0;
     for (NodeId arg : args) {
       if (!reads_[arg.index].all) return {};
       inputs = sets_.unite(inputs, reads_[arg.index].inputs);
@@ -312,9 +312,9 @@ private:
     return add(node, {first});
   }
 
-  TypedSpec &spec_;
+  spec::TypedSpec &spec_;
   expr::Graph graph_;
-  InputSets sets_;
+  spec::InputSets sets_;
   std::vector<Reads> reads_;                              // by node of the new graph
   std::map<std::tuple<Op, NodeId, NodeId>, bool> orders_; // was it made with the lower node first?
   const Place *where_ = nullptr;
@@ -322,6 +322,6 @@ private:
 
 } // namespace
 
-void simplify(TypedSpec &spec) { Simplifier(spec).run(); }
+void simplify(spec::TypedSpec &spec) { Simplifier(spec).run(); }
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

@@ -7,9 +7,9 @@
 
 #include "spec/spec.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 // What is no longer read stays in the graph. Linear, iterative.
-void simplify(TypedSpec &spec);
+void simplify(spec::TypedSpec &spec);
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

@@ -10,7 +10,7 @@
 #include <map>
 #include <optional>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 namespace {
 
 using expr::AxisSet;
@@ -19,18 +19,18 @@ using expr::NodeId;
 using expr::NodeKind;
 
 // Declared as 1: the same element for all positions of the axis.
-bool is_repeated(const TypedInput &input, std::size_t dim) {
+bool is_repeated(const spec::TypedInput &input, std::size_t dim) {
   return input.extents[dim] == 1 && input.may_stretch[dim];
 }
 
-void lift_extents(TypedInput &input, int axis) {
+void lift_extents(spec::TypedInput &input, int axis) {
   for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d)
     if (input.axis_of_dim[d] == axis && !is_repeated(input, d)) input.extents[d] = -1;
 }
 
 class Splitter {
 public:
-  Splitter(const TypedSpec &spec, int axis)
+  Splitter(const spec::TypedSpec &spec, int axis)
       : spec_(spec), graph_(spec.graph), axis_(axis), given_(spec.given_inputs()),
         name_("'" + spec.axes[std::size_t(axis)].name + "'") {}
 
@@ -73,13 +73,13 @@ private:
       refuse("it has lets that are arrays or says extents", {},
              "compute these by a kernel of its own, on all of the data, and give them as inputs");
     for (std::size_t i = given_; i < spec_.inputs.size(); ++i) {
-      const TypedInput &input = spec_.inputs[i];
+      const spec::TypedInput &input = spec_.inputs[i];
       if (!input.window || input.window->derived || input.window->sum ||
           !reads_in_place(spec_, input, axis_))
         refuse("it reads at positions along it", input.where,
                "compute what needs neighbours by a kernel of its own, on all of the data");
     }
-    for (const TypedOutput &output : spec_.outputs) {
+    for (const spec::TypedOutput &output : spec_.outputs) {
       if (output.add || output.update)
         refuse(fmt::format("output '{}' {}", output.name,
                            output.update ? "updates a state" : "adds to what its array holds"),
@@ -116,7 +116,7 @@ private:
   void find_folds() {
     rest_.assign(graph_.size(), false);
     std::vector<bool> is_fold(graph_.size(), false), of_folds(graph_.size(), false);
-    for (const TypedOutput &output : spec_.outputs) rest_[output.value.index] = true;
+    for (const spec::TypedOutput &output : spec_.outputs) rest_[output.value.index] = true;
     for (std::size_t n = graph_.size(); n-- > 0;) {
       if (!rest_[n]) continue;
       const NodeId id{std::uint32_t(n)};
@@ -252,7 +252,7 @@ private:
 
   // A spec of the given inputs, the states of the rounds so far, and windows; `now` is what nodes of the kernel are in it.
   struct Part {
-    TypedSpec spec;
+    spec::TypedSpec spec;
     std::vector<int> place; // [given input]: which input it is, or -1
     std::size_t offset = 0, first_known = 0, first_window = 0;
     std::vector<NodeId> now;
@@ -261,7 +261,7 @@ private:
   Part begin(const std::string &suffix, const std::vector<int> &place, bool takes_offset,
              bool takes_windows) const {
     Part part{empty_like(spec_, suffix), place, 0, 0, 0, std::vector<NodeId>(graph_.size())};
-    TypedSpec &spec = part.spec;
+    spec::TypedSpec &spec = part.spec;
     spec.graph = expr::Graph::with_recipes_of(graph_);
     for (std::size_t i = 0; i < given_; ++i) {
       if (place[i] < 0) continue;
@@ -271,8 +271,8 @@ private:
     part.offset = spec.inputs.size();
     if (takes_offset) spec.inputs.push_back(array_input("offset", DType::I64, {}));
     part.first_known = spec.inputs.size();
-    const auto add_states = [&](const TypedSpec &made) {
-      for (const TypedOutput &state : made.outputs)
+    const auto add_states = [&](const spec::TypedSpec &made) {
+      for (const spec::TypedOutput &state : made.outputs)
         spec.inputs.push_back(array_input(fmt::format("known{}", spec.inputs.size()), state.dtype,
                                           list_of(made.graph[state.value].axes)));
     };
@@ -285,13 +285,13 @@ private:
   }
 
   // Where they begin.
-  std::size_t add_windows(TypedSpec &spec) const {
+  std::size_t add_windows(spec::TypedSpec &spec) const {
     const std::size_t first = spec.inputs.size();
     for (std::size_t i = given_; i < spec_.inputs.size(); ++i) {
-      TypedInput &window = spec.inputs.emplace_back(spec_.inputs[i]);
+      spec::TypedInput &window = spec.inputs.emplace_back(spec_.inputs[i]);
       lift_extents(window, axis_);
-      for (TypedWindow::Form &form : window.window->forms)
-        for (TypedWindow::Index &index :
+      for (spec::TypedWindow::Form &form : window.window->forms)
+        for (spec::TypedWindow::Index &index :
              form.indices) // which may be a window, as k[n] of table[k[n]]
           if (index.input >= given_) index.input += std::uint32_t(first - given_);
     }
@@ -343,7 +343,7 @@ private:
   Part make_block(int number) {
     FoldRound &made = made_.rounds.back();
     Part part = begin(fmt::format("_block{}", number), all_places(), made_.takes_offset, true);
-    TypedSpec &block = part.spec;
+    spec::TypedSpec &block = part.spec;
     std::vector<bool> wanted(graph_.size(), false);
     for (std::size_t f = 0; f < folds_.size(); ++f)
       if (round_of_[f] == number)
@@ -443,12 +443,12 @@ private:
   }
 
   void make_join() {
-    TypedSpec &join = made_.rounds.back().join;
+    spec::TypedSpec &join = made_.rounds.back().join;
     join = empty_like(spec_, fmt::format("_join{}", made_.rounds.size() - 1));
-    const auto states_of = [&](const Join &what) {
+    const auto states_of = [&](const spec::Join &what) {
       return what.recipe ? graph_.recipe(*what.recipe).states : std::vector{DType::I64};
     };
-    for (const Join &what : joins_) {
+    for (const spec::Join &what : joins_) {
       std::vector<NodeId> both;
       for (const char *side : {"a", "b"})
         for (const DType dtype : states_of(what)) {
@@ -466,7 +466,7 @@ private:
   }
 
   void make_before(int number) {
-    TypedSpec &before = made_.rounds.back().before;
+    spec::TypedSpec &before = made_.rounds.back().before;
     before = empty_like(spec_, fmt::format("_before{}", number));
     for (const ScanGroup &group : groups_)
       if (group.round == number)
@@ -474,7 +474,7 @@ private:
                    axis_, graph_[group.scan].reverse);
   }
 
-  TypedSpec make_rest() {
+  spec::TypedSpec make_rest() {
     made_.place_in_rest.assign(given_, -1);
     int count = 0;
     for (std::size_t i = 0; i < given_; ++i)
@@ -482,9 +482,9 @@ private:
         made_.place_in_rest[i] = count++;
     Part part = begin("_rest", made_.place_in_rest, made_.rest_takes_offset, made_.maps);
     copy(part, rest_, made_.maps ? &made_.same_in_rest : nullptr);
-    TypedSpec &rest = part.spec;
+    spec::TypedSpec &rest = part.spec;
     rest.outputs = spec_.outputs;
-    for (TypedOutput &output : rest.outputs) {
+    for (spec::TypedOutput &output : rest.outputs) {
       output.value = output.addend = part.now[output.value.index];
       for (std::uint32_t &like : output.like) like = std::uint32_t(made_.place_in_rest[like]);
     }
@@ -493,7 +493,7 @@ private:
   }
 
   bool reads_in_rest(std::uint32_t input) const {
-    for (const TypedOutput &output : spec_.outputs)
+    for (const spec::TypedOutput &output : spec_.outputs)
       if (std::ranges::count(output.like, input) != 0) return true;
     for (std::size_t n = 0; n < graph_.size(); ++n) {
       const Node &node = graph_[NodeId{std::uint32_t(n)}];
@@ -510,13 +510,13 @@ private:
     int round = 0;
     std::size_t first_known = 0; // of all states that are known: what comes before a block
   };
-  struct Join {
+  struct spec::Join {
     std::optional<expr::RecipeId> recipe; // none: of extents
     AxisSet axes;
     bool sums = false; // an extent that a block has a part of; others are the same in each
   };
 
-  const TypedSpec &spec_;
+  const spec::TypedSpec &spec_;
   const expr::Graph &graph_;
   const int axis_;
   const std::size_t given_; // inputs that a call is given; windows are behind them
@@ -531,19 +531,19 @@ private:
       states_; // of folds_ in the rounds so far: which of all of their states
   std::map<NodeId, std::size_t> new_states_; // of a round, by its outputs
   std::size_t count_ = 0;                    // of all that is known
-  std::vector<Join> joins_;                  // of a round, in the order of the outputs of its block
+  std::vector<spec::Join> joins_;                  // of a round, in the order of the outputs of its block
   FoldSplit made_;
 };
 
 } // namespace
 
-TypedSpec of_any_extent(TypedSpec spec, int axis) {
-  for (TypedInput &input : spec.inputs) lift_extents(input, axis);
+spec::TypedSpec of_any_extent(spec::TypedSpec spec, int axis) {
+  for (spec::TypedInput &input : spec.inputs) lift_extents(input, axis);
   return spec;
 }
 
-FoldSplit split_folds(const TypedSpec &spec, const std::string &axis) {
+FoldSplit split_folds(const spec::TypedSpec &spec, const std::string &axis) {
   return Splitter(spec, find_axis(spec, axis)).run();
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 // Scans along it go in rounds, too: one round finds what each of their leaves (blocks of 4096 positions, docs/design.md) comes to, and of that
 // what comes before each; what reads the scan starts it from there, block by block.
@@ -35,8 +35,8 @@ struct ScanOfRound {
 };
 
 struct FoldRound {
-  TypedSpec block, join;
-  TypedSpec leaf, before; // of scans
+  spec::TypedSpec block, join;
+  spec::TypedSpec leaf, before; // of scans
   std::vector<ScanOfRound> scans;
   // Of `block`: the first state of each fold along the axis, what the places to cut follow from.
   std::vector<expr::NodeId> folds;
@@ -50,7 +50,7 @@ struct FoldSplit {
   int axis = 0;
   std::vector<FoldRound> rounds;
   // What is made of all states. Where outputs have the axis it gives them block by block: of all inputs, which are then its first ones.
-  TypedSpec rest;
+  spec::TypedSpec rest;
   bool maps = false;
   std::vector<std::pair<expr::NodeId, expr::NodeId>> same_in_rest; // as of a round, if it maps
   // [input that a call is given]: its dims that are cut; of the others, which input of `rest` it is (-1: none).
@@ -64,20 +64,20 @@ struct FoldSplit {
 };
 
 // For blocks: no input declares how long this axis is, but for those that are repeated along it.
-TypedSpec of_any_extent(TypedSpec spec, int axis);
+spec::TypedSpec of_any_extent(spec::TypedSpec spec, int axis);
 
 // The axis of this name. Throws ShapeError E0104 where no input has it.
-int find_axis(const TypedSpec &spec, const std::string &axis);
+int find_axis(const spec::TypedSpec &spec, const std::string &axis);
 
 // Of a window that reads, at a position of the axis, what its array has at this position, or in an array that has no such axis: `x[i, j + 1]`
 // along i, `table[k[i]]`. So it reads what a block has.
-bool reads_in_place(const TypedSpec &spec, const TypedInput &window, int axis);
+bool reads_in_place(const spec::TypedSpec &spec, const spec::TypedInput &window, int axis);
 
 // Throws ShapeError E0104 for an axis that no input has, SpecError E0060 where the kernel does not come apart along it, with the reason.
-FoldSplit split_folds(const TypedSpec &spec, const std::string &axis);
+FoldSplit split_folds(const spec::TypedSpec &spec, const std::string &axis);
 
 // Why outputs at a position of the axis are not made of what inputs have at this position alone; empty: they are, so that blocks of the data
 // give blocks of the outputs. Throws E0104.
-std::string why_no_map(const TypedSpec &spec, const std::string &axis);
+std::string why_no_map(const spec::TypedSpec &spec, const std::string &axis);
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

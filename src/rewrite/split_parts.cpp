@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 using expr::AxisSet;
 using expr::Node;
@@ -17,8 +17,8 @@ std::vector<int> list_of(AxisSet axes) {
   return list;
 }
 
-TypedSpec empty_like(const TypedSpec &spec, const std::string &suffix) {
-  TypedSpec made;
+spec::TypedSpec empty_like(const spec::TypedSpec &spec, const std::string &suffix) {
+  spec::TypedSpec made;
   made.name = spec.name + suffix;
   made.source = spec.source;
   made.order = spec.order;
@@ -28,8 +28,8 @@ TypedSpec empty_like(const TypedSpec &spec, const std::string &suffix) {
   return made;
 }
 
-TypedInput array_input(std::string name, DType dtype, std::vector<int> axes) {
-  TypedInput input;
+spec::TypedInput array_input(std::string name, DType dtype, std::vector<int> axes) {
+  spec::TypedInput input;
   input.name = std::move(name);
   input.dtype = dtype;
   input.axis_of_dim = std::move(axes);
@@ -38,8 +38,8 @@ TypedInput array_input(std::string name, DType dtype, std::vector<int> axes) {
   return input;
 }
 
-void add_output(TypedSpec &spec, NodeId value, std::vector<int> axes) {
-  TypedOutput output;
+void add_output(spec::TypedSpec &spec, NodeId value, std::vector<int> axes) {
+  spec::TypedOutput output;
   output.name = fmt::format("state{}", spec.outputs.size());
   output.dtype = spec.graph[value].dtype;
   output.axes = std::move(axes);
@@ -48,7 +48,7 @@ void add_output(TypedSpec &spec, NodeId value, std::vector<int> axes) {
   spec.wishes.stores.resize(spec.outputs.size());
 }
 
-NodeId read_input(TypedSpec &spec, std::size_t input, const Place &where) {
+NodeId read_input(spec::TypedSpec &spec, std::size_t input, const Place &where) {
   Node node;
   node.kind = NodeKind::Input;
   node.dtype = spec.inputs[input].dtype;
@@ -90,7 +90,7 @@ std::vector<NodeId> run_code(expr::Graph &graph, const ops::Code &code,
       });
 }
 
-void add_before(TypedSpec &spec, const ops::Recipe &recipe, AxisSet kept, int axis, bool reverse) {
+void add_before(spec::TypedSpec &spec, const ops::Recipe &recipe, AxisSet kept, int axis, bool reverse) {
   ops::Recipe in_order = ops::joining(recipe);
   in_order.combine = {};
   in_order.exact = in_order.commutes = in_order.needs_value = false;
@@ -121,4 +121,4 @@ void add_before(TypedSpec &spec, const ops::Recipe &recipe, AxisSet kept, int ax
   }
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 // A spec with the axes and settings of another, without anything in it.
-TypedSpec empty_like(const TypedSpec &spec, const std::string &suffix);
+spec::TypedSpec empty_like(const spec::TypedSpec &spec, const std::string &suffix);
 
 // An array on these axes, one dim for each.
-TypedInput array_input(std::string name, DType dtype, std::vector<int> axes);
+spec::TypedInput array_input(std::string name, DType dtype, std::vector<int> axes);
 std::vector<int> list_of(expr::AxisSet axes);
 
-void add_output(TypedSpec &spec, expr::NodeId value, std::vector<int> axes);
+void add_output(spec::TypedSpec &spec, expr::NodeId value, std::vector<int> axes);
 
-expr::NodeId read_input(TypedSpec &spec, std::size_t input, const Place &where);
+expr::NodeId read_input(spec::TypedSpec &spec, std::size_t input, const Place &where);
 
 expr::NodeId operation(expr::Graph &graph, ops::Op op, DType dtype,
                        const std::vector<expr::NodeId> &args, const Place &where);
@@ -31,7 +31,7 @@ std::vector<expr::NodeId> run_code(expr::Graph &graph, const ops::Code &code,
 //   in start, t      out state0 = start, combine(start, t[0]), combine(combine(start, t[0]), t[1]), ..
 //
 // From the last leaf where `reverse`. So the joins are those that one call makes: blocks are joined one after another.
-void add_before(TypedSpec &spec, const ops::Recipe &recipe, expr::AxisSet kept, int axis,
+void add_before(spec::TypedSpec &spec, const ops::Recipe &recipe, expr::AxisSet kept, int axis,
                 bool reverse);
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

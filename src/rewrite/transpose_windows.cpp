@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 using expr::AxisSet;
 using expr::Node;
@@ -19,7 +19,7 @@ using ops::Op;
 
 namespace {
 
-bool is_transposed(const TypedSpec &spec, const Node &node) {
+bool is_transposed(const spec::TypedSpec &spec, const Node &node) {
   return spec.summed_through(node) != nullptr && !is_scatter(spec, node);
 }
 
@@ -27,7 +27,7 @@ bool is_transposed(const TypedSpec &spec, const Node &node) {
 class Solution {
 public:
   // `all`: the axes that have all positions of a dim where they stand alone.
-  Solution(const TypedWindow &window, AxisSet all, const Place &where) : positions_(where) {
+  Solution(const spec::TypedWindow &window, AxisSet all, const Place &where) : positions_(where) {
     for (std::size_t dim = 0; dim < window.forms.size(); ++dim) take(window, dim, all);
   }
 
@@ -50,21 +50,21 @@ public:
   const Positions &positions() const { return positions_; }
 
 private:
-  void take(const TypedWindow &window, std::size_t dim, AxisSet all) {
-    const TypedWindow::Form &form = window.forms[dim];
+  void take(const spec::TypedWindow &window, std::size_t dim, AxisSet all) {
+    const spec::TypedWindow::Form &form = window.forms[dim];
     Position position;
     position.constant = form.start;
     if (form.from_end) {
       position.counts[{window.of, int(dim)}] = 1;
       position.constant += window.padded(int(dim), 0);
     }
-    for (const TypedWindow::Term &term : form.terms) position.axes[term.axis] = term.times;
-    for (const TypedWindow::Count &count : form.counts)
+    for (const spec::TypedWindow::Term &term : form.terms) position.axes[term.axis] = term.times;
+    for (const spec::TypedWindow::Count &count : form.counts)
       position.counts[{count.input, count.dim}] += count.times;
     const Position known = with_known(position);
     std::vector<int>
         open; // its own axes first: of u - i and u, the second says i, by u of the first
-    for (const TypedWindow::Term &term : form.terms) open.push_back(term.axis);
+    for (const spec::TypedWindow::Term &term : form.terms) open.push_back(term.axis);
     for (const auto &[axis, times] : known.axes)
       if (axis < expr::max_axes) open.push_back(axis);
     for (const int axis : open) {
@@ -93,7 +93,7 @@ private:
 
 class Transposer {
 public:
-  explicit Transposer(TypedSpec &spec)
+  explicit Transposer(spec::TypedSpec &spec)
       : spec_(spec), all_(expr::every_axis - spec.free_axes()), reindexer_(spec) {
     if (spec.time) all_ = all_ | AxisSet::of(*spec.time); // there is a step for each
   }
@@ -109,18 +109,18 @@ public:
       now[i] = is_transposed(spec_, old[id]) ? written_out(old[id], args[0], old.where(id))
                                              : spec_.graph.add(old[id], args, old.where(id));
     }
-    for (TypedOutput &output : spec_.outputs) {
+    for (spec::TypedOutput &output : spec_.outputs) {
       output.value = now[output.value.index];
       output.addend = now[output.addend.index];
     }
-    for (Mark &mark : spec_.marks) mark.value = now[mark.value.index];
-    for (NamedValue &let : spec_.lets) let.value = now[let.value.index];
+    for (spec::Mark &mark : spec_.marks) mark.value = now[mark.value.index];
+    for (spec::NamedValue &let : spec_.lets) let.value = now[let.value.index];
   }
 
 private:
   // The sum of what is gathered from the array and from each border that repeats elements of it, or corner of such borders.
   NodeId written_out(const Node &fold, NodeId summed, const Place &where) {
-    const TypedWindow window = *spec_.summed_through(fold)->window; // the inputs grow
+    const spec::TypedWindow window = *spec_.summed_through(fold)->window; // the inputs grow
     const Solution solution(window, all_, support::with_text(where, spec_.source.get()));
     std::optional<NodeId> total;
     for (const std::vector<Part> &parts : parts_of(window, where)) {
@@ -132,7 +132,7 @@ private:
 
   // Along one dim: the elements of the array, or those of a border.
   struct Part {
-    const TypedWindow::Pad *pad = nullptr;
+    const spec::TypedWindow::Pad *pad = nullptr;
     bool is_before = false;
     int border = -1;            // its axis; -1: the array itself
     std::uint32_t counting = 0; // an input over this axis
@@ -140,10 +140,10 @@ private:
 
   static constexpr std::size_t most_parts = 729; // six dims
 
-  std::vector<std::vector<Part>> parts_of(const TypedWindow &window, const Place &where) {
+  std::vector<std::vector<Part>> parts_of(const spec::TypedWindow &window, const Place &where) {
     std::vector<std::vector<Part>> all(1);
     for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
-      const TypedWindow::Pad *pad = window.pad_of(int(dim));
+      const spec::TypedWindow::Pad *pad = window.pad_of(int(dim));
       std::vector<Part> here{{pad}};
       if (pad != nullptr && pad->mode != PadMode::Constant)
         for (const bool is_before : {true, false}) {
@@ -178,7 +178,7 @@ private:
   }
 
   // The position in the padded array.
-  Position position_of(const Part &part, const TypedWindow &window, std::size_t dim) const {
+  Position position_of(const Part &part, const spec::TypedWindow &window, std::size_t dim) const {
     const int place = spec_.inputs[window.of].axis_of_dim[dim];
     Position position = Position::of_axis(part.border < 0 ? place : part.border);
     if (part.pad == nullptr || (part.border >= 0 && part.is_before)) return position;
@@ -211,7 +211,7 @@ private:
     support::bug("transpose_windows: a border that repeats nothing");
   }
 
-  NodeId gathered(const Node &fold, NodeId summed, const TypedWindow &window,
+  NodeId gathered(const Node &fold, NodeId summed, const spec::TypedWindow &window,
                   const Solution &solution, const std::vector<Part> &parts, const Place &where) {
     const std::uint32_t seen = spec_.graph.like(fold)[0];
     const std::vector<int> places = spec_.inputs[window.of].axis_of_dim;
@@ -356,7 +356,7 @@ private:
 
   Place support_place(const Place &where) const { return where; }
 
-  TypedSpec &spec_;
+  spec::TypedSpec &spec_;
   AxisSet taken_; // by sums through windows that move by more than one
   AxisSet all_;   // that have all positions where they stand alone
   Reindexer reindexer_;
@@ -365,9 +365,9 @@ private:
 
 } // namespace
 
-void transpose_windows(TypedSpec &spec) {
+void transpose_windows(spec::TypedSpec &spec) {
   for (std::uint32_t n = 0; n < spec.graph.size(); ++n)
     if (is_transposed(spec, spec.graph[{n}])) return Transposer(spec).run();
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

@@ -12,10 +12,10 @@
 
 #include "spec/spec.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 // A Fold whose `like` is a window is such a sum. What is no longer read stays in the graph. Throws SpecError E0605, E0013, ShapeError
 // E0142. Iterative.
-void transpose_windows(TypedSpec &spec);
+void transpose_windows(spec::TypedSpec &spec);
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

@@ -7,16 +7,16 @@
 
 #include <algorithm>
 
-namespace broadloom::spec {
+namespace broadloom::rewrite {
 
 using expr::Node;
 using expr::NodeId;
 using expr::NodeKind;
 
-int find_axis(const TypedSpec &spec, const std::string &axis) {
+int find_axis(const spec::TypedSpec &spec, const std::string &axis) {
   std::string names;
   for (std::size_t a = 0; a < spec.axes.size(); ++a) {
-    const auto has = [&](const TypedInput &input) { return input.axes().has(int(a)); };
+    const auto has = [&](const spec::TypedInput &input) { return input.axes().has(int(a)); };
     if (!std::ranges::any_of(spec.inputs, has)) continue;
     if (spec.axes[a].name == axis) return int(a);
     names += (names.empty() ? "'" : ", '") + spec.axes[a].name + "'";
@@ -25,33 +25,33 @@ int find_axis(const TypedSpec &spec, const std::string &axis) {
                 {}, names.empty() ? "its inputs have no axes" : "the axes are " + names);
 }
 
-bool reads_in_place(const TypedSpec &spec, const TypedInput &window, int a) {
-  const TypedInput &array = spec.inputs[window.window->of];
+bool reads_in_place(const spec::TypedSpec &spec, const spec::TypedInput &window, int a) {
+  const spec::TypedInput &array = spec.inputs[window.window->of];
   for (std::size_t d = 0; d < window.window->forms.size(); ++d) {
-    const TypedWindow::Form &form = window.window->forms[d];
+    const spec::TypedWindow::Form &form = window.window->forms[d];
     const bool walks = std::ranges::any_of(form.terms, [&](const auto &t) { return t.axis == a; });
     const bool has = d < array.axis_of_dim.size() && array.axis_of_dim[d] == a;
     if ((walks || has) && (!form.is_axis() || !walks || !has || window.window->pad_of(int(d))))
       return false;
-    for (const TypedWindow::Count &count : form.counts)
+    for (const spec::TypedWindow::Count &count : form.counts)
       if (spec.inputs[count.input].axis_of_dim[std::size_t(count.dim)] == a) return false;
   }
   return true;
 }
 
-std::string why_no_map(const TypedSpec &spec, const std::string &axis) {
+std::string why_no_map(const spec::TypedSpec &spec, const std::string &axis) {
   const int a = find_axis(spec, axis);
   if (spec.callers_inputs() != spec.given_inputs())
     return "it has lets that are arrays or says extents";
   for (std::size_t i = spec.given_inputs(); i < spec.inputs.size(); ++i) {
-    const TypedInput &input = spec.inputs[i];
+    const spec::TypedInput &input = spec.inputs[i];
     if (!input.window || input.window->derived || input.window->sum ||
         !reads_in_place(spec, input, a))
       return "it reads at positions along it";
   }
   bool counts = false; // as means do, but then the fold is the better reason
   std::vector<bool> needed(spec.graph.size(), false);
-  for (const TypedOutput &output : spec.outputs) needed[output.addend.index] = true;
+  for (const spec::TypedOutput &output : spec.outputs) needed[output.addend.index] = true;
   for (std::size_t n = spec.graph.size(); n-- > 0;) {
     if (!needed[n]) continue;
     const NodeId id{std::uint32_t(n)};
@@ -74,4 +74,4 @@ std::string why_no_map(const TypedSpec &spec, const std::string &axis) {
   return counts ? "it counts its positions" : "";
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::rewrite

@@ -118,7 +118,7 @@ public:
 private:
   // What means another thing in another place: an operand that a mode folds, an extent of what stands around it.
   const char *in_the_way() {
-    grad::Facts facts(data_, {});
+    facts::Facts facts(data_, {});
     const auto scoped = [&](const Expr &expr) {
       facts.add(expr);
       return facts.is_scoped(expr);
@@ -137,7 +137,7 @@ private:
 
   // One step that changes something; false where there is none, and `stays_` says why.
   bool step() {
-    grad::Facts facts(data_, {});
+    facts::Facts facts(data_, {});
     const Values values(data_, facts, parameters_);
     if (std::optional<SpecData> shifted = move_shifts(data_, values, notes_)) {
       data_ = std::move(*shifted);
@@ -257,31 +257,3 @@ SpecData unfolded(SpecData data) {
 }
 
 } // namespace broadloom::scale
-
-namespace broadloom {
-
-LoopSpec fold_scales(const LoopSpec &spec, std::vector<Decision> *why) try {
-  const support::FloatWorld world;
-  check(spec);
-  std::vector<Decision> notes;
-  const SpecData expanded = spec::expand_calls(spec.data());
-  SpecData folded;
-  if (auto split = spec::split_lets(expanded, spec::analyse)) { // each array is a kernel of its own
-    for (auto &let : split->lets) {
-      if (let->recurrence) continue; // stays as it is
-      spec::Materialised made = *let;
-      if (!made.join) made.data = scale::fold_scales(let->data, notes);
-      let = std::make_shared<const spec::Materialised>(std::move(made));
-    }
-    split->rest = scale::fold_scales(split->rest, notes);
-    folded = spec::joined(expanded, *split);
-  } else {
-    folded = scale::fold_scales(expanded, notes);
-  }
-  if (why) *why = std::move(notes);
-  return LoopSpec(std::make_shared<const SpecData>(std::move(folded)));
-} catch (const std::bad_alloc &) {
-  support::out_of_memory();
-}
-
-} // namespace broadloom

@@ -13,7 +13,7 @@ namespace broadloom::scale {
 
 using ops::Scaling;
 
-Values::Values(const SpecData &data, grad::Facts &facts, const KnownParameters &parameters)
+Values::Values(const SpecData &data, facts::Facts &facts, const KnownParameters &parameters)
     : facts_(facts), parameters_(parameters) {
   std::vector<Expr> roots = data.lets;
   std::vector<Expr> ends;

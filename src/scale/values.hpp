@@ -39,7 +39,7 @@ struct Value {
 class Values {
 public:
   // `data` has no calls, no mode `accumulate`, and no extent or iota without of=.
-  Values(const SpecData &data, grad::Facts &facts, const KnownParameters &parameters);
+  Values(const SpecData &data, facts::Facts &facts, const KnownParameters &parameters);
 
   const Value &operator[](Id id) const { return all_[id]; }
   Id size() const { return Id(all_.size()); }
@@ -63,7 +63,7 @@ private:
   std::string key(const ExprNode &node, const std::vector<Id> &args) const;
   AxisSet axes_of(const ExprNode &node, const std::vector<AxisRef> &refs) const;
 
-  grad::Facts &facts_;
+  facts::Facts &facts_;
   const KnownParameters &parameters_;
   std::vector<Value> all_;
   std::unordered_map<const ExprNode *, Id> ids_; // of lets: of what they name

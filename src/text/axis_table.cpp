@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 namespace {
 
 struct Row {
@@ -50,7 +50,7 @@ std::string padded(const std::string &text, std::size_t width) {
 
 } // namespace
 
-std::string print_axis_table(const TypedSpec &spec, std::span<const Layout> inputs,
+std::string print_axis_table(const spec::TypedSpec &spec, std::span<const Layout> inputs,
                              std::span<const Layout> outputs, const std::vector<bool> &wanted) {
   if (spec.axes.empty()) return {};
   Extents greatest(spec.axes.size(), 0);
@@ -61,7 +61,7 @@ std::string print_axis_table(const TypedSpec &spec, std::span<const Layout> inpu
     if (wanted[o]) note_extents(spec.outputs[o].axes, outputs[o], greatest);
 
   std::vector<Row> rows{{"lies", {}}};
-  for (const Axis &axis : spec.axes) rows[0].cells.push_back(axis.name);
+  for (const spec::Axis &axis : spec.axes) rows[0].cells.push_back(axis.name);
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!spec.inputs[i].in_windows_only)
       rows.push_back(row_of(spec.inputs[i].name, spec.inputs[i].axis_of_dim, inputs[i], greatest));
@@ -87,4 +87,4 @@ std::string print_axis_table(const TypedSpec &spec, std::span<const Layout> inpu
   return text;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

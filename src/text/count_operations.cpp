@@ -1,7 +1,7 @@
 // See count_operations.hpp.
 #include "text/count_operations.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::text {
 namespace {
 
 bool ends_operand(Tok kind) {
@@ -56,4 +56,4 @@ std::size_t count_operations(const Cursor &cursor, std::size_t enough) {
   return count;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -6,10 +6,10 @@
 
 #include <cstddef>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 // Of the expression that begins here. Each operator counts, and what stands to the right of one between two; each call counts beside its
 // arguments. What stands in brackets, and what `pad` says of its borders, makes no values. It stops counting beyond `enough`.
 std::size_t count_operations(const Cursor &cursor, std::size_t enough);
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -8,7 +8,7 @@
 
 #include <charconv>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 void Cursor::fail(const char *code, std::string message, const Token &first, const Token &last,
                   std::string help) const {
@@ -37,7 +37,7 @@ void Cursor::unexpected(const std::string &expected) const {
 
 const Token &Cursor::expect_new_name(const char *what) {
   const Token &token = expect(Tok::Name, what);
-  NameCheck found = check_name(word(token), what);
+  spec::NameCheck found = spec::check_name(word(token), what);
   if (!found.code.empty()) fail(found.code.c_str(), found.message, token, found.help);
   return token;
 }
@@ -73,4 +73,4 @@ DType parse_dtype(Cursor &cursor) {
   return *dtype;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 namespace {
 
 using support::escaped_markup;
@@ -157,4 +157,4 @@ std::string print_html(std::span<const GraphPart> parts) {
   return text + "</svg>\n" + script + "</body></html>\n";
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <unordered_map>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 namespace {
 
 using expr::NodeId;
@@ -65,7 +65,7 @@ private:
   }
 
   const GraphPart &part_;
-  const TypedSpec &spec_;
+  const spec::TypedSpec &spec_;
 };
 
 std::vector<int> axes_of(expr::AxisSet set) {
@@ -82,10 +82,10 @@ std::string place_text(const Place &place) {
 }
 
 void add_nodes(const GraphPart &part, GraphDrawing &drawing, GraphFrame &frame) {
-  const TypedSpec &spec = *part.spec;
+  const spec::TypedSpec &spec = *part.spec;
   const Values values(part);
   std::unordered_map<std::uint32_t, std::string> lets;
-  for (const NamedValue &named : spec.lets) lets.emplace(named.value.index, named.let);
+  for (const spec::NamedValue &named : spec.lets) lets.emplace(named.value.index, named.let);
   const std::size_t first = drawing.boxes.size();
   for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
     const expr::Node &node = spec.graph[NodeId{n}];
@@ -109,7 +109,7 @@ void add_nodes(const GraphPart &part, GraphDrawing &drawing, GraphFrame &frame) 
     frame.boxes.push_back(drawing.boxes.size());
     drawing.boxes.push_back(std::move(box));
   }
-  for (const TypedOutput &out : spec.outputs) {
+  for (const spec::TypedOutput &out : spec.outputs) {
     GraphBox box;
     box.title = "out " + out.name + (out.add ? " +=" : "");
     box.type = values.type(out.dtype, out.axes);
@@ -237,4 +237,4 @@ void lay_out(GraphDrawing &drawing) {
     edge.points = curve(drawing.boxes[edge.from], drawing.boxes[edge.to]);
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

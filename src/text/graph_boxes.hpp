@@ -6,7 +6,7 @@
 
 #include "text/graph_page.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 struct GraphBox {
   std::string title, type, hint;
@@ -52,4 +52,4 @@ void lay_out(GraphDrawing &drawing);
 std::string graphviz_request(const GraphDrawing &drawing);
 bool take_layout(GraphDrawing &drawing, std::string_view answer);
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

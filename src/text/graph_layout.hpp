@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 // Is given boxes in Graphviz's language, and gives what `dot -Tplain -Tdot` makes of it. Where it gives anything else, such as nothing, boxes
 // stand in layers.
@@ -28,4 +28,4 @@ private:
   const GraphLayout *const before_;
 };
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

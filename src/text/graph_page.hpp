@@ -19,11 +19,11 @@
 #include <string>
 #include <vector>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 struct GraphPart {
   std::string name;                  // "let h", "kernel net"
-  const TypedSpec *spec = nullptr;   // null: a join, which nothing computes
+  const spec::TypedSpec *spec = nullptr;   // null: a join, which nothing computes
   std::vector<std::int64_t> extents; // [axis] of a call; empty: not known
   std::vector<std::string> notes;    // lines on how it runs
   std::vector<std::string> parts;    // of a join
@@ -34,4 +34,4 @@ std::string print_dot(std::span<const GraphPart> parts);
 // Needs no other file. It is moved and made larger with the mouse.
 std::string print_html(std::span<const GraphPart> parts);
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -17,7 +17,7 @@
 #include <map>
 #include <optional>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 namespace {
 
 constexpr double points_per_inch = 72;
@@ -174,4 +174,4 @@ bool take_layout(GraphDrawing &drawing, std::string_view answer) {
   return made.has_value();
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 namespace {
 
 struct Hint {
@@ -186,4 +186,4 @@ std::string hint_for_dtype(std::string_view word) {
   return it == std::end(dtypes) ? "" : "write " + std::string(it->dtype);
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 // Each is empty where there is nothing to say of the word.
 std::string hint_for_function(std::string_view word);
@@ -17,4 +17,4 @@ std::string hint_for_statement(std::string_view word);
 std::string hint_for_option(std::string_view word);
 std::string hint_for_dtype(std::string_view word);
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

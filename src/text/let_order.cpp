@@ -6,7 +6,7 @@
 
 #include <set>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 LetOrder::LetOrder(const std::vector<const ExprNode *> &windows,
                    const std::vector<const ExprNode *> &lets,
@@ -73,4 +73,4 @@ LetOrder::Open LetOrder::opened(const ExprNode *node) const {
   return open;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 class LetOrder {
 public:
@@ -46,4 +46,4 @@ private:
   std::vector<const ExprNode *> placed_;
 };
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

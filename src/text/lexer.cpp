@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdio>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 namespace {
 
@@ -251,4 +251,4 @@ Source lex(std::string_view text, std::string_view file, std::vector<Error> *mis
   return Lexer(text, file, mistakes).run();
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 enum class Tok : std::uint8_t {
   End,
@@ -84,4 +84,4 @@ struct Source {
 // broken UTF-8). With `mistakes` E0001 and E0006 are noted there, and what they are about is left out.
 Source lex(std::string_view text, std::string_view file, std::vector<Error> *mistakes = nullptr);
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

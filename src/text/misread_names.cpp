@@ -3,7 +3,7 @@
 #include "support/log.hpp"
 #include "text/parser.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::text {
 namespace {
 
 // How an element of an input is read: k[i, j], k[]
@@ -42,4 +42,4 @@ void warn_of_misread_names(const Cursor &cursor, const Symbols &symbols, const S
     warn(let.node()->name, "let", "only the elements of an input can be positions");
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -11,7 +11,7 @@
 #include <tuple>
 
 namespace broadloom {
-namespace spec {
+namespace text {
 namespace {
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
@@ -108,15 +108,15 @@ void check_outputs(const LoopSpec &spec, std::vector<Error> &mistakes) {
 }
 
 } // namespace
-} // namespace spec
+} // namespace text
 
 std::vector<Error> find_mistakes(std::string_view text, std::string_view file) try {
   const support::FloatWorld world;
   std::vector<Error> mistakes;
   try {
-    const spec::Source source = spec::lex(text, file, &mistakes);
-    spec::Recovery recovery(source, mistakes);
-    const std::vector<LoopSpec> kernels = spec::parse_on(source, recovery);
+    const text::Source source = text::lex(text, file, &mistakes);
+    text::Recovery recovery(source, mistakes);
+    const std::vector<LoopSpec> kernels = text::parse_on(source, recovery);
     if (kernels.empty() && mistakes.empty())
       mistakes.push_back(SpecError("E0010", "there is no kernel in " + std::string(file), {},
                                    "write one: kernel name { in x : f32[:]; out z = x + 1 }"));

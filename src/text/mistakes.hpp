@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 class Recovery {
 public:
@@ -39,4 +39,4 @@ private:
 // parse_all, reading on behind mistakes: kernels of the statements that are right.
 std::vector<LoopSpec> parse_on(const Source &source, Recovery &recovery);
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

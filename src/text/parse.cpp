@@ -12,7 +12,7 @@
 
 #include <array>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 namespace {
 
@@ -68,7 +68,7 @@ private:
 
   void accumulator() {
     AccumulatorDef definition = parse_accumulator(cursor_, definitions_);
-    check_definition(definition, source_.text.get());
+    spec::check_definition(definition, source_.text.get());
     const std::string name = definition.name;
     const Place where = definition.where;
     if (definitions_.defined(name))
@@ -403,18 +403,18 @@ private:
 
 } // namespace
 
-} // namespace broadloom::spec
+} // namespace broadloom::text
 
 namespace broadloom {
 
-std::vector<LoopSpec> spec::parse_on(const Source &source, Recovery &recovery) {
+std::vector<LoopSpec> text::parse_on(const Source &source, Recovery &recovery) {
   return Parser(source, &recovery).run();
 }
 
 std::vector<LoopSpec> parse_all(std::string_view text, std::string_view file) try {
   const support::FloatWorld world;
-  spec::Source source = spec::lex(text, file);
-  return spec::Parser(source).run();
+  text::Source source = text::lex(text, file);
+  return text::Parser(source).run();
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

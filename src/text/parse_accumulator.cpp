@@ -14,7 +14,7 @@
 #include <limits>
 #include <utility>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 namespace {
 
@@ -266,7 +266,7 @@ bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call) {
                   std::string("the options are ") + scan_options);
     } else {
       const bool axis = cursor.is(Tok::Name) || cursor.is(Tok::Int) || cursor.is(Tok::Minus);
-      if (const std::string help = of_two_values(use); !axis && !call.is_scan && !help.empty())
+      if (const std::string help = spec::of_two_values(use); !axis && !call.is_scan && !help.empty())
         cursor.fail("E0002", "expected an axis, found " + cursor.shown(token), token, help);
       if (!use.like.empty())
         cursor.fail("E0002", "a reduction takes axes or like=, not both", token, "leave one out");
@@ -298,4 +298,4 @@ void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions
   }
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

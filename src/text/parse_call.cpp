@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 namespace {
 
 class CallParser {
@@ -16,14 +16,14 @@ public:
              const Kernels &kernels)
       : cursor_(cursor), symbols_(symbols), definitions_(definitions), kernels_(kernels) {}
 
-  Inlined run() {
+  analysis::Inlined run() {
     const Token first = cursor_.next();
     callee_ = kernel();
-    check_callable(*callee_, since(first));
+    analysis::check_callable(*callee_, since(first));
     arguments();
     cursor_.expect(Tok::Minus, "'->' and the names of the results");
     cursor_.expect(Tok::Greater, "'>' of '->'");
-    std::vector<CallResult> results;
+    std::vector<analysis::CallResult> results;
     do results.push_back(result());
     while (cursor_.accept(Tok::Comma));
     if (results.size() != callee_->outputs.size())
@@ -33,7 +33,7 @@ public:
                        ", and the call names " +
                        support::count(std::int64_t(results.size()), "result"),
                    first, cursor_.previous(), "its outputs are " + outputs());
-    return inline_kernel(*callee_, values_, results, since(first));
+    return analysis::inline_kernel(*callee_, values_, results, since(first));
   }
 
 private:
@@ -94,9 +94,9 @@ private:
                      cursor_.previous(), help);
   }
 
-  CallResult result() {
+  analysis::CallResult result() {
     const Token name = expect_new_value(cursor_, symbols_, "a result");
-    CallResult made;
+    analysis::CallResult made;
     made.name = cursor_.word(name);
     if (cursor_.accept(Tok::LeftBracket)) {
       made.axes.emplace();
@@ -120,7 +120,7 @@ private:
 
 void parse_call(Cursor &cursor, Symbols &symbols, const Definitions &definitions,
                 const Kernels &kernels, SpecData &data) {
-  const Inlined made = CallParser(cursor, symbols, definitions, kernels).run();
+  const analysis::Inlined made = CallParser(cursor, symbols, definitions, kernels).run();
   for (const Expr &let : made.lets) {
     const std::string &name = let.node()->name;
     if (symbols.count(name))
@@ -135,4 +135,4 @@ void parse_call(Cursor &cursor, Symbols &symbols, const Definitions &definitions
       symbols.windows.push_back(window);
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -17,7 +17,7 @@
 #include <array>
 #include <limits>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 using ops::Op;
 
@@ -313,7 +313,7 @@ private:
       return number(Number::Kind::Float, 0, std::numeric_limits<double>::infinity());
     if (word == "nan")
       return number(Number::Kind::Float, 0, std::numeric_limits<double>::quiet_NaN());
-    if (is_reserved(word))
+    if (spec::is_reserved(word))
       cursor_.fail("E0005", "'" + word + "' is a reserved word, not a value", token,
                    "was a statement cut off before it?");
     if (cursor_.is(Tok::LeftBracket) && symbols_.may_read_ahead(word))
@@ -438,7 +438,7 @@ private:
     if (word == definitions_.being_defined)
       cursor_.fail("E0008", "'" + word + "' calls itself", token,
                    "a function calls only those that are defined before it");
-    if (is_reserved(word))
+    if (spec::is_reserved(word))
       cursor_.fail("E0005", "'" + word + "' is a reserved word, not a function", token,
                    "was a statement cut off before it?");
     std::vector<std::string> names;
@@ -503,7 +503,7 @@ private:
     if (parse_fold_rest(cursor_, symbols_, calls_.back())) return true;
     if (cursor_.is(Tok::RightParen)) return false;
     const FoldCall &call = calls_.back();
-    if (const std::string help = of_two_values(call.use);
+    if (const std::string help = spec::of_two_values(call.use);
         !call.is_scan && !call.axes.empty() && !help.empty())
       cursor_.fail("E0002", "expected ',' or ')', found " + cursor_.shown(cursor_.peek()),
                    cursor_.peek(), help);
@@ -555,4 +555,4 @@ std::vector<Expr> parse_tuple(Cursor &cursor, const Symbols &symbols,
   return ExpressionParser(cursor, symbols, definitions, true).run();
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

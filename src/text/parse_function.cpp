@@ -8,7 +8,7 @@
 #include "text/parser.hpp"
 #include "spec/words.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 namespace {
 
@@ -23,7 +23,7 @@ public:
     function_ = std::make_shared<FunctionDecl>();
     function_->name = cursor_.word(name);
     function_->where = cursor_.source().place(name);
-    const NameCheck found = check_callable_name(function_->name, "a function");
+    const spec::NameCheck found = spec::check_callable_name(function_->name, "a function");
     if (!found.code.empty()) cursor_.fail(found.code.c_str(), found.message, name, found.help);
     if (definitions_.defined(function_->name))
       cursor_.fail("E0004", "'" + function_->name + "' is defined twice", name,
@@ -99,4 +99,4 @@ void parse_function(Cursor &cursor, Definitions &definitions) {
   FunctionParser(cursor, definitions).run();
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 namespace {
 
@@ -108,4 +108,4 @@ void parse_input(Cursor &cursor, Symbols &symbols, SpecData &data, InputRole rol
   symbols[decl->name] = {Symbol::Kind::Input, make_input(decl, decl->where)};
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

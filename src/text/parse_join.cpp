@@ -6,7 +6,7 @@
 #include "support/text.hpp"
 #include "text/parser.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 bool at_join(const Cursor &cursor) {
   return (cursor.is_word("concat") || cursor.is_word("stack") || cursor.is_word("parts")) &&
@@ -104,4 +104,4 @@ Expr parse_join(Cursor &cursor, Symbols &symbols, const Definitions &definitions
   return lay_into(symbols, into, join);
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -7,7 +7,7 @@
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 ListedDims parse_listed_dims(Cursor &cursor, const Symbols &symbols, const std::string &owner) {
   ListedDims listed;
@@ -179,4 +179,4 @@ void store_whole(OutputDecl &output, const Expr &let, Symbols &symbols, std::vec
   output.value = make_window(let, std::move(forms), output.where);
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

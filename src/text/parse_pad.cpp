@@ -11,7 +11,7 @@
 #include <array>
 #include <charconv>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 namespace {
 
 class PadParser {
@@ -139,4 +139,4 @@ bool at_pad(const Cursor &cursor) {
 
 Expr parse_pad(Cursor &cursor, const Symbols &symbols) { return PadParser(cursor, symbols).run(); }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

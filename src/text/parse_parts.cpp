@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 namespace {
 
@@ -110,7 +110,7 @@ AxisRef parse_axis(Cursor &cursor) {
   if (cursor.is(Tok::Name)) {
     const Token &token = cursor.next();
     std::string word(cursor.word(token));
-    if (is_reserved(word))
+    if (spec::is_reserved(word))
       cursor.fail("E0005", "'" + word + "' is a reserved word, not an axis", token,
                   "axes have names or positions");
     return AxisRef(std::move(word));
@@ -118,4 +118,4 @@ AxisRef parse_axis(Cursor &cursor) {
   return AxisRef(cursor.expect_int("an axis"));
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

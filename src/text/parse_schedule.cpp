@@ -11,7 +11,7 @@
 
 #include "support/text.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 namespace {
 
@@ -19,7 +19,7 @@ using Kind = ScheduleClause::Kind;
 
 Kind parse_word(Cursor &cursor) {
   std::vector<std::string> words;
-  for (int k = 0; k <= int(Kind::Separate); ++k) words.emplace_back(word_of(Kind(k)));
+  for (int k = 0; k <= int(Kind::Separate); ++k) words.emplace_back(spec::word_of(Kind(k)));
   if (!cursor.is(Tok::Name)) cursor.unexpected("a clause of the schedule, or '}'");
   const std::string word(cursor.word(cursor.peek()));
   for (std::size_t k = 0; k < words.size(); ++k)
@@ -91,4 +91,4 @@ void parse_schedule(Cursor &cursor, SpecData &data) {
   }
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

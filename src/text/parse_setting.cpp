@@ -8,7 +8,7 @@
 
 #include <array>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 namespace {
 
@@ -64,4 +64,4 @@ void parse_pairing(Cursor &cursor, SpecData &data) {
   data.pairings.push_back(std::move(pairing));
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -12,7 +12,7 @@
 
 #include <charconv>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 namespace {
 
 class WindowParser {
@@ -215,4 +215,4 @@ AffineForm parse_form(Cursor &cursor, const Symbols &symbols) {
   return WindowParser(cursor, symbols).one();
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

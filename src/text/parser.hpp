@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 // What a name means inside a kernel or a definition.
 struct Symbol {
@@ -272,4 +272,4 @@ AffineForm parse_form(Cursor &cursor, const Symbols &symbols);
 bool at_pad(const Cursor &cursor);
 Expr parse_pad(Cursor &cursor, const Symbols &symbols);
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

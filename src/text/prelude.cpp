@@ -8,7 +8,7 @@
 
 #include <map>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 namespace {
 
@@ -95,4 +95,4 @@ const AccumulatorDef &prelude(Fold fold) {
   return it->second;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -17,7 +17,7 @@
 
 namespace broadloom {
 
-namespace spec {
+namespace text {
 
 Printed Printer::run() {
   collect();
@@ -128,7 +128,7 @@ void Printer::define(const PrintedDefinition &function) {
 }
 
 void Printer::input(const InputDecl &decl) {
-  text_ += "  " + std::string(word_of(decl.role)) + (decl.role == InputRole::plain ? "  " : " ") +
+  text_ += "  " + std::string(spec::word_of(decl.role)) + (decl.role == InputRole::plain ? "  " : " ") +
            decl.name + " : " + std::string(name(decl.dtype));
   for (std::size_t i = 0; i < decl.dims.size(); ++i) {
     const Dim &dim = decl.dims[i];
@@ -187,7 +187,7 @@ void Printer::output(const OutputDecl &decl) {
   case ModeKind::accumulate:
   case ModeKind::reduce:
     text_ += mode.kind == ModeKind::reduce ? "reduce(" : "accumulate(";
-    text_ += std::string(name_of(mode.use.accumulator)) + options_text(mode.use);
+    text_ += std::string(spec::name_of(mode.use.accumulator)) + options_text(mode.use);
     if (!like.empty()) text_ += ", " + like;
     for (std::size_t k = 0; k < mode.use.init.size(); ++k) {
       text_ += k > 0 ? ", " : mode.use.init.size() > 1 ? ", init=(" : ", init=";
@@ -210,7 +210,7 @@ void Printer::schedule() {
 
 Printed print(const SpecData &data) { return Printer(data).run(); }
 
-} // namespace spec
+} // namespace text
 
 std::string print(const LoopSpec &spec) try {
   return print(std::vector{spec});

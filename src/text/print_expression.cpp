@@ -10,7 +10,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 using ops::Op;
 
@@ -107,7 +107,7 @@ void Printer::node(const ExprNode &node, int level, std::vector<Piece> &work) {
     text(")");
     break;
   case ExprKind::Call: call(definitions_.names.at(node.function.get()), node, pieces); break;
-  case ExprKind::Op: own = operation(node, pieces); break;
+  case ExprKind::Op: own = rewrite::operation(node, pieces); break;
   }
   bool enclosed = own < level;
   if (enclosed) work.push_back({nullptr, 0, ")"});
@@ -156,7 +156,7 @@ void Printer::fold(const ExprNode &node, std::vector<Piece> &pieces) {
     arguments(node, first, last, pieces);
     if (last - first > 1) text(")");
   };
-  const std::string callee(name_of(node.use->accumulator));
+  const std::string callee(spec::name_of(node.use->accumulator));
   text(node.kind == ExprKind::Scan ? "scan(" + callee + ", " : callee + "(");
   tuple(0, node.folded);
   for (const AxisRef &axis : node.axes) text(", " + axis_text(axis));
@@ -221,4 +221,4 @@ std::string Printer::special(const char *word, const char *quotient, int &level,
   return quotient;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -4,14 +4,14 @@
 #include "text/let_order.hpp"
 #include "text/printer.hpp"
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 // One walk finds the inputs, counts the users of every node and lists what becomes a let, each
 // after those that it needs.
 void Printer::collect() {
   std::unordered_map<const ExprNode *, std::size_t> users;
   std::vector<const ExprNode *> order;
-  inputs_ = declared_inputs(data_);
+  inputs_ = spec::declared_inputs(data_);
   for (const auto &decl : inputs_) taken_.insert(decl->name);
   expr::Walker walker;
   auto visit = [&](const ExprNode &node) {
@@ -120,4 +120,4 @@ std::string Printer::fresh_name() {
   }
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -9,7 +9,7 @@
 #include <charconv>
 #include <cstdio>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 namespace {
 
@@ -17,14 +17,14 @@ using expr::AxisSet;
 using expr::NodeId;
 using expr::NodeKind;
 
-std::string names(const TypedSpec &spec, const std::vector<int> &axes, const char *between) {
+std::string names(const spec::TypedSpec &spec, const std::vector<int> &axes, const char *between) {
   std::string text;
   for (std::size_t i = 0; i < axes.size(); ++i)
     text += (i == 0 ? "" : between) + spec.axes[std::size_t(axes[i])].name;
   return text;
 }
 
-std::string names(const TypedSpec &spec, AxisSet set) {
+std::string names(const spec::TypedSpec &spec, AxisSet set) {
   std::vector<int> axes;
   for (int axis = 0; axis < expr::max_axes; ++axis)
     if (set.has(axis)) axes.push_back(axis);
@@ -86,7 +86,7 @@ std::string code(const char *word, const ops::Code &code, std::size_t states) {
 }
 
 // Those that are more than one operation.
-std::string print_recipes(const TypedSpec &spec) {
+std::string print_recipes(const spec::TypedSpec &spec) {
   std::vector<bool> shown;
   std::string text;
   for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
@@ -106,7 +106,7 @@ std::string print_recipes(const TypedSpec &spec) {
   return text;
 }
 
-std::string describe(const TypedSpec &spec, NodeId id, bool with_args) {
+std::string describe(const spec::TypedSpec &spec, NodeId id, bool with_args) {
   const expr::Node &node = spec.graph[id];
   std::string args;
   for (NodeId arg : spec.graph.args(id))
@@ -150,26 +150,26 @@ const char *order_word(Order order) {
 
 } // namespace
 
-std::string print_axes(const TypedSpec &spec) {
+std::string print_axes(const spec::TypedSpec &spec) {
   const expr::AxisSet shown = spec.shown_axes();
   std::string text = "kernel " + spec.name + ": " + std::to_string(shown.size()) +
                      (shown.size() == 1 ? " axis" : " axes") + ", order " + order_word(spec.order) +
                      "\n";
   for (std::size_t i = 0; i < spec.axes.size(); ++i) {
-    const Axis &axis = spec.axes[i];
+    const spec::Axis &axis = spec.axes[i];
     if (!shown.has(int(i))) continue;
     text += "  axis " + std::to_string(i);
     if (axis.labelled) text += " = " + axis.name;
     text += "\n";
   }
-  for (const TypedInput &x : spec.inputs) {
+  for (const spec::TypedInput &x : spec.inputs) {
     if (!x.said.empty()) {
       text += "  says " + x.name + "\n";
       continue;
     }
     text += (x.window                     ? "  window "
              : x.role == InputRole::plain ? "  in  "
-                                          : "  " + std::string(word_of(x.role)) + " ") +
+                                          : "  " + std::string(spec::word_of(x.role)) + " ") +
             x.name + " : " + std::string(name(x.dtype)) + "[";
     for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim) {
       text += dim == 0 ? "" : ", ";
@@ -185,30 +185,30 @@ std::string print_axes(const TypedSpec &spec) {
     }
     text += x.sign == Sign::any ? "]\n" : "] " + std::string(relation(x.sign)) + "\n";
   }
-  for (const TypedOutput &out : spec.outputs)
+  for (const spec::TypedOutput &out : spec.outputs)
     text += (out.update ? "  update " : "  out ") + out.name + " : " +
             std::string(name(out.dtype)) + "[" + names(spec, out.axes, ", ") + "]" +
             (out.add ? " +=" : "") + "\n";
   return text;
 }
 
-std::string node_label(const TypedSpec &spec, NodeId id) { return describe(spec, id, false); }
+std::string node_label(const spec::TypedSpec &spec, NodeId id) { return describe(spec, id, false); }
 
-std::string node_type(const TypedSpec &spec, NodeId id) {
+std::string node_type(const spec::TypedSpec &spec, NodeId id) {
   const expr::Node &node = spec.graph[id];
   return std::string(name(node.dtype)) + " " + names(spec, node.axes);
 }
 
-std::string print_graph(const TypedSpec &spec) {
+std::string print_graph(const spec::TypedSpec &spec) {
   std::string text = print_recipes(spec);
   for (std::size_t i = 0; i < spec.graph.size(); ++i) {
     NodeId id{std::uint32_t(i)};
     text += "n" + std::to_string(i) + " = " + describe(spec, id, true) + " : " +
             node_type(spec, id) + "\n";
   }
-  for (const Mark &mark : spec.marks)
+  for (const spec::Mark &mark : spec.marks)
     text += (mark.keep ? "keep n" : "recompute n") + std::to_string(mark.value.index) + "\n";
-  for (const TypedOutput &out : spec.outputs) {
+  for (const spec::TypedOutput &out : spec.outputs) {
     text += (out.update ? "update " : "out ") + out.name + "[" + names(spec, out.axes, ", ") +
             "] : " + std::string(name(out.dtype)) + (out.add ? " += n" : " = n") +
             std::to_string(out.add ? out.addend.index : out.value.index) + "\n";
@@ -216,4 +216,4 @@ std::string print_graph(const TypedSpec &spec) {
   return text;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 struct Printed {
   struct Definition {
@@ -17,4 +17,4 @@ struct Printed {
 };
 Printed print(const SpecData &data);
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 class Printer {
 public:
@@ -73,4 +73,4 @@ private:
 std::string axis_text(const AxisRef &axis);
 std::string options_text(const FoldUse &use);
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

@@ -6,7 +6,7 @@
 
 #include <unordered_set>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 namespace {
 
@@ -34,7 +34,7 @@ std::vector<Definition> used_by(const Definition &definition) {
   std::vector<const ExprNode *> roots;
   if (definition.function) roots = roots_of(*definition.function);
   if (definition.accumulator)
-    for_each_expression(*definition.accumulator,
+    spec::for_each_expression(*definition.accumulator,
                         [&](const Expr &root) { roots.push_back(root.node()); });
   std::vector<Definition> used;
   expr::Walker walker;
@@ -158,4 +158,4 @@ UsedDefinitions used_definitions(const std::vector<const AccumulatorDef *> &accu
   return Collector().run(accumulators, functions);
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

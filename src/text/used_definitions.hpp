@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace broadloom::spec {
+namespace broadloom::text {
 
 // One to print. A function of the API may use a part of its body several times; the text has no lets
 // there, so that each such part becomes a function of its own: `def f_1(a, b) = ..`.
@@ -32,4 +32,4 @@ struct UsedDefinitions {
 UsedDefinitions used_definitions(const std::vector<const AccumulatorDef *> &accumulators,
                                  const std::vector<const FunctionDecl *> &functions);
 
-} // namespace broadloom::spec
+} // namespace broadloom::text

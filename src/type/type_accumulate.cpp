@@ -16,7 +16,7 @@
 
 #include <algorithm>
 
-namespace broadloom::spec {
+namespace broadloom::type {
 
 using expr::AxisSet;
 using expr::Node;
@@ -78,7 +78,7 @@ std::vector<NodeId> Typer::converted_init(const FoldJob &job, const ops::Recipe 
   for (std::size_t k = 0; k < job.init.size(); ++k) {
     const Value &value = job.init[k];
     const AxisSet along = spec_.graph[value.node].axes & folded;
-    const std::string name = "'" + std::string(name_of(job.use.accumulator)) + "'";
+    const std::string name = "'" + std::string(spec::name_of(job.use.accumulator)) + "'";
     if (!along.empty())
       fail("E0103",
            "the init= of " + name + " has " + space_.axis_list(along) +
@@ -116,7 +116,7 @@ std::vector<NodeId> Typer::run_code(const ops::Code &code, std::vector<NodeId> v
 AxisSet Typer::may_fold(const FoldJob &job) const {
   AxisSet may, never;
   for (const std::uint32_t i : job.like) {
-    const TypedInput &x = spec_.inputs[i];
+    const spec::TypedInput &x = spec_.inputs[i];
     for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim) {
       AxisSet &known = x.may_stretch[dim] ? may : never;
       known = known | AxisSet::of(x.axis_of_dim[dim]);
@@ -149,9 +149,9 @@ const ops::Recipe &Typer::recipe(const AccumulatorDef &definition, const std::ve
   auto [it, fresh] = recipes_.try_emplace({&definition, args});
   ops::Recipe &recipe = it->second;
   if (!fresh) return recipe;
-  recipe = recipe_of(definition, args, spec_.source);
-  recipe.commutes = is_built_in(definition.name) || ops::is_symmetric(recipe.combine);
-  if (recipe.has_combine() && !is_built_in(definition.name)) {
+  recipe = spec::recipe_of(definition, args, spec_.source);
+  recipe.commutes = spec::is_built_in(definition.name) || ops::is_symmetric(recipe.combine);
+  if (recipe.has_combine() && !spec::is_built_in(definition.name)) {
     note_wrong_join(definition, recipe);
     count_steps(definition, recipe);
   }
@@ -186,7 +186,7 @@ void Typer::count_steps(const AccumulatorDef &definition, ops::Recipe &recipe) {
 }
 
 void Typer::note_wrong_join(const AccumulatorDef &definition, const ops::Recipe &recipe) {
-  const ResultCode result = result_of(definition, recipe.states, spec_.source);
+  const spec::ResultCode result = spec::result_of(definition, recipe.states, spec_.source);
   const std::optional<ops::WrongJoin> wrong = ops::joins_wrongly(recipe, result.code, result.dtype);
   if (!wrong) return;
   std::vector<std::string> blocks;
@@ -220,4 +220,4 @@ void Typer::note_wrong_join(const AccumulatorDef &definition, const ops::Recipe 
       "of the call; or leave combine out: the fold is then serial");
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::type

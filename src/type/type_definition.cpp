@@ -13,7 +13,7 @@
 
 #include <optional>
 
-namespace broadloom::spec {
+namespace broadloom::type {
 
 using expr::NodeId;
 using expr::NodeKind;
@@ -41,9 +41,9 @@ StateType join(StateType a, StateType b) {
 // A graph for one clause or several.
 struct Scratch {
   SpecData data;
-  TypedSpec spec;
-  std::optional<Space> space;
-  std::optional<Reads> reads;
+  spec::TypedSpec spec;
+  std::optional<spec::Space> space;
+  std::optional<spec::Reads> reads;
   std::optional<Typer> typer;
   Typer::Parameters names;
 
@@ -53,7 +53,7 @@ struct Scratch {
   }
   // The inputs come first, then `begin`.
   void declare(const std::string &name, DType dtype) {
-    TypedInput input;
+    spec::TypedInput input;
     input.name = name;
     input.dtype = dtype;
     spec.inputs.push_back(std::move(input));
@@ -212,7 +212,7 @@ private:
       const DType to = type_of(clause.state).dtype;
       const StateType both = join({to, false}, {scratch.dtype(value), value.weak});
       // Those of the language may count wider than they sum: var in f32 counts in f64.
-      if (both.dtype != to && !is_built_in(def_.name))
+      if (both.dtype != to && !spec::is_built_in(def_.name))
         support::fail("E0201",
                       "combine of '" + def_.name + "' gives " +
                           std::string(name(scratch.dtype(value))) + " for state '" + clause.state +
@@ -240,7 +240,7 @@ ops::Recipe recipe_of(const AccumulatorDef &definition, const std::vector<DType>
   return RecipeMaker(definition, args, source).run();
 }
 
-ResultCode result_of(const AccumulatorDef &definition, const std::vector<DType> &states,
+spec::ResultCode result_of(const AccumulatorDef &definition, const std::vector<DType> &states,
                      const std::shared_ptr<const std::string> &source) {
   Scratch scratch(source);
   for (std::size_t k = 0; k < states.size(); ++k) scratch.declare(definition.states[k], states[k]);
@@ -253,4 +253,4 @@ ResultCode result_of(const AccumulatorDef &definition, const std::vector<DType> 
   return {code_of(scratch.spec.graph, int(states.size()), {result}), type};
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::type

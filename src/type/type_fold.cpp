@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace broadloom::spec {
+namespace broadloom::type {
 
 using expr::AxisSet;
 using expr::Node;
@@ -23,7 +23,7 @@ namespace {
 const AccumulatorDef *definition_of(const Accumulator &accumulator) {
   const Fold fold = accumulator.fold();
   if (fold == Fold::User) return accumulator.definition().get();
-  return ops::info(fold).kind == ops::FoldKind::Definition ? &prelude(fold) : nullptr;
+  return ops::info(fold).kind == ops::FoldKind::Definition ? &spec::prelude(fold) : nullptr;
 }
 
 bool takes_correction(Fold fold) { return fold == Fold::Var || fold == Fold::Std; }
@@ -38,7 +38,7 @@ bool finds_position(Fold fold) { return fold == Fold::ArgMin || fold == Fold::Ar
 std::size_t init_count(const Accumulator &accumulator) {
   const Fold fold = accumulator.fold();
   if (fold == Fold::Mean || fold == Fold::Norm) return 0;
-  if (fold == Fold::Std) return prelude(Fold::Var).states.size();
+  if (fold == Fold::Std) return spec::prelude(Fold::Var).states.size();
   const AccumulatorDef *definition = definition_of(accumulator);
   return definition ? definition->states.size() : 1;
 }
@@ -71,7 +71,7 @@ Folded Typer::type_fold(const ExprNode &node, std::vector<Value> values) {
   const bool is_scan = node.kind == ExprKind::Scan;
   if (!taken.empty())
     fail("E0105",
-         (is_scan ? "the scan of '" : "'") + std::string(name_of(use.accumulator)) +
+         (is_scan ? "the scan of '" : "'") + std::string(spec::name_of(use.accumulator)) +
              (is_scan ? "' runs along " : "' folds ") + space_.axis_list(taken) +
              ", which accumulate has already folded",
          space_.shown(node.where),
@@ -131,7 +131,7 @@ Folded Typer::fold(const FoldJob &job) {
 void Typer::check_use(const FoldJob &job) const {
   const FoldUse &use = job.use;
   const Fold fold = use.accumulator.fold();
-  const std::string name = "'" + std::string(name_of(use.accumulator)) + "'";
+  const std::string name = "'" + std::string(spec::name_of(use.accumulator)) + "'";
   auto refuse = [&](const char *option, const std::string &help) {
     fail("E0021", name + " takes no " + option, space_.shown(job.where), help);
   };
@@ -141,9 +141,9 @@ void Typer::check_use(const FoldJob &job) const {
          name + " accumulates " + support::count(std::int64_t(wanted), "value") + ", not " +
              std::to_string(job.args.size()),
          space_.shown(job.where),
-         wanted == 1 ? "write " + std::string(name_of(use.accumulator)) + "(x, axis)"
+         wanted == 1 ? "write " + std::string(spec::name_of(use.accumulator)) + "(x, axis)"
                      : "write the values in parentheses, in an expression: " +
-                           std::string(name_of(use.accumulator)) + "((x, y), axis)");
+                           std::string(spec::name_of(use.accumulator)) + "((x, y), axis)");
   if (use.correction && !takes_correction(fold))
     refuse("correction=", "correction= belongs to var and std");
   if (use.acc && !takes_acc(fold))
@@ -197,11 +197,11 @@ Folded Typer::fold_operation(const FoldJob &job, Fold fold, DType wide) {
 
 // sum(e, like=x[i + u]): until transpose_windows writes it out, a Fold that has the window as its `like`.
 Folded Typer::fold_into_window(const FoldJob &job) {
-  const TypedInput &window = spec_.inputs[job.like[0]];
+  const spec::TypedInput &window = spec_.inputs[job.like[0]];
   if (job.use.accumulator.fold() != Fold::Sum || !job.init.empty())
     fail(
         "E0021",
-        "'" + std::string(name_of(job.use.accumulator)) + "' takes no like= of the window " +
+        "'" + std::string(spec::name_of(job.use.accumulator)) + "' takes no like= of the window " +
             window.name + (job.init.empty() ? "" : " with an init="),
         space_.shown(job.where),
         "only a sum, without init=, is defined where several elements meet at a position, or none");
@@ -290,7 +290,7 @@ Folded Typer::variance(const FoldJob &job) {
 Folded Typer::fold_definition(const FoldJob &job, Fold fold) {
   const FoldUse &use = job.use;
   const AccumulatorDef &definition =
-      fold == Fold::User ? *use.accumulator.definition() : prelude(fold);
+      fold == Fold::User ? *use.accumulator.definition() : spec::prelude(fold);
   std::optional<DType> common; // of what is accumulated: numbers do not count beside typed values
   for (const Value &arg : job.args)
     if (!arg.weak) common = common ? promote(*common, dtype(arg)) : dtype(arg);
@@ -351,4 +351,4 @@ Folded Typer::fold_definition(const FoldJob &job, Fold fold) {
   return result;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::type

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace broadloom::spec {
+namespace broadloom::type {
 
 using expr::Node;
 using expr::NodeId;
@@ -324,4 +324,4 @@ NodeId Typer::emit(Op op, DType compute, DType result, const std::vector<NodeId>
   return add(node, args, facts, where);
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::type

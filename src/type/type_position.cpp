@@ -5,7 +5,7 @@
 
 #include <bit>
 
-namespace broadloom::spec {
+namespace broadloom::type {
 
 using expr::AxisSet;
 using expr::Node;
@@ -72,4 +72,4 @@ NodeId Typer::position(const FoldJob &job, const std::vector<NodeId> &args) {
   return at;
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::type

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-namespace broadloom::spec {
+namespace broadloom::type {
 
 using expr::AxisSet;
 using expr::Node;
@@ -40,7 +40,7 @@ Typer::Memo &Typer::memo(const Entry &entry) {
                  use.correction.has_value(), std::move(init), entry.kept.bits()}];
 }
 
-int Typer::open_scope(SetId inputs, int outer) {
+int Typer::open_scope(spec::SetId inputs, int outer) {
   if (outer >= 0 && scopes_[std::size_t(outer)].inputs == inputs) return outer;
   auto [it, fresh] = scope_ids_.try_emplace({inputs, outer}, int(scopes_.size()));
   if (fresh) scopes_.push_back({inputs, outer});
@@ -130,9 +130,9 @@ std::vector<std::size_t> Typer::lenders(const ExprNode &node, int axis, int scop
            space_.shown(node.where), "name an axis that the input has");
     found.push_back(input);
   }
-  if (!found.empty()) return lenders_of(spec_, found, axis);
+  if (!found.empty()) return spec::lenders_of(spec_, found, axis);
   for (int s = scope; s >= 0 && found.empty(); s = scopes_[std::size_t(s)].outer)
-    found = lenders_of(spec_, reads_.members(scopes_[std::size_t(s)].inputs), axis);
+    found = spec::lenders_of(spec_, reads_.members(scopes_[std::size_t(s)].inputs), axis);
   for (std::size_t i = 0; i < spec_.inputs.size() && found.empty(); ++i)
     if (!spec_.inputs[i].said.empty() && spec_.inputs[i].axes().has(axis)) found.push_back(i);
   if (found.empty())
@@ -231,7 +231,7 @@ NodeId Typer::expand(NodeId value, const std::vector<std::size_t> &inputs, const
   std::vector<NodeId> args{value};
   AxisSet axes = spec_.graph[value].axes;
   for (std::size_t i : inputs) {
-    const TypedInput &x = spec_.inputs[i];
+    const spec::TypedInput &x = spec_.inputs[i];
     const AxisSet lent = x.axes() & wanted;
     if (lent.empty()) continue;
     AxisSet rigid; // here a label gives the value the extent that x has
@@ -281,7 +281,7 @@ NodeId Typer::cast(NodeId value, DType to, const Place &where) {
 }
 
 NodeId Typer::input(std::size_t index, const Place &where) {
-  const TypedInput &x = spec_.inputs[index];
+  const spec::TypedInput &x = spec_.inputs[index];
   Node node;
   node.kind = NodeKind::Input;
   node.dtype = x.dtype;
@@ -289,12 +289,12 @@ NodeId Typer::input(std::size_t index, const Place &where) {
   node.payload = std::uint32_t(index);
   Facts facts;
   facts.visible = visible_.single(index);
-  std::vector<FixedExtent> fixed;
+  std::vector<spec::FixedExtent> fixed;
   for (std::size_t dim = 0; dim < x.axis_of_dim.size(); ++dim) {
     int axis = x.axis_of_dim[dim];
     if (x.labelled && !x.may_stretch[dim]) {
       facts.rigid = facts.rigid | AxisSet::of(axis);
-      if (const DimExtent *by = space_.fixed(axis)) fixed.push_back({axis, *by});
+      if (const spec::DimExtent *by = space_.fixed(axis)) fixed.push_back({axis, *by});
     } else if (x.extents[dim] != -1 && x.extents[dim] != 1) {
       fixed.push_back({axis, {index, dim, x.extents[dim]}});
     }
@@ -327,9 +327,9 @@ NodeId Typer::add(Node node, std::span<const NodeId> args, const Facts &facts, c
 void Typer::meet(Facts &into, const Facts &other, const Place &where) {
   into.visible = visible_.unite(into.visible, other.visible);
   into.rigid = into.rigid | other.rigid;
-  into.fixed = fixed_.unite(into.fixed, other.fixed, [&](const DimExtent &a, const DimExtent &b) {
-    fail_extents(spec_, a, b, space_.shown(where));
+  into.fixed = fixed_.unite(into.fixed, other.fixed, [&](const spec::DimExtent &a, const spec::DimExtent &b) {
+    spec::fail_extents(spec_, a, b, space_.shown(where));
   });
 }
 
-} // namespace broadloom::spec
+} // namespace broadloom::type

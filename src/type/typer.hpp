@@ -12,7 +12,7 @@
 #include <optional>
 #include <unordered_set>
 
-namespace broadloom::spec {
+namespace broadloom::type {
 
 // The value of an expression. A weak one is of i64, f64 or c128 and may still change type: a Literal node beside all types, what
 // is made of extents beside floats only.
@@ -51,7 +51,7 @@ struct FoldJob {
 
 class Typer {
 public:
-  Typer(TypedSpec &spec, const Space &space, const Reads &reads)
+  Typer(spec::TypedSpec &spec, const spec::Space &space, const spec::Reads &reads)
       : spec_(spec), space_(space), reads_(reads), visible_(spec.inputs.size()) {}
 
   // Which lets the schedule or a pairing names: what their names stand for is noted.
@@ -92,15 +92,15 @@ public:
 private:
   // What is known of a node's extents.
   struct Facts {
-    SetId visible = 0;   // inputs that give it the extents of all their axes
+    spec::SetId visible = 0;   // inputs that give it the extents of all their axes
     expr::AxisSet rigid; // axes on which a label gives it the extent
-    SetId fixed = 0;     // extents fixed by the text
+    spec::SetId fixed = 0;     // extents fixed by the text
   };
   // Where extent and iota look for inputs: in the expression that they stand in, the innermost
   // reduction's argument or the whole one, then in those around it.
   // Only what these read matters, so that expressions that read the same share a scope.
   struct Scope {
-    SetId inputs = 0;
+    spec::SetId inputs = 0;
     int outer = -1;
   };
   using Key = std::pair<const ExprNode *, int>; // a node and its scope, -1 where that cannot matter
@@ -111,7 +111,7 @@ private:
   };
   using Memo = std::unordered_map<Key, Value, KeyHash>;
 
-  int open_scope(SetId inputs, int outer);
+  int open_scope(spec::SetId inputs, int outer);
   Key key(const ExprNode *node, int scope) const {
     return {node, reads_.scoped(*node) ? scope : -1};
   }
@@ -176,12 +176,12 @@ private:
     return spec_.graph[node].kind == expr::NodeKind::Literal;
   }
 
-  TypedSpec &spec_;
+  spec::TypedSpec &spec_;
   std::unordered_set<std::string> named_; // by the schedule or a pairing
-  const Space &space_;
-  const Reads &reads_;
-  InputSets visible_;
-  FixedExtents fixed_;
+  const spec::Space &space_;
+  const spec::Reads &reads_;
+  spec::InputSets visible_;
+  spec::FixedExtents fixed_;
   std::vector<Facts> facts_; // by node
   // What tells one `accumulate(..)` from another.
   using UseKey = std::tuple<bool, Fold, const AccumulatorDef *, int, double, bool,
@@ -190,8 +190,8 @@ private:
   const Parameters *parameters_ = nullptr;
   std::map<std::pair<const AccumulatorDef *, std::vector<DType>>, ops::Recipe> recipes_;
   std::vector<Scope> scopes_;
-  std::map<std::pair<SetId, int>, int> scope_ids_;
+  std::map<std::pair<spec::SetId, int>, int> scope_ids_;
   std::size_t steps_ = 0;
 };
 
-} // namespace broadloom::spec
+} // namespace broadloom::type

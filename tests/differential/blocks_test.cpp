@@ -1,5 +1,6 @@
 // Random kernels as planned programs: block::interpret has the bits of loop::interpret, for the blocks that are chosen for any
 // machine and for blocks of any sizes. No native code takes part.
+#include "analysis/analyse.hpp"
 #include "case.hpp"
 #include "random_data.hpp"
 
@@ -40,7 +41,7 @@ using Phase = std::function<void(std::size_t phase, const loop::Frame &, const s
 // A random case as a plan, and memory for it.
 class Planned {
 public:
-  explicit Planned(const Case &c) : typed_(spec::analyse(parse(c.text).data())) {
+  explicit Planned(const Case &c) : typed_(analysis::analyse(parse(c.text).data())) {
     for (const spec::TypedInput &declared : typed_.callers())
       for (const CaseOperand &in : c.inputs)
         if (in.name == declared.name) inputs_.push_back(make_input(in)), in_.push_back(in.layout);
@@ -58,7 +59,7 @@ public:
     std::vector<const AnyView *> pointers;
     for (const AnyView &view : given_) pointers.push_back(&view);
     // What is before a sum through a gather is computed by the reference.
-    std::optional<spec::Scatters> parts = spec::split_scatters(typed_);
+    std::optional<rewrite::Scatters> parts = rewrite::split_scatters(typed_);
     if (parts) typed_ = parts->after;
     windowed_.emplace(typed_, pointers,
                       kernel::Helpers{kernel::run_in_order,

@@ -1,6 +1,7 @@
 // See case.hpp.
 #include "case.hpp"
 
+#include "analysis/analyse.hpp"
 #include "random_schedule.hpp"
 #include "reference/reference.hpp"
 #include "spec/spec.hpp"
@@ -163,7 +164,7 @@ std::vector<std::string> names_in(Line &line) {
 } // namespace
 
 void complete_outputs(Case &c) {
-  const spec::TypedSpec typed = spec::analyse(parse(c.text).data());
+  const spec::TypedSpec typed = analysis::analyse(parse(c.text).data());
   std::vector<Layout> layouts;
   for (const spec::TypedInput &declared : typed.callers())
     for (CaseOperand &in : c.inputs)

@@ -1,5 +1,6 @@
 // See choices.hpp.
 #include "choices.hpp"
+#include "analysis/analyse.hpp"
 #include "random_schedule.hpp"
 #include "same_bits.hpp"
 
@@ -226,14 +227,14 @@ private:
     if (schedule.empty()) return;
     LoopSpec scheduled = parse(with_schedule(text, schedule));
     try {
-      spec::analyse(scheduled.data());
+      analysis::analyse(scheduled.data());
       scheduled_ = std::move(scheduled);
     } catch (const SpecError &) {
     }
   }
 
   Open what_is_open() {
-    const spec::TypedSpec typed = spec::analyse(spec_.data());
+    const spec::TypedSpec typed = analysis::analyse(spec_.data());
     Open open{.copies = kernel::sees_copies(typed), .generic = plan::has_generic(typed)};
     for (const auto &let : typed.materialised) {
       open.copies = open.copies || kernel::sees_copies(let->typed);
@@ -254,7 +255,7 @@ private:
 
   bool saves() const {
     try {
-      const spec::TypedSpec typed = spec::analyse(of(Policy::save).data());
+      const spec::TypedSpec typed = analysis::analyse(of(Policy::save).data());
       const expr::Graph &graph = typed.graph;
       const auto is_saved = [&](expr::NodeId id) {
         return graph[id].kind == expr::NodeKind::Input &&
@@ -300,7 +301,7 @@ private:
     Kernel kernel = compile(spec, choices.options);
     if (choices.frozen) {
       std::vector<NamedView> parameters, others;
-      const spec::TypedSpec typed = spec::analyse(spec.data());
+      const spec::TypedSpec typed = analysis::analyse(spec.data());
       for (const NamedView &view : in) {
         const bool is_parameter = std::ranges::any_of(typed.callers(), [&](const auto &input) {
           return input.name == view.name && input.role == InputRole::parameter;

@@ -1,5 +1,6 @@
 // See engines.hpp.
 #include "engines.hpp"
+#include "analysis/analyse.hpp"
 #include "numpy_check.hpp"
 #include "same_bits.hpp"
 #include "tolerance.hpp"
@@ -46,7 +47,7 @@ class Engines {
 public:
   Engines(const Case &c, const Thoroughness &how, Tally &tally)
       : case_(c), how_(how), tally_(tally), spec_(parse(c.text)),
-        typed_(spec::analyse(spec_.data())) {
+        typed_(analysis::analyse(spec_.data())) {
     const auto set = [](const char *name, const std::string &value) {
       if (value.empty())
         unsetenv(name);
@@ -76,7 +77,7 @@ public:
         std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const spec::TypedInput &input) {
           return input.window && input.window->is_gather();
         });
-    tally_.scattered += spec::split_scatters(typed_).has_value();
+    tally_.scattered += rewrite::split_scatters(typed_).has_value();
     tally_.arrays += std::int64_t(typed_.materialised.size());
     const bool loops = has_loops();
     tally_.loops += loops;
@@ -261,7 +262,7 @@ private:
     const std::vector<Array> expected = reference::evaluate(typed_, in_order_, before);
     std::vector<Array> absolute;
     if (!case_.bound_text.empty())
-      absolute = reference::evaluate(spec::analyse(parse(case_.bound_text).data()), in_order_);
+      absolute = reference::evaluate(analysis::analyse(parse(case_.bound_text).data()), in_order_);
     for (std::size_t k = 0; k < got.size(); ++k) {
       const CaseOperand &out = case_.outputs[k];
       if (!out.wanted || out.agreement == Agreement::None) continue;

@@ -6,6 +6,7 @@
 // The measured slopes are those of bl::check_gradient: central differences of the reference in f64, with
 // corners told apart. That also finds a NaN or an infinity where everything on the way is smooth. For the bits,
 // any values will do, NaN and infinities too. BROADLOOM_FUZZ and BROADLOOM_SEED as in differential_test.cpp.
+#include "analysis/analyse.hpp"
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"
 #include "random_data.hpp"
@@ -240,7 +241,7 @@ public:
     if (is_wrong() || wrt_.empty()) return false;
     SpecData data = spec_.data();
     const auto never = parse("kernel k { out z = 1 > 2; out o = 0. }").data().outputs;
-    const spec::TypedSpec typed = spec::analyse(data);
+    const spec::TypedSpec typed = analysis::analyse(data);
     for (std::size_t o = 0; o < data.outputs.size(); ++o) {
       OutputDecl &output = data.outputs[o];
       const DType dtype = typed.outputs[o].dtype;

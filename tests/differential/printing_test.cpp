@@ -1,4 +1,5 @@
 // A kernel and its canonical text are one thing: random kernels printed, read back and run.
+#include "analysis/analyse.hpp"
 #include "random_data.hpp"
 #include "random_spec.hpp"
 #include "same_bits.hpp"
@@ -48,8 +49,8 @@ TEST_CASE("the loop program of every random kernel reads back from its text") {
   std::uint64_t planned = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const RandomSpec random = random_spec(seed);
-    spec::TypedSpec typed = spec::analyse(parse(random.text).data());
-    if (auto parts = spec::split_scatters(typed)) typed = std::move(parts->after);
+    spec::TypedSpec typed = analysis::analyse(parse(random.text).data());
+    if (auto parts = rewrite::split_scatters(typed)) typed = std::move(parts->after);
     const std::vector<bool> wanted(typed.outputs.size(), true);
     Random source(seed);
     std::vector<Layout> inputs, outputs;

@@ -1,6 +1,7 @@
 // See random_schedule.hpp.
 #include "random_schedule.hpp"
 
+#include "analysis/analyse.hpp"
 #include "spec/spec.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 class Maker {
 public:
   Maker(Random &random, const std::string &text)
-      : random_(random), text_(text), spec_(parse(text)), typed_(spec::analyse(spec_.data())) {}
+      : random_(random), text_(text), spec_(parse(text)), typed_(analysis::analyse(spec_.data())) {}
 
   std::string run() {
     axes();

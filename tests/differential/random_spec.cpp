@@ -1,6 +1,7 @@
 // See random_spec.hpp.
 #include "random_spec.hpp"
 
+#include "analysis/analyse.hpp"
 #include "large_terms.hpp"
 #include "random_expression.hpp"
 #include "random_listed.hpp"
@@ -302,7 +303,7 @@ private:
     std::vector<Layout> layouts;
     for (const RandomInput &in : spec_.inputs) layouts.push_back(contiguous_layout(in.shape));
     try {
-      const spec::TypedSpec typed = spec::analyse(parse(body).data());
+      const spec::TypedSpec typed = analysis::analyse(parse(body).data());
       std::vector<std::int64_t> extents =
           reference::window_extents(typed, reference::with_lets(typed, layouts));
       for (std::size_t i = 0; i < typed.given_inputs(); ++i)
@@ -343,7 +344,7 @@ private:
     for (const std::int64_t extent : layouts.back().shape()) elements *= double(extent);
     if (elements > (scope_.large ? 4e6 : 3e5)) return false;
     try {
-      const spec::TypedSpec typed = spec::analyse(parse(body + "}\n").data());
+      const spec::TypedSpec typed = analysis::analyse(parse(body + "}\n").data());
       double points = 1;
       for (const std::int64_t extent :
            reference::window_extents(typed, reference::with_lets(typed, layouts)))
@@ -489,7 +490,7 @@ private:
     body += line(out.head, out.add, out.mode + out.value) + "\n}\n";
     try {
       const LoopSpec spec = parse(body);
-      spec::analyse(spec.data());
+      analysis::analyse(spec.data());
       if (scope_.smooth && out.head != "out probe") gradient(spec, continuous_inputs());
       return true;
     } catch (const InternalError &) {

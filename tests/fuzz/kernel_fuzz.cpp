@@ -5,6 +5,7 @@
 // kernels only. Cases of many points are left to that suite. Interpreter and native code must give equal
 // bits. Both must meet the reference where nothing depends on the order of a float sum or product; the
 // differential suite bounds those. What one refuses, all refuse with the same code.
+#include "analysis/analyse.hpp"
 #include "require.hpp"
 
 #include "tests/differential/random_data.hpp"
@@ -86,7 +87,7 @@ std::optional<Case> from_text(std::string_view text, Random &random) {
   Case result;
   try {
     result.text = print(parse(text));
-    const spec::TypedSpec typed = spec::analyse(parse(result.text).data());
+    const spec::TypedSpec typed = analysis::analyse(parse(result.text).data());
     if (typed.lent_input() != nullptr) return {}; // shapes of outputs that it would choose
     std::vector<std::int64_t> extents;
     for (std::size_t a = 0; a < typed.axes.size(); ++a)
@@ -228,7 +229,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   if (!written && size > 8) return -1;
   const Case c = written ? *written : from_seed(seed);
   const broadloom::spec::TypedSpec typed =
-      broadloom::spec::analyse(broadloom::parse(c.text).data());
+      broadloom::analysis::analyse(broadloom::parse(c.text).data());
   if (points(typed, c.shapes) > most_points) return -1;
   Run(c, typed, random).compare(random);
   return 0;

@@ -1,6 +1,7 @@
 // Golden blocks: what runs, as `show --stage block` prints it, on 512-bit and on 256-bit vectors, so that no choice of the
 // schedule is lost in silence. tests/blocks/NAME.golden is of tests/blocks/NAME.loom or tests/decisions/NAME.loom, kernels with
 // layouts (golden_files.hpp). `./dev bless` rewrites the files.
+#include "analysis/analyse.hpp"
 #include "golden_plan.hpp"
 
 #include "tests/file_cases.hpp"
@@ -30,7 +31,7 @@ using golden::target_of;
 
 plan::Plan plan_in(const fs::path &file, int bits) {
   const std::string text = golden::read(file);
-  return golden::plan_of(spec::analyse(parse(text).data()), text, golden::machine_of(bits));
+  return golden::plan_of(analysis::analyse(parse(text).data()), text, golden::machine_of(bits));
 }
 
 std::string blocks_text(const fs::path &file, int bits) {

@@ -7,6 +7,7 @@
 //
 // There is no data, and the machine is a given one, so 16 million elements cost nothing and the files hold
 // everywhere. Texts for people are left out. `./dev bless` rewrites the files.
+#include "analysis/analyse.hpp"
 #include "golden_plan.hpp"
 #include "jit/native/target.hpp"
 #include "jit/why.hpp"
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 using golden::plan_of;
 
 std::vector<Decision> decisions_of(const std::string &text) {
-  const spec::TypedSpec typed = spec::analyse(parse(text).data());
+  const spec::TypedSpec typed = analysis::analyse(parse(text).data());
   const plan::Machine machine = golden::machine_of(512);
   const plan::Plan plan = plan_of(typed, text, machine);
   std::vector<Decision> why = plan.why;

@@ -6,6 +6,7 @@
 //   #@ generic          of a kernel that keeps no pattern of its own
 // tests/golden/NAME.golden holds spec, axes, graph, loop and plan as printed. `./dev bless` rewrites
 // them; a missing file fails. No machine code is involved, so the files hold on every machine.
+#include "analysis/analyse.hpp"
 #include "golden_files.hpp"
 #include "tests/file_cases.hpp"
 
@@ -31,7 +32,7 @@ std::string stages(const std::string &text, const std::string &file) {
   const auto layouts = bl::golden::layouts_in(text);
   if (!layouts.empty()) {
     std::vector<bl::AnyView> views;
-    const auto typed = bl::spec::analyse(kernel.spec().data());
+    const auto typed = bl::analysis::analyse(kernel.spec().data());
     for (const auto &input : typed.callers())
       views.push_back({input.dtype, nullptr, false, layouts.at(input.name)});
     kernel.prepare(std::span<const bl::AnyView>(views));

@@ -6,6 +6,7 @@
 // the least of many compilations: `link` the bitcode, `optimise` with the inliner, `codegen`, `total`;
 // `math` is what linking and optimising take more than in the kernel without functions, which is
 // promised to stay below `allowed`: 0.6 ms and 0.5 for each function.
+#include "analysis/analyse.hpp"
 #include "jit/engine/engine.hpp"
 #include "plan/plan.hpp"
 #include "spec/spec.hpp"
@@ -27,7 +28,7 @@ const char *const functions[] = {"exp", "log", "sin", "tanh", "sigmoid", "cos", 
 bl::loop::Program program_of(int count) {
   std::string text = "kernel k { in x : f32[:]; out z = x";
   for (int k = 0; k < count; ++k) text += std::string(" + ") + functions[k] + "(x)";
-  const bl::spec::TypedSpec typed = bl::spec::analyse(bl::parse(text + " }").data());
+  const bl::spec::TypedSpec typed = bl::analysis::analyse(bl::parse(text + " }").data());
   const std::int64_t shape[] = {1000};
   const std::vector<bl::Layout> layouts{bl::contiguous_layout(shape)};
   const std::vector<bool> wanted{true};

@@ -1,4 +1,5 @@
 // The stages as people and programs see them: `why` as data, tables, drawings, and the hot loop with its lines.
+#include "analysis/analyse.hpp"
 #include "jit/engine/engine.hpp"
 #include "jit/why.hpp"
 #include "loop/listing.hpp"
@@ -15,7 +16,7 @@ namespace broadloom {
 namespace {
 
 plan::Plan plan_of(const std::string &body, const std::vector<Layout> &inputs) {
-  const spec::TypedSpec typed = spec::analyse(parse("kernel k {\n" + body + "\n}").data());
+  const spec::TypedSpec typed = analysis::analyse(parse("kernel k {\n" + body + "\n}").data());
   const std::vector<bool> wanted(typed.outputs.size(), true);
   const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
   std::vector<Layout> outputs;

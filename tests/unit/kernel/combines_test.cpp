@@ -1,4 +1,5 @@
 // The combine of a user's accumulator: blocks without elements take no part, and one that joins wrongly is told.
+#include "analysis/analyse.hpp"
 #include "ops/joins.hpp"
 #include "spec/definition.hpp"
 #include "spec/spec.hpp"
@@ -60,7 +61,7 @@ std::vector<std::string> reasons(const std::string &text) { // of topic `blocks`
 }
 
 ops::Recipe recipe_in(const std::string &text) {
-  const spec::TypedSpec typed = spec::analyse(parse(text).data());
+  const spec::TypedSpec typed = analysis::analyse(parse(text).data());
   for (std::uint32_t n = 0; n < typed.graph.size(); ++n)
     if (typed.graph[expr::NodeId{n}].kind == expr::NodeKind::Fold)
       return typed.graph.recipe(expr::NodeId{n});
@@ -163,8 +164,8 @@ TEST_CASE(
     CAPTURE(statement);
     const LoopSpec spec = parse(own.substr(0, own.find("kernel")) +
                                 "kernel k { in x : f64[i]; out " + statement + " }");
-    CHECK(spec::all_faults(spec::analyse(gradient(spec, {"x"}).data())).empty());
-    CHECK(spec::all_faults(spec::analyse(jvp(spec, {"x"}).data())).empty());
+    CHECK(spec::all_faults(analysis::analyse(gradient(spec, {"x"}).data())).empty());
+    CHECK(spec::all_faults(analysis::analyse(jvp(spec, {"x"}).data())).empty());
   }
   // One state more, which counts.
   const ops::Recipe counting = recipe_in(online + "kernel k { in x : f64[i]; out z = online(x) }");

@@ -1,4 +1,5 @@
 // The orders in which arrays between kernels lie (kernel/storage.hpp): those that cost least over all that write and read them.
+#include "analysis/analyse.hpp"
 #include "all_engines.hpp"
 
 #include "kernel/storage.hpp"
@@ -55,7 +56,7 @@ TEST_CASE("a chain of lets turns where turning costs least") {
 
 TEST_CASE("the search is exact on small graphs: it finds what trying all orders finds") {
   const auto typed_of = [](const std::string &body) {
-    return spec::analyse(kernel_of(body).data());
+    return analysis::analyse(kernel_of(body).data());
   };
   // a -> b -> c, a and c given; each pair of layouts of b and d is tried below.
   const spec::TypedSpec first = typed_of("in a : f64[i, j]; out b[i, j] = a + 1");

@@ -1,4 +1,5 @@
 // The text of loop programs: what is written reads back as the same program, and what is malformed is refused where it is.
+#include "analysis/analyse.hpp"
 #include "tests/unit/loop_programs.hpp"
 
 #include "kernel/windows.hpp"
@@ -59,7 +60,7 @@ TEST_CASE("the loop program of every golden file and every regression reads back
     for (const std::filesystem::path &path : golden::looms_in(folder)) {
       INFO(path.filename().string());
       const std::string text = golden::read(path);
-      const spec::TypedSpec typed = spec::analyse(broadloom::parse_all(text).back().data());
+      const spec::TypedSpec typed = analysis::analyse(broadloom::parse_all(text).back().data());
       const std::map<std::string, Layout> known =
           folder == "golden" ? golden::layouts_in(text) : layouts_of_sources(text, typed);
       std::vector<Layout> inputs, outputs;

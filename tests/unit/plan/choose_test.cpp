@@ -1,4 +1,5 @@
 // The schedule as data: what is chosen can be read and changed before anything is built of it.
+#include "analysis/analyse.hpp"
 #include "plan/schedule.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -20,7 +21,7 @@ struct Asked {
   Request request;
 
   Asked(const std::string &body, const Shapes &shapes)
-      : typed(spec::analyse(parse("kernel k {\n" + body + "\n}").data())),
+      : typed(analysis::analyse(parse("kernel k {\n" + body + "\n}").data())),
         request{typed, {}, {}, std::vector<bool>(typed.outputs.size(), true)} {
     std::vector<Layout> inputs, outputs;
     for (const auto &shape : shapes) inputs.push_back(contiguous_layout(shape));

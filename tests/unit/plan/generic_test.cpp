@@ -1,4 +1,5 @@
 // Generic plans: what serves a kernel that has compiled as many patterns as it keeps.
+#include "analysis/analyse.hpp"
 #include "plan/plan.hpp"
 #include "spec/spec.hpp"
 
@@ -147,7 +148,7 @@ TEST_CASE(
 }
 
 TEST_CASE("A generic program is a text that is read again") {
-  const spec::TypedSpec spec = spec::analyse(
+  const spec::TypedSpec spec = analysis::analyse(
       parse(two_operands(3, "out z = x - mean(x, 1); out d = sum(x * y, like=y)")).data());
   const std::vector<Layout> inputs{contiguous_layout(Shape{5, 1, 70}),
                                    contiguous_layout(Shape{5, 4, 1})},
@@ -178,7 +179,7 @@ TEST_CASE("A bound call has a pattern of its own") {
 
 TEST_CASE("Kernels with scans, positions, ordered folds or schedules have no generic plan") {
   const auto has = [](const std::string &text) {
-    return plan::has_generic(spec::analyse(parse(text).data()));
+    return plan::has_generic(analysis::analyse(parse(text).data()));
   };
   CHECK(has(two_operands(2, "out z = x + sum(y, 1)")));
   CHECK(!has(two_operands(2, "out z = scan(sum, x, 1) + y")));

@@ -1,4 +1,5 @@
 // Values held in memory: when, what it saves, and that no bit depends on it.
+#include "analysis/analyse.hpp"
 #include "plan/plan.hpp"
 #include "plan/scratch.hpp"
 #include "support/min_cut.hpp"
@@ -17,7 +18,7 @@ namespace broadloom {
 namespace {
 
 plan::Plan plan_of(const std::string &body, const std::vector<std::vector<std::int64_t>> &shapes) {
-  const spec::TypedSpec typed = spec::analyse(parse("kernel k {\n" + body + "\n}").data());
+  const spec::TypedSpec typed = analysis::analyse(parse("kernel k {\n" + body + "\n}").data());
   const std::vector<bool> wanted(typed.outputs.size(), true);
   std::vector<Layout> inputs, outputs;
   for (const auto &shape : shapes) inputs.push_back(contiguous_layout(shape));

@@ -1,4 +1,5 @@
 // Which phases go through an input together, and that no bit depends on it.
+#include "analysis/analyse.hpp"
 #include "plan/interleave.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -16,7 +17,7 @@ constexpr support::Machine small{.own_caches = 64 << 10, .last_level_cache = 4 <
 
 plan::Plan plan_of(const std::string &body, const std::vector<Layout> &inputs,
                    const support::Machine &machine = small) {
-  const spec::TypedSpec typed = spec::analyse(parse("kernel k {\n" + body + "\n}").data());
+  const spec::TypedSpec typed = analysis::analyse(parse("kernel k {\n" + body + "\n}").data());
   const std::vector<bool> wanted(typed.outputs.size(), true);
   const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
   std::vector<Layout> outputs;

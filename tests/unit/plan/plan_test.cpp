@@ -1,5 +1,6 @@
 // What a plan needs beside the operands: scratch memory, loops and steps. Nothing has the size of a folded expression,
 // and nothing is folded twice.
+#include "analysis/analyse.hpp"
 #include "plan/plan.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -14,7 +15,7 @@ namespace broadloom {
 namespace {
 
 plan::Plan plan_of(const std::string &body, const std::vector<Layout> &inputs, int threads = 2) {
-  const spec::TypedSpec typed = spec::analyse(parse("kernel k {\n" + body + "\n}").data());
+  const spec::TypedSpec typed = analysis::analyse(parse("kernel k {\n" + body + "\n}").data());
   const std::vector<bool> wanted(typed.outputs.size(), true);
   const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
   std::vector<Layout> outputs;

@@ -1,5 +1,6 @@
 // Rows: values kept from one loop of a row to the next, and folds over rows whose states are a row in memory. Tiles:
 // operands that lie the other way round.
+#include "analysis/analyse.hpp"
 #include "plan/plan.hpp"
 #include "plan/tasks.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 using Shapes = std::vector<std::vector<std::int64_t>>;
 
 plan::Plan plan_of(const LoopSpec &spec, const Shapes &shapes, int threads = 2) {
-  const spec::TypedSpec typed = spec::analyse(spec.data());
+  const spec::TypedSpec typed = analysis::analyse(spec.data());
   std::vector<Layout> inputs, outputs;
   for (const auto &shape : shapes) inputs.push_back(contiguous_layout(shape));
   const std::vector<bool> wanted(typed.outputs.size(), true);

@@ -1,4 +1,5 @@
 // The slow truth against values worked out by hand and by NumPy.
+#include "analysis/analyse.hpp"
 #include "reference/reference.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -29,7 +30,7 @@ std::vector<std::int64_t> shape(const Array &a) { return {a.shape().begin(), a.s
 std::vector<Array> run(const std::string &body, const std::vector<AnyView> &inputs,
                        const std::vector<AnyView> &initial = {}) {
   const LoopSpec spec = parse("kernel k {\n" + body + "\n}");
-  return evaluate(spec::analyse(spec.data()), inputs, initial);
+  return evaluate(analysis::analyse(spec.data()), inputs, initial);
 }
 
 std::string code(const std::string &body, const std::vector<AnyView> &inputs) {
@@ -122,7 +123,7 @@ TEST_CASE("all threads together give the bits of one, along any axis and whateve
   const LoopSpec spec =
       parse("kernel k { in x : f32[i, j]; out a = x + sum(x, j); out b[j] = reduce(max) x\n"
             "out c = scan(var, x, i, reverse); out d = prod(x); out e[j, i] = exp(x) }");
-  const spec::TypedSpec typed = spec::analyse(spec.data());
+  const spec::TypedSpec typed = analysis::analyse(spec.data());
   const AnyView view = x;
   AnyView backwards = view; // the same elements from the last one on
   backwards.data = x.data<float>() + (x.size() - 1);
@@ -164,7 +165,7 @@ TEST_CASE("a visitor sees every node as made of what it has changed") {
     seen.push_back(values<double>(elements));
     if (elements.size() == 4) static_cast<double *>(elements.raw())[0] += 10;
   };
-  evaluate_nodes(spec::analyse(spec.data()), inputs, visit);
+  evaluate_nodes(analysis::analyse(spec.data()), inputs, visit);
   CHECK(seen == std::vector<std::vector<double>>{{1, 3, 2, 4}, {2}, {22, 6, 4, 8}, {38, 12}});
   CHECK(values<double>(x) == std::vector<double>{1, 2, 3, 4});
 }
@@ -195,7 +196,7 @@ TEST_CASE("an expression of 100,000 operations is evaluated without recursion") 
   const LoopSpec spec = LoopSpec("deep").out("z", e);
   const Array x = array<double>({1, 2}, {2});
   const std::vector<AnyView> inputs{x};
-  CHECK(values<double>(evaluate(spec::analyse(spec.data()), inputs)[0]) == D{100001, 100002});
+  CHECK(values<double>(evaluate(analysis::analyse(spec.data()), inputs)[0]) == D{100001, 100002});
 }
 
 } // namespace

@@ -1,4 +1,6 @@
 // Rewrites of the graph: what they make of it, and that they change no bit of a result.
+#include "text/print_typed.hpp"
+#include "analysis/analyse.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -19,7 +21,7 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 std::string graph_of(const std::string &statements) {
-  return spec::print_graph(spec::analyse(parse("kernel k { " + statements + " }").data()));
+  return text::print_graph(analysis::analyse(parse("kernel k { " + statements + " }").data()));
 }
 bool holds(const std::string &text, const char *word) { return text.find(word) != text.npos; }
 

@@ -1,4 +1,5 @@
 // Scales that fold: what moves, what stays and why, by the texts and codes; tests/scales has whole kernels.
+#include "analysis/analyse.hpp"
 #include "scale/fold.hpp"
 #include "spec/spec.hpp"
 #include "tests/scale_runs.hpp"
@@ -191,7 +192,7 @@ TEST_CASE("batch normalisation disappears") {
 TEST_CASE("relaxed kernels fold unless they say otherwise, others only if they ask") {
   const std::string rest = dense + "param s : f32[o]; out y = sum(x * w, k) * s }";
   const auto folds = [&](const std::string &settings) {
-    for (const Decision &d : spec::analyse(parse("kernel t { " + settings + rest).data()).notes)
+    for (const Decision &d : analysis::analyse(parse("kernel t { " + settings + rest).data()).notes)
       if (d.code == "scale-backward") return true;
     return false;
   };
@@ -227,8 +228,8 @@ TEST_CASE("the axes keep their order though windows are read in another one") {
   const std::string text =
       "kernel t { set scales = fold; in x : f32[:, :]; param q : f32[:]; param "
       "w : f32[:]; out y = sum((q[v + 1] + x[n, v]) * w[v], v) * 2 }";
-  const spec::TypedSpec typed = spec::analyse(parse(text).data());
-  const spec::TypedSpec plain = spec::analyse(scale::unfolded(parse(text).data()));
+  const spec::TypedSpec typed = analysis::analyse(parse(text).data());
+  const spec::TypedSpec plain = analysis::analyse(scale::unfolded(parse(text).data()));
   CHECK(std::any_of(typed.notes.begin(), typed.notes.end(),
                     [](const Decision &d) { return d.code == "shift-taken-out"; }));
   REQUIRE(typed.axes.size() == plain.axes.size());

@@ -1,4 +1,5 @@
 // Accumulators, those of the user and scans from text to numbers, the same in every engine.
+#include "analysis/analyse.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -220,7 +221,7 @@ TEST_CASE("an accumulator of the user folds in order where it has no combine") {
     CHECK(values<float>(r["b"]) == F{4.5f, 6, 7.5f});
     CHECK(*r["c"].data<float>() == 10.03125f); // logical order, the last axis fastest
   });
-  const auto notes = spec::analyse(spec.data()).notes;
+  const auto notes = analysis::analyse(spec.data()).notes;
   REQUIRE(notes.size() == 3);
   CHECK(notes[0].topic == "ordered");
   CHECK(notes[0].text ==

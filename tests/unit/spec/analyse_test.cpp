@@ -1,4 +1,5 @@
 // From specs to typed graphs: axes, types, modes, extents. Most tests compare the printed graph.
+#include "analysis/analyse.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -10,7 +11,7 @@ namespace bl = broadloom;
 namespace {
 
 bl::spec::TypedSpec typed(const std::string &body) {
-  return bl::spec::analyse(bl::parse("kernel k {\n" + body + "\n}").data());
+  return bl::analysis::analyse(bl::parse("kernel k {\n" + body + "\n}").data());
 }
 
 std::string graph(const std::string &body) { return print_graph(typed(body)); }
@@ -250,7 +251,7 @@ TEST_CASE("order none wants equal ranks within an expression and leaves scalars 
 TEST_CASE("sixty doublings stay sixty nodes") {
   bl::Expr x = bl::input("x", bl::f64, {"i"});
   for (int i = 0; i < 60; ++i) x = x + x;
-  CHECK(bl::spec::analyse(
+  CHECK(bl::analysis::analyse(
             bl::LoopSpec("demo").out("z", x).out("s", bl::accumulate(bl::sum), x).data())
             .graph.size() == 61);
 }
@@ -258,7 +259,7 @@ TEST_CASE("sixty doublings stay sixty nodes") {
 TEST_CASE("a hundred thousand operations in a chain are analysed without recursion") {
   bl::Expr x = bl::input("x", bl::f64, {"i"}), sum = x;
   for (int i = 0; i < 100'000; ++i) sum = bl::sqrt(sum) + x;
-  CHECK(bl::spec::analyse(bl::LoopSpec("demo").out("z", sum).data()).graph.size() == 200'001);
+  CHECK(bl::analysis::analyse(bl::LoopSpec("demo").out("z", sum).data()).graph.size() == 200'001);
 }
 
 TEST_CASE("the axes of a kernel print as a table") {

@@ -1,4 +1,6 @@
 // Definitions, options and scans as data: the C++ API, the canonical text, recipes.
+#include "text/print_typed.hpp"
+#include "analysis/analyse.hpp"
 #include "expr/definition.hpp"
 #include "spec/definition.hpp"
 #include "spec/spec.hpp"
@@ -172,7 +174,7 @@ TEST_CASE("the graph shows what an accumulator is made of") {
   const bl::LoopSpec spec = bl::parse(
       "accumulator r(a; m) { init a = 0; step a = 0.5 * a + m; combine a = a + a_other }\n"
       "kernel k { in x : f64[i]; out z = r(x); out y = scan(r, x, i, reverse) }");
-  CHECK(bl::spec::print_graph(bl::spec::analyse(spec.data())) == R"(accumulator r
+  CHECK(bl::text::print_graph(bl::analysis::analyse(spec.data())) == R"(accumulator r
   init
     s0 = 0 : f64
   step
@@ -228,7 +230,7 @@ TEST_CASE("clauses may stand on one line or on several") {
 
 TEST_CASE("a definition may call functions, which mean their bodies there too") {
   const auto graph = [](const std::string &text) {
-    return bl::spec::print_graph(bl::spec::analyse(bl::parse(text).data()));
+    return bl::text::print_graph(bl::analysis::analyse(bl::parse(text).data()));
   };
   const std::string functions = "def blend(a, b, w) = a * w + b * (1 - w)\n"
                                 "def half(a, b) = blend(a, b, 0.5)\n";

@@ -1,4 +1,6 @@
 // `def`: what a function means, how it is written out, and how it survives print and parse.
+#include "text/print_typed.hpp"
+#include "analysis/analyse.hpp"
 #include "expr/function.hpp"
 #include "spec/spec.hpp"
 
@@ -13,7 +15,7 @@ namespace broadloom {
 namespace {
 
 std::string graph_of(const std::string &text) {
-  return spec::print_graph(spec::analyse(parse(text).data()));
+  return text::print_graph(analysis::analyse(parse(text).data()));
 }
 
 // Both forms of a kernel, after its definitions, give the same graph.
@@ -91,8 +93,8 @@ TEST_CASE("C++ functions are those of the text") {
                 "  out z = f(x, 2.)\n"
                 "}\n");
   CHECK(print(parse(text)) == text);
-  CHECK(spec::print_graph(spec::analyse(parse(text).data())) ==
-        spec::print_graph(spec::analyse(LoopSpec("k").out("z", x * exp(2.0)).data())));
+  CHECK(text::print_graph(analysis::analyse(parse(text).data())) ==
+        text::print_graph(analysis::analyse(LoopSpec("k").out("z", x * exp(2.0)).data())));
 }
 
 TEST_CASE("what a C++ function uses twice becomes a function of its own") {
@@ -105,8 +107,8 @@ TEST_CASE("what a C++ function uses twice becomes a function of its own") {
   const std::string text = print(spec);
   CHECK(text.starts_with("def f_1(a, b) = a * b\ndef f_2(a, b) = f_1(a, b) + f_1(a, b)\n"));
   CHECK(print(parse(text)) == text);
-  CHECK(spec::print_graph(spec::analyse(parse(text).data())) ==
-        spec::print_graph(spec::analyse(spec.data())));
+  CHECK(text::print_graph(analysis::analyse(parse(text).data())) ==
+        text::print_graph(analysis::analyse(spec.data())));
 }
 
 TEST_CASE("two functions of one name are told apart in print") {
@@ -121,10 +123,10 @@ TEST_CASE("an argument that a function ignores is an input all the same") {
   const std::string text = "def first(a, b) = a\n"
                            "kernel k { in y : f64; out z = first(3., y) }";
   CHECK(parse(text).data().inputs.size() == 1);
-  CHECK(spec::analyse(parse(text).data()).inputs.size() == 1);
+  CHECK(analysis::analyse(parse(text).data()).inputs.size() == 1);
   const Function second = function("second", {"a", "b"}, [](Expr, Expr b) { return b; });
   const Expr x = input("x", f64, {"i"}), y = input("y", f64, {"i"});
-  CHECK(spec::analyse(LoopSpec("k").out("z", second(x, y)).data()).inputs[0].name == "x");
+  CHECK(analysis::analyse(LoopSpec("k").out("z", second(x, y)).data()).inputs[0].name == "x");
 }
 
 TEST_CASE("functions that double what they are given meet a limit, not the end of memory") {
@@ -149,7 +151,7 @@ TEST_CASE("long chains of functions do not overflow the stack") {
     text += "def h" + std::to_string(i) + "(a) = h" + std::to_string(i - 1) + "(a) + 1\n";
   text += "kernel k { in x : f64; out z = h49999(x) }";
   const LoopSpec spec = parse(text);
-  CHECK(spec::analyse(spec.data()).graph.size() > 49999);
+  CHECK(analysis::analyse(spec.data()).graph.size() > 49999);
   CHECK(print(spec).size() > 1000000);
 }
 

@@ -1,4 +1,5 @@
 // any, all, mean, extent and iota from text to numbers, the same in every engine.
+#include "analysis/analyse.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -186,7 +187,7 @@ TEST_CASE("an extent takes the type of floats beside it, as a number does, and i
     const auto type = [&](const char *dtype) {
       const LoopSpec spec = kernel(std::string("in x : ") + dtype + "[i, j]\nout o = " + row.value);
       CHECK(print(parse(print(spec))) == print(spec));
-      return spec::analyse(spec.data()).outputs[0].dtype;
+      return analysis::analyse(spec.data()).outputs[0].dtype;
     };
     INFO(std::string(row.value));
     CHECK(type("f32") == row.with_f32);

@@ -1,4 +1,6 @@
 // set, fuse, separate, keep and recompute: statements and marks that say how, not what.
+#include "text/print_typed.hpp"
+#include "analysis/analyse.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -14,14 +16,14 @@ namespace broadloom {
 namespace {
 
 std::string graph_of(const std::string &statements) {
-  return spec::print_graph(spec::analyse(parse("kernel k { " + statements + " }").data()));
+  return text::print_graph(analysis::analyse(parse("kernel k { " + statements + " }").data()));
 }
 bool holds(const std::string &text, const std::string &word) {
   return text.find(word) != text.npos;
 }
 std::string why_of(const std::string &statements) {
   std::string text;
-  for (const Decision &d : spec::analyse(parse("kernel k { " + statements + " }").data()).notes)
+  for (const Decision &d : analysis::analyse(parse("kernel k { " + statements + " }").data()).notes)
     text += d.topic + ": " + d.text + "\n";
   return text;
 }
@@ -55,8 +57,8 @@ TEST_CASE("settings are kept, printed and read back, from the text and from C++"
                   .out("a", x)
                   .out("b", x + 1)
                   .out("c", x + 2)) == text);
-  CHECK(spec::analyse(parse(text).data()).accuracy == Accuracy::fast);
-  CHECK(spec::analyse(parse(text).data()).pairings.size() == 2);
+  CHECK(analysis::analyse(parse(text).data()).accuracy == Accuracy::fast);
+  CHECK(analysis::analyse(parse(text).data()).pairings.size() == 2);
 }
 
 TEST_CASE("what is fused, by whatever way, cannot be separated") {

@@ -1,4 +1,6 @@
 // The schedule that a user writes: form, mistakes, what is done about it, and that no bit depends on it.
+#include "text/print_typed.hpp"
+#include "analysis/analyse.hpp"
 #include "plan/tasks.hpp"
 #include "spec/spec.hpp"
 
@@ -107,7 +109,7 @@ TEST_CASE("a schedule is kept, printed and read back, and C++ says the same") {
                     .fuse("y", "z")
                     .separate("m", "y"));
   CHECK(print(spec) == text);
-  const spec::TypedSpec typed = spec::analyse(spec.data());
+  const spec::TypedSpec typed = analysis::analyse(spec.data());
   CHECK(typed.wishes.vector == 1);
   CHECK(typed.wishes.order == std::vector<int>{0, 1});
   CHECK(typed.wishes.copies_of(1) == 2);
@@ -325,7 +327,7 @@ TEST_CASE("under relaxed arithmetic a let that is kept is rewritten as without t
   const std::string text = "set relaxed = on; in x : f32[i]; in w : f32[i]; let p = x * w; "
                            "out y = p + 1";
   const auto graph = [](const std::string &statements) {
-    return spec::print_graph(spec::analyse(parse("kernel k { " + statements + " }").data()));
+    return text::print_graph(analysis::analyse(parse("kernel k { " + statements + " }").data()));
   };
   CHECK(graph(text).find("fma") != std::string::npos);
   CHECK(graph(text + "; schedule { keep p }").find("fma") != std::string::npos);

@@ -78,10 +78,10 @@ std::vector<Rect> rects(const std::string &page, int corner) { // of boxes 4, of
 }
 
 // Two boxes, the second of which reads the first twice, in one frame.
-spec::GraphDrawing two_boxes() {
-  spec::GraphDrawing drawing;
+text::GraphDrawing two_boxes() {
+  text::GraphDrawing drawing;
   drawing.boxes.resize(2);
-  for (spec::GraphBox &box : drawing.boxes) box.width = 72;
+  for (text::GraphBox &box : drawing.boxes) box.width = 72;
   drawing.boxes[1].reads = {0, 0};
   drawing.edges = {{0, 1, {}}, {0, 1, {}}};
   drawing.frames.push_back({{"kernel k"}, {0, 1}});
@@ -99,17 +99,17 @@ const std::string answer = "graph 1 2 3\n"
 } // namespace
 
 TEST_CASE("Graphviz's middles in inches, upwards, are corners in pixels, downwards") {
-  spec::GraphDrawing drawing = two_boxes();
-  REQUIRE(spec::take_layout(drawing, answer));
-  const double margin = spec::graph_margin;
+  text::GraphDrawing drawing = two_boxes();
+  REQUIRE(text::take_layout(drawing, answer));
+  const double margin = text::graph_margin;
   CHECK(drawing.width == 144 + 2 * margin);
   CHECK(drawing.height == 216 + 2 * margin);
   CHECK(drawing.boxes[0].x == margin + 72 - 36);
-  CHECK(drawing.boxes[0].y == margin + 36 - spec::graph_box_height / 2);
-  CHECK(drawing.boxes[1].y == margin + 180 - spec::graph_box_height / 2);
+  CHECK(drawing.boxes[0].y == margin + 36 - text::graph_box_height / 2);
+  CHECK(drawing.boxes[1].y == margin + 180 - text::graph_box_height / 2);
   CHECK(drawing.frames[0].x == margin);
   CHECK(drawing.frames[0].height == 216);
-  for (const spec::GraphEdge &edge : drawing.edges) {
+  for (const text::GraphEdge &edge : drawing.edges) {
     REQUIRE(edge.points.size() == 4);
     CHECK(edge.points[0].y == margin + 72);
     CHECK(edge.points[3].y == margin + 144);
@@ -119,8 +119,8 @@ TEST_CASE("Graphviz's middles in inches, upwards, are corners in pixels, downwar
 
 TEST_CASE("An answer of Graphviz that is cut, or is none, leaves the drawing as it was") {
   const auto refused = [](const std::string &text) {
-    spec::GraphDrawing drawing = two_boxes();
-    const bool taken = spec::take_layout(drawing, text);
+    text::GraphDrawing drawing = two_boxes();
+    const bool taken = text::take_layout(drawing, text);
     CHECK(drawing.edges[0].points.empty());
     CHECK(drawing.width == 0);
     return !taken;
@@ -143,10 +143,10 @@ TEST_CASE("An answer of Graphviz that is cut, or is none, leaves the drawing as 
 }
 
 TEST_CASE("What Graphviz is given has sizes, and nothing that a user wrote") {
-  spec::GraphDrawing drawing = two_boxes();
+  text::GraphDrawing drawing = two_boxes();
   drawing.frames[0].lines = {"kernel k\"]; system"};
   drawing.boxes[0].title = "let secret";
-  const std::string request = spec::graphviz_request(drawing);
+  const std::string request = text::graphviz_request(drawing);
   CHECK(count(request, "system") == 0);
   CHECK(count(request, "secret") == 0);
   CHECK(count(request, "b0 [width=1.0000, height=0.5833]") == 1);

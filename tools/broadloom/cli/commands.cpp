@@ -2,6 +2,7 @@
 // the data, the work, and last of all whatever can be seen from outside.
 #include "tools/broadloom/cli/commands.hpp"
 
+#include "analysis/analyse.hpp"
 #include "spec/spec.hpp"
 #include "text/graph_layout.hpp"
 #include "tools/broadloom/cli/outputs.hpp"
@@ -172,7 +173,7 @@ void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
     if (!options.freeze.empty()) kernel = frozen(kernel, options.freeze, infos, inputs);
     kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
   }
-  const spec::LayoutBy layout(by_graphviz);
+  const text::LayoutBy layout(by_graphviz);
   std::string text = kernel.show(options.stage, options.format);
   if (!text.ends_with('\n')) text += '\n';
   streams.out << text;
@@ -199,7 +200,7 @@ struct Asked {
 };
 
 Asked asked_of(const LoopSpec &kernel, const std::string &wrt, const std::string &of) {
-  const spec::TypedSpec typed = spec::analyse(kernel.data());
+  const spec::TypedSpec typed = analysis::analyse(kernel.data());
   std::vector<std::string> inputs, outputs;
   for (const spec::TypedInput &input : typed.callers()) inputs.push_back(input.name);
   for (const spec::TypedOutput &output : typed.outputs) outputs.push_back(output.name);
@@ -259,7 +260,7 @@ void check_text(const TextOptions &options, const Streams &streams, Phase &phase
   if (std::vector<Error> mistakes = find_mistakes(text.text, text.name); !mistakes.empty())
     throw Mistakes{std::move(mistakes)};
   for (const LoopSpec &kernel : parse_all(text.text, text.name)) {
-    spec::warn_of_faults(spec::analyse(kernel.data()));
+    spec::warn_of_faults(analysis::analyse(kernel.data()));
     streams.out << kernel.data().name << ": ok\n";
   }
 }

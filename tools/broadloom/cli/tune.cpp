@@ -1,6 +1,7 @@
 // See tune.hpp.
 #include "tools/broadloom/cli/tune.hpp"
 
+#include "analysis/analyse.hpp"
 #include "spec/spec.hpp"
 #include "tools/bench/paired.hpp"
 
@@ -123,7 +124,7 @@ private:
 } // namespace
 
 std::vector<ScheduleClause> possible_clauses(const LoopSpec &spec) {
-  const spec::TypedSpec typed = spec::analyse(spec.data());
+  const spec::TypedSpec typed = analysis::analyse(spec.data());
   std::vector<ScheduleClause> all;
   const auto add = [&](ScheduleClause clause) {
     if (is_legal(with(spec, clause))) all.push_back(std::move(clause));

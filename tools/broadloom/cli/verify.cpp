@@ -1,6 +1,7 @@
 // See verify.hpp.
 #include "tools/broadloom/cli/verify.hpp"
 
+#include "analysis/analyse.hpp"
 #include "expr/function.hpp"
 #include "support/check.hpp"
 #include "support/json.hpp"
@@ -49,7 +50,7 @@ RunCheck check_run(const LoopSpec &spec, const std::vector<Array> &inputs,
                    const std::vector<std::string> &names, const std::vector<Array> &outputs,
                    const std::vector<Array> &initial, Engine engine,
                    std::shared_ptr<const std::atomic<bool>> cancel) {
-  const spec::TypedSpec typed = spec::analyse(spec.data());
+  const spec::TypedSpec typed = analysis::analyse(spec.data());
   std::vector<NamedView> input_views, output_views;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     input_views.push_back({typed.inputs[i].name, inputs[i]});
@@ -113,7 +114,7 @@ std::string to_json(const RunCheck &check) {
 
 void require_passed(const LoopSpec &spec, const RunCheck &check) {
   if (check.passed()) return;
-  const auto faults = spec::all_faults(spec::analyse(spec.data()));
+  const auto faults = spec::all_faults(analysis::analyse(spec.data()));
   if (!faults.empty()) throw faults.front();
   for (const OutputCheck &output : check.outputs)
     if (!output.passed)

@@ -19,8 +19,8 @@ namespace broadloom::cli {
 
 namespace {
 
-using spec::Tok;
-using spec::Token;
+using text::Tok;
+using text::Token;
 
 constexpr std::array clauses{"init", "step", "combine", "result", "derivative"};
 constexpr std::array declaring_words{"param", "state", "update", "call"}; // names elsewhere
@@ -33,9 +33,9 @@ constexpr std::array known_words{"c",        "f",         "none", "on",   "off",
                                  "reverse",  "correction"};
 
 // The tokens before the first thing that is none.
-spec::Source tokens_of(std::string text) {
+text::Source tokens_of(std::string text) {
   try {
-    return spec::lex(text, "");
+    return text::lex(text, "");
   } catch (const SpecError &error) {
     std::size_t at = 0;
     for (int line = 1; line < error.where().line; ++line) at = text.find('\n', at) + 1;
@@ -44,7 +44,7 @@ spec::Source tokens_of(std::string text) {
     text.resize(std::min(at, text.size()));
   }
   try {
-    return spec::lex(text, "");
+    return text::lex(text, "");
   } catch (const SpecError &) {
     return {};
   }
@@ -52,7 +52,7 @@ spec::Source tokens_of(std::string text) {
 
 class Painter {
 public:
-  Painter(const spec::Source &source, std::size_t cursor, const Library &library)
+  Painter(const text::Source &source, std::size_t cursor, const Library &library)
       : source_(source), cursor_(cursor), library_(library) {
     for (const std::string &name : library.statement_names()) values_.insert(name);
   }
@@ -114,7 +114,7 @@ private:
     spans_.push_back({token.offset, token.offset + token.length, paint});
   }
 
-  const spec::Source &source_;
+  const text::Source &source_;
   const std::size_t cursor_;
   const Library &library_;
   std::vector<Span> spans_;
@@ -150,7 +150,7 @@ std::vector<Span> highlight(std::string_view before, std::string_view line, std:
                             const Library &library) {
   if (before.empty() && is_command(line)) return paint_command(line, cursor);
   const std::string text = std::string(before) + std::string(line);
-  const spec::Source source = tokens_of(text);
+  const text::Source source = tokens_of(text);
   std::vector<Span> spans = Painter(source, before.size() + cursor, library).paint();
   add_comments(text, spans);
   std::erase_if(spans, [&](const Span &span) { return span.begin < before.size(); });

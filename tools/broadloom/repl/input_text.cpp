@@ -19,22 +19,22 @@ void InputText::add(std::string_view line) {
   text_ += line;
   text_ += '\n';
   try {
-    const spec::Source source = spec::lex(std::string(line) + '\n', "");
+    const text::Source source = text::lex(std::string(line) + '\n', "");
     const std::size_t count = source.tokens.size(); // the last is End
     if (count == 1) return;                         // a comment: nothing has changed
     const std::string_view first = source.word(source.tokens[0]);
     if (braces_ == 0 && (first == "kernel" || first == "accumulator")) header_ = true;
-    for (const spec::Token &token : source.tokens) {
-      if (token.kind == spec::Tok::LeftBrace) ++braces_, header_ = false;
-      if (token.kind == spec::Tok::RightBrace) braces_ = std::max(0, braces_ - 1);
-      if (token.kind == spec::Tok::LeftParen || token.kind == spec::Tok::LeftBracket) ++brackets_;
-      if (token.kind == spec::Tok::RightParen || token.kind == spec::Tok::RightBracket)
+    for (const text::Token &token : source.tokens) {
+      if (token.kind == text::Tok::LeftBrace) ++braces_, header_ = false;
+      if (token.kind == text::Tok::RightBrace) braces_ = std::max(0, braces_ - 1);
+      if (token.kind == text::Tok::LeftParen || token.kind == text::Tok::LeftBracket) ++brackets_;
+      if (token.kind == text::Tok::RightParen || token.kind == text::Tok::RightBracket)
         brackets_ = std::max(0, brackets_ - 1);
       // As in the lexer: a brace ends whatever parentheses were left open.
-      if (token.kind == spec::Tok::LeftBrace || token.kind == spec::Tok::RightBrace) brackets_ = 0;
+      if (token.kind == text::Tok::LeftBrace || token.kind == text::Tok::RightBrace) brackets_ = 0;
     }
     // The lexer makes no token of a line end after a binary operator or inside parentheses.
-    const bool ended = source.tokens[count - 2].kind == spec::Tok::Break;
+    const bool ended = source.tokens[count - 2].kind == text::Tok::Break;
     open_ = braces_ > 0 || brackets_ > 0 || header_ || !ended;
   } catch (const SpecError &) {
     open_ = false; // whoever parses the text says what is wrong

@@ -1,6 +1,7 @@
 // See library.hpp.
 #include "tools/broadloom/repl/library.hpp"
 
+#include "analysis/analyse.hpp"
 #include "support/check.hpp"
 #include "text/lexer.hpp"
 
@@ -49,37 +50,37 @@ constexpr std::array statement_words{"in",      "param",    "state",   "let", "c
                                      "out",     "update",   "order",   "set", "fuse",
                                      "stretch", "separate", "schedule"};
 
-std::string_view first_word(std::string_view text, const spec::Source &source) {
+std::string_view first_word(std::string_view text, const text::Source &source) {
   const auto first = std::find_if(source.tokens.begin(), source.tokens.end(),
-                                  [](auto &token) { return token.kind != spec::Tok::Break; });
-  return first->kind == spec::Tok::Name ? text.substr(first->offset, first->length) : "";
+                                  [](auto &token) { return token.kind != text::Tok::Break; });
+  return first->kind == text::Tok::Name ? text.substr(first->offset, first->length) : "";
 }
 
 // The text from one token up to an offset, as whole lines: spaces in front, so that columns stay what they
 // are.
-Chunk cut(const Chunk &text, const spec::Token &first, std::size_t end) {
+Chunk cut(const Chunk &text, const text::Token &first, std::size_t end) {
   std::string lines(std::size_t(first.column - 1), ' ');
   lines += text.text.substr(first.offset, end - first.offset);
   return {text.file, text.line + first.line - 1, std::move(lines)};
 }
 
-spec::Source lex_alone(const Chunk &text) {
+text::Source lex_alone(const Chunk &text) {
   Composed alone;
   alone.add(text);
-  return with_places(alone, [&] { return spec::lex(text.text, Composed::file); });
+  return with_places(alone, [&] { return text::lex(text.text, Composed::file); });
 }
 
 // The tokens with which definitions begin.
-std::vector<std::size_t> starts_of(const spec::Source &source) {
+std::vector<std::size_t> starts_of(const text::Source &source) {
   std::vector<std::size_t> starts;
   int depth = 0;
   bool fresh = true; // at the start of a statement outside of braces
   for (std::size_t t = 0; t < source.tokens.size(); ++t) {
-    const spec::Token &token = source.tokens[t];
-    if (token.kind == spec::Tok::LeftBrace) ++depth;
-    if (token.kind == spec::Tok::RightBrace) depth = std::max(0, depth - 1);
-    if (fresh && token.kind == spec::Tok::Name && kind_of(source.word(token))) starts.push_back(t);
-    fresh = depth == 0 && (token.kind == spec::Tok::Break || token.kind == spec::Tok::RightBrace);
+    const text::Token &token = source.tokens[t];
+    if (token.kind == text::Tok::LeftBrace) ++depth;
+    if (token.kind == text::Tok::RightBrace) depth = std::max(0, depth - 1);
+    if (fresh && token.kind == text::Tok::Name && kind_of(source.word(token))) starts.push_back(t);
+    fresh = depth == 0 && (token.kind == text::Tok::Break || token.kind == text::Tok::RightBrace);
   }
   return starts;
 }
@@ -87,7 +88,7 @@ std::vector<std::size_t> starts_of(const spec::Source &source) {
 } // namespace
 
 std::vector<Library::Name> Library::define(const Chunk &text) {
-  const spec::Source source = lex_alone(text);
+  const text::Source source = lex_alone(text);
   const std::vector<std::size_t> starts = starts_of(source);
   std::vector<Item> items;
   const auto begin_of = [&](std::size_t k) {
@@ -95,7 +96,7 @@ std::vector<Library::Name> Library::define(const Chunk &text) {
   };
   if (starts.empty() || source.tokens[0].offset < begin_of(0)) {
     const bool nothing = std::all_of(source.tokens.begin(), source.tokens.end(), [&](auto &token) {
-      return token.kind == spec::Tok::Break || token.kind == spec::Tok::End ||
+      return token.kind == text::Tok::Break || token.kind == text::Tok::End ||
              token.offset >= begin_of(0);
     });
     if (!nothing)
@@ -103,10 +104,10 @@ std::vector<Library::Name> Library::define(const Chunk &text) {
           {std::nullopt, "", {{text.file, text.line, text.text.substr(0, begin_of(0))}}});
   }
   for (std::size_t k = 0; k < starts.size(); ++k) {
-    const spec::Token &first = source.tokens[starts[k]];
-    const spec::Token &second = source.tokens[starts[k] + 1];
+    const text::Token &first = source.tokens[starts[k]];
+    const text::Token &second = source.tokens[starts[k] + 1];
     items.push_back({kind_of(source.word(first)),
-                     second.kind == spec::Tok::Name ? std::string(source.word(second)) : "",
+                     second.kind == text::Tok::Name ? std::string(source.word(second)) : "",
                      {cut(text, first, begin_of(k + 1))}});
   }
 
@@ -139,7 +140,7 @@ void Library::add(const Item &item, bool keep) {
     check(spec);
     kernels_.insert_or_assign(
         item.name, std::make_shared<const DefinedKernel>(
-                       DefinedKernel{composed, spec, spec::analyse(spec.data()), item.chunks}));
+                       DefinedKernel{composed, spec, analysis::analyse(spec.data()), item.chunks}));
     latest_ = item.name;
     last_function_.clear();
   });
@@ -157,11 +158,11 @@ std::span<const Chunk> Library::chunks_of(const std::string &word, bool is_calle
 // Adds the definitions that a text names, and before each of them those that it names itself.
 void Library::add_needed(const std::string &text, const std::string &self,
                          std::vector<std::string> &seen, Composed &composed) const {
-  const spec::Source source = spec::lex(text, Composed::file);
+  const text::Source source = text::lex(text, Composed::file);
   bool called = false;
-  for (const spec::Token &token : source.tokens) {
+  for (const text::Token &token : source.tokens) {
     const bool after_call = std::exchange(called, false);
-    if (token.kind != spec::Tok::Name) continue;
+    if (token.kind != text::Tok::Name) continue;
     const std::string word(source.word(token));
     called = word == "call";
     const std::span<const Chunk> chunks = chunks_of(word, after_call);
@@ -177,7 +178,7 @@ void Library::add_needed(const std::string &text, const std::string &self,
 
 bool Library::is_statement(std::string_view text) {
   try {
-    const spec::Source source = spec::lex(text, Composed::file);
+    const text::Source source = text::lex(text, Composed::file);
     const std::string_view word = first_word(text, source);
     return std::find(statement_words.begin(), statement_words.end(), word) != statement_words.end();
   } catch (const SpecError &) {
@@ -186,17 +187,17 @@ bool Library::is_statement(std::string_view text) {
 }
 
 std::vector<Library::Name> Library::state(const Chunk &text) {
-  const spec::Source source = lex_alone(text);
+  const text::Source source = lex_alone(text);
   Library next = *this;
   for (std::size_t t = 0; t + 1 < source.tokens.size();) {
     std::size_t end = t;
-    for (int depth = 0; source.tokens[end].kind != spec::Tok::End; ++end) { // a schedule has braces
-      const spec::Tok kind = source.tokens[end].kind;
-      if (kind == spec::Tok::Break && depth == 0) break;
-      depth += (kind == spec::Tok::LeftBrace) - (kind == spec::Tok::RightBrace);
+    for (int depth = 0; source.tokens[end].kind != text::Tok::End; ++end) { // a schedule has braces
+      const text::Tok kind = source.tokens[end].kind;
+      if (kind == text::Tok::Break && depth == 0) break;
+      depth += (kind == text::Tok::LeftBrace) - (kind == text::Tok::RightBrace);
     }
     if (end > t) {
-      const spec::Token &first = source.tokens[t], &second = source.tokens[t + 1];
+      const text::Token &first = source.tokens[t], &second = source.tokens[t + 1];
       const std::string_view word = source.word(first);
       const bool names = word == "in" || word == "param" || word == "state" || word == "let" ||
                          word == "out" || word == "set" || word == "update";

@@ -67,13 +67,13 @@ bool Session::is_expression(const std::string &text) const {
     const std::string begin = trimmed(text);
     if (holds(definitions, begin.substr(0, begin.find_first_of(" \t\r\n{(")))) return false;
     // As the lexer knows no `k.z`.
-    const spec::Source source = spec::lex(parse_value_expression(text, values_).text, "");
-    if (source.tokens[0].kind == spec::Tok::End) return false;
+    const text::Source source = text::lex(parse_value_expression(text, values_).text, "");
+    if (source.tokens[0].kind == text::Tok::End) return false;
     int open = 0; // of parentheses, in which `=` stands before an option
-    for (const spec::Token &token : source.tokens) {
-      open += (token.kind == spec::Tok::LeftParen) - (token.kind == spec::Tok::RightParen);
-      if (token.kind == spec::Tok::LeftBrace || token.kind == spec::Tok::RightBrace ||
-          (token.kind == spec::Tok::Assign && open == 0))
+    for (const text::Token &token : source.tokens) {
+      open += (token.kind == text::Tok::LeftParen) - (token.kind == text::Tok::RightParen);
+      if (token.kind == text::Tok::LeftBrace || token.kind == text::Tok::RightBrace ||
+          (token.kind == text::Tok::Assign && open == 0))
         return false;
     }
     return true;
