@@ -1,7 +1,7 @@
 // See <broadloom/check_gradient.hpp>. The measured slopes are the reference's, on the widened kernel; the
 // derived ones are those of its gradient, which runs like any kernel.
 #include "analysis/analyse.hpp"
-#include "check/corners.hpp"
+#include "checked/corners.hpp"
 #include "grad/direction.hpp"
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"
@@ -162,10 +162,10 @@ private:
     return views;
   }
 
-  const grad::Corners &corners(std::size_t wrt) {
+  const checked::Corners &corners(std::size_t wrt) {
     if (!corners_[wrt])
       corners_[wrt] =
-          grad::find_corners(typed_, std::vector<AnyView>(arrays_.begin(), arrays_.end()),
+          checked::find_corners(typed_, std::vector<AnyView>(arrays_.begin(), arrays_.end()),
                              wrt_[wrt], options_.cancel.get());
     return *corners_[wrt];
   }
@@ -235,7 +235,7 @@ private:
   // Returns whether there are any.
   bool leave_out_corners(const Output &output, std::size_t wrt,
                          std::vector<grad::Measured> &measured, const SlopeCheck &now) {
-    const grad::Corners &corners = this->corners(wrt);
+    const checked::Corners &corners = this->corners(wrt);
     const std::vector<bool> &behind = corners.behind[output.position];
     const bool overflows = !std::isfinite(now.derived) && corners.may_overflow;
     const std::size_t group = is_complex(output.dtype) ? 2 : 1;
@@ -268,7 +268,7 @@ private:
   std::vector<std::string> names_;
   std::vector<Array> arrays_;
   std::vector<std::size_t> wrt_;                      // the inputs that are checked
-  std::vector<std::optional<grad::Corners>> corners_; // by wrt_; of those that needed them
+  std::vector<std::optional<checked::Corners>> corners_; // by wrt_; of those that needed them
   std::vector<Output> outputs_;
 };
 

@@ -2,8 +2,8 @@
 // to the caller's. What is compared with the interpreter, and memory between forbidden pages: twice.cpp.
 #include "jit/kernel.hpp"
 
-#include "check/agreement.hpp"
-#include "check/not_finite.hpp"
+#include "checked/agreement.hpp"
+#include "checked/not_finite.hpp"
 #include "kernel/operand_copy.hpp"
 #include "reference/reference.hpp"
 #include "spec/inputs_of.hpp"

@@ -8,7 +8,7 @@
 // pattern. So a read or write behind an array ends the process by a signal, as one far before it does; one near before it changes the pattern.
 #include "jit/kernel.hpp"
 
-#include "check/agreement.hpp"
+#include "checked/agreement.hpp"
 #include "jit/failure.hpp"
 #include "kernel/operand_copy.hpp"
 #include "support/check.hpp"

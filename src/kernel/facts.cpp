@@ -1,7 +1,7 @@
 // See facts.hpp.
 #include "kernel/facts.hpp"
 
-#include "check/agreement.hpp"
+#include "checked/agreement.hpp"
 #include "kernel/check.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"

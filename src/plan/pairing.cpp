@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace broadloom::plan {
 
@@ -41,6 +42,36 @@ Pairs::Items items_called(const spec::TypedSpec &spec, const Trees &trees, const
   return items;
 }
 
+// Calls visit(need) with the items whose results an item takes.
+template <class Visit> void for_each_need(const Item &item, Visit visit) {
+  for (ItemId need : item.needs) visit(need);
+  for (const auto &need : {item.arg_item, item.start_item, item.carried_item})
+    if (need) visit(*need);
+}
+
+// [item]: these, and all that they need.
+std::vector<bool> with_needs(const Nests &nests, const Pairs::Items &items) {
+  std::vector<bool> needed(nests.items.size());
+  for (ItemId item : items) needed[item.index] = true;
+  for (std::size_t i = nests.items.size(); i-- > 0;) // users come after what they need
+    if (needed[i]) for_each_need(nests.items[i], [&](ItemId need) { needed[need.index] = true; });
+  return needed;
+}
+
+// The first phase that computes something of the one which the other does not need, and the other way round: a sum whose chunks are
+// joined later is in the phase that reads, too.
+std::optional<std::size_t> shared_phase(const Nests &nests, const Pairs::Items &a,
+                                        const Pairs::Items &b) {
+  const std::vector<bool> of_a = with_needs(nests, a), of_b = with_needs(nests, b);
+  std::vector<std::array<bool, 2>> has(nests.phases.size());
+  for (std::size_t i = 0; i < nests.items.size(); ++i)
+    if (of_a[i] != of_b[i] && nests.items[i].place)
+      has[nests.items[i].place->phase][of_b[i]] = true;
+  for (std::size_t phase = 0; phase < has.size(); ++phase)
+    if (has[phase][0] && has[phase][1]) return phase;
+  return std::nullopt;
+}
+
 } // namespace
 
 Pairs find_pairs(const Request &request, const Trees &trees, const Nests &nests) {
@@ -73,9 +104,7 @@ Apart::Apart(const Nests &nests, const Pairs &pairs) : pairs_(pairs) {
       for (std::size_t k = 0; k < 2 * count; ++k)
         if (needed_[i][k]) needed_[need.index][k] = true;
     };
-    for (ItemId need : item.needs) pass(need);
-    for (const auto &need : {item.arg_item, item.start_item, item.carried_item})
-      if (need) pass(*need);
+    for_each_need(item, pass);
   }
 }
 
@@ -104,15 +133,16 @@ void explain_pairs(const Request &request, const Trees &trees, const Nests &nest
       });
     };
     const std::string names = fmt::format("{}, {}: ", pairing.a, pairing.b);
-    // The phases, and of a let the last one that it needs.
-    std::optional<std::size_t> first, second;
-    bool without_loops = false;
-    for (const auto &[name, phase] :
-         {std::pair(&pairing.a, &first), std::pair(&pairing.b, &second)}) {
-      const Pairs::Items items = items_called(spec, trees, nests, *name);
-      for (ItemId item : items) *phase = std::max(*phase, std::optional(nests[item].place->phase));
-      without_loops = without_loops || (items.empty() && !output_called(spec, *name));
-    }
+    const Pairs::Items a = items_called(spec, trees, nests, pairing.a),
+                       b = items_called(spec, trees, nests, pairing.b);
+    const auto last_phase = [&](const Pairs::Items &items) {
+      std::optional<std::size_t> last;
+      for (ItemId item : items) last = std::max(last, std::optional(nests[item].place->phase));
+      return last;
+    };
+    const std::optional<std::size_t> first = last_phase(a), second = last_phase(b);
+    const bool without_loops =
+        (!first && !output_called(spec, pairing.a)) || (!second && !output_called(spec, pairing.b));
     const std::string *array = spec.is_array(pairing.a)   ? &pairing.a
                                : spec.is_array(pairing.b) ? &pairing.b
                                                           : nullptr;
@@ -128,11 +158,12 @@ void explain_pairs(const Request &request, const Trees &trees, const Nests &nest
       continue;
     }
     if (!first || !second) continue; // not asked for
-    const bool together = first == second;
+    std::optional<std::size_t> together = shared_phase(nests, a, b);
+    if (!together && first == second) together = first; // one of which the other is made
     if (together)
       note(Reason::FuseDone, Reason::SeparateImpossible, "one phase",
            names + fmt::format("{}both in phase {}",
-                               pairing.fuse ? "" : "not possible here: ", *first));
+                               pairing.fuse ? "" : "not possible here: ", *together));
     else
       note(Reason::FuseImpossible, Reason::SeparateDone, "two phases",
            names + fmt::format("{}in phases {} and {}", pairing.fuse ? "not possible here: " : "",

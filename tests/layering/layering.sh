@@ -38,6 +38,35 @@ only() {
   verdict "$sentence" "$work/found"
 }
 
+# The rooms in their order: what is in one sees those before it, and no other.
+rooms='src/support src/math src/ops src/expr src/array src/loop src/spec src/type src/facts src/rewrite src/scale src/analysis
+       src/text src/plan src/calls src/block src/reference src/grad src/checked src/kernel src/freeze
+       jit/math jit/runtime jit/native jit/cache jit/emit jit/engine jit'
+
+# out_of_order: the includes of src and jit that see a room which stands later, or in no place.
+out_of_order() {
+  includes src jit | awk -F: -v rooms="$rooms" '
+    function room(path, of_jit,   parts, n) {
+      n = split(path, parts, "/")
+      return of_jit && n == 2 ? parts[1] : parts[1] "/" parts[2]
+    }
+    BEGIN { n = split(rooms, list, /[ \n]+/); for (k = 1; k <= n; ++k) rank[list[k]] = k }
+    $3 ~ /^"/ {
+      target = substr($3, 2, length($3) - 2)
+      seen = room(target ~ /^jit\// ? target : "src/" target, target ~ /^jit\//)
+      own = room($1, $1 ~ /^jit\//)
+      if (!rank[own] || !rank[seen] || rank[seen] > rank[own]) print $1 ":" $2 " sees " seen
+    }'
+}
+
+# foreign_namespaces: where a file of src/ROOM opens another namespace than broadloom::ROOM; what is public or of the
+# whole project is in broadloom and in broadloom::detail.
+foreign_namespaces() {
+  grep -rnE --include='*.cpp' --include='*.hpp' '^namespace broadloom::' src | awk -F'[:/]' '
+    { room = $2; line = $0; sub(/.*namespace broadloom::/, "", line); sub(/[^a-z].*/, "", line)
+      if (line != room && line != "detail" && !(room == "array" && line ~ /^np[yz]$/)) print $0 }'
+}
+
 # compiles_alone COMPILER HEADER
 compiles_alone() {
   printf '#include <%s>\n' "${2#include/}" |
@@ -63,6 +92,10 @@ all_checks() {
   never 'src includes nothing of jit, tools, samples or tests' \
     '(\.\./)*(jit|tools|samples|tests)/' src include
   never 'jit includes nothing of tools, samples or tests' '(\.\./)*(tools|samples|tests)/' jit
+  out_of_order >"$work/found"
+  verdict 'each room of src and jit sees only those that stand before it' "$work/found"
+  foreign_namespaces >"$work/found"
+  verdict 'the namespace of each file in src is that of its folder' "$work/found"
   never 'what is derived is not asked of the reference, which it is held against' 'reference/' src/grad src/plan src/rewrite src/loop src/block
   never 'no include climbs out of its folder' '\.\./' include src jit tools samples tests python
 

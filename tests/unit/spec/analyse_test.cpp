@@ -1,6 +1,6 @@
 // From specs to typed graphs: axes, types, modes, extents. Most tests compare the printed graph.
 #include "analysis/analyse.hpp"
-#include "spec/spec.hpp"
+#include "text/print_typed.hpp"
 
 #include <broadloom/broadloom.hpp>
 
@@ -14,7 +14,7 @@ bl::spec::TypedSpec typed(const std::string &body) {
   return bl::analysis::analyse(bl::parse("kernel k {\n" + body + "\n}").data());
 }
 
-std::string graph(const std::string &body) { return print_graph(typed(body)); }
+std::string graph(const std::string &body) { return bl::text::print_graph(typed(body)); }
 
 std::string code_of(const std::string &body) {
   try {
@@ -263,7 +263,7 @@ TEST_CASE("a hundred thousand operations in a chain are analysed without recursi
 }
 
 TEST_CASE("the axes of a kernel print as a table") {
-  CHECK(print_axes(typed(
+  CHECK(bl::text::print_axes(typed(
             "order c; in x : f32[i, j=3]; in b : f32[:]; in k : i32; out z[j, i] += x * b * k")) ==
         "kernel k: 2 axes, order c\n  axis 0 = i\n  axis 1 = j\n  in  x : f32[i, j=3]\n"
         "  in  b : f32[i?]\n  in  k : i32[]\n  out z : f64[j, i] +=\n");

@@ -1,7 +1,7 @@
 // `run --check`: what a run gave against the definition of the kernel, and its gradient against slopes.
 #pragma once
 
-#include "check/agreement.hpp"
+#include "checked/agreement.hpp"
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>

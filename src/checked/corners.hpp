@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-namespace broadloom::grad {
+namespace broadloom::checked {
 
 struct Corners {
   std::vector<std::vector<bool>> behind; // [output][element in C order]: behind a corner
@@ -31,4 +31,4 @@ struct Corners {
 Corners find_corners(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                      std::size_t moved, const std::atomic<bool> *cancel);
 
-} // namespace broadloom::grad
+} // namespace broadloom::checked

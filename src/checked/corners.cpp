@@ -1,5 +1,5 @@
 // See corners.hpp. Every value of the graph is measured on its own; then corners go from arguments to what is made of them.
-#include "check/corners.hpp"
+#include "checked/corners.hpp"
 
 #include "array/copy.hpp"
 #include "grad/slope.hpp"
@@ -17,7 +17,7 @@
 #include <random>
 #include <unordered_map>
 
-namespace broadloom::grad {
+namespace broadloom::checked {
 namespace {
 
 using expr::NodeId;
@@ -465,4 +465,4 @@ Corners find_corners(const spec::TypedSpec &spec, std::span<const AnyView> input
   return Finder(spec, given, moves, cancel).run({});
 }
 
-} // namespace broadloom::grad
+} // namespace broadloom::checked

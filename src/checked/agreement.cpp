@@ -1,5 +1,5 @@
 // See agreement.hpp.
-#include "check/agreement.hpp"
+#include "checked/agreement.hpp"
 
 #include "array/copy.hpp"
 #include "array/layout.hpp"

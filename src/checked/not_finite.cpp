@@ -1,7 +1,7 @@
 // See not_finite.hpp.
-#include "check/not_finite.hpp"
+#include "checked/not_finite.hpp"
 
-#include "check/agreement.hpp"
+#include "checked/agreement.hpp"
 #include "ops/ops.hpp"
 #include "reference/reference.hpp"
 #include "reference/shapes.hpp"
