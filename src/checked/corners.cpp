@@ -52,7 +52,7 @@ struct Here {
 
   explicit Here(const Array &elements) {
     double total = 0, count = 0;
-    for (const double part : parts(elements)) {
+    for (const double part : grad::parts(elements)) {
       zero.push_back(part == 0);
       if (std::isfinite(part) && part != 0) total += std::fabs(part), count += 1;
     }
@@ -61,7 +61,7 @@ struct Here {
 
   // Each part by a share of its own of its size; a zero by a share of the size of others.
   void move(const Array &elements, std::uint64_t seed, double t) const {
-    const std::span<double> x = parts(elements);
+    const std::span<double> x = grad::parts(elements);
     std::mt19937_64 engine(seed);
     for (std::size_t k = 0; k < x.size(); ++k) {
       const double by = 0.5 + double(engine() >> 11) * 0x1p-54;
@@ -123,7 +123,8 @@ private:
     }
     if (std::none_of(reached_.begin() + first, reached_.begin() + end, [](bool r) { return r; }))
       return end;
-    const std::vector<Measured> measured = measure([&](double t) { return values(first, end, t); });
+    const std::vector<grad::Measured> measured =
+        grad::measure([&](double t) { return values(first, end, t); });
     std::size_t next = 0;
     for (std::uint32_t n = first; n < end; ++n)
       for (std::size_t k = 0; reached_[n] && k < flags_[n].size(); ++k, next += 2)
@@ -149,7 +150,7 @@ private:
   bool moves(NodeId id) const {
     const expr::Node &node = spec_.graph[id];
     return node.kind != NodeKind::Expand && node.kind != NodeKind::Cast &&
-           is_continuous(node.dtype);
+           grad::is_continuous(node.dtype);
   }
 
   static void append(std::vector<double> &all, const Array &elements) {
@@ -171,8 +172,8 @@ private:
     }
     if (reached_[n] && moves(id)) here_[n].emplace(elements);
     const bool literal = spec_.graph[id].kind == NodeKind::Literal; // -inf may start a fold
-    if (literal || !is_continuous(elements.dtype())) return;
-    const std::span<const double> x = parts(elements);
+    if (literal || !grad::is_continuous(elements.dtype())) return;
+    const std::span<const double> x = grad::parts(elements);
     const std::size_t group = x.size() / std::max<std::size_t>(flags_[n].size(), 1);
     for (std::size_t k = 0; k < x.size(); ++k) {
       const double size = std::fabs(x[k]);

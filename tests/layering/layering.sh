@@ -53,7 +53,10 @@ out_of_order() {
     BEGIN { n = split(rooms, list, /[ \n]+/); for (k = 1; k <= n; ++k) rank[list[k]] = k }
     $3 ~ /^"/ {
       target = substr($3, 2, length($3) - 2)
-      seen = room(target ~ /^jit\// ? target : "src/" target, target ~ /^jit\//)
+      if (target !~ /^jit\//) target = "src/" target
+      if ((getline line < target) < 0) next # the build makes it
+      close(target)
+      seen = room(target, target ~ /^jit\//)
       own = room($1, $1 ~ /^jit\//)
       if (!rank[own] || !rank[seen] || rank[seen] > rank[own]) print $1 ":" $2 " sees " seen
     }'
