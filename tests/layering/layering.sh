@@ -38,10 +38,8 @@ only() {
   verdict "$sentence" "$work/found"
 }
 
-# The rooms in their order: what is in one sees those before it, and no other.
-rooms='src/support src/math src/ops src/expr src/array src/loop src/spec src/type src/facts src/rewrite src/scale src/analysis
-       src/text src/plan src/calls src/block src/reference src/grad src/checked src/kernel src/freeze
-       jit/math jit/runtime jit/native jit/cache jit/emit jit/engine jit'
+# The rooms in their order, as the table of docs/contributing.md has them: each sees those before it, and no other.
+rooms=$(sed -n 's/^| `\(src\/[a-z]*\|jit[a-z\/]*\)` |.*/\1/p' docs/contributing.md | tr '\n' ' ')
 
 # out_of_order: the includes of src and jit that see a room which stands later, or in no place.
 out_of_order() {
@@ -50,7 +48,7 @@ out_of_order() {
       n = split(path, parts, "/")
       return of_jit && n == 2 ? parts[1] : parts[1] "/" parts[2]
     }
-    BEGIN { n = split(rooms, list, /[ \n]+/); for (k = 1; k <= n; ++k) rank[list[k]] = k }
+    BEGIN { n = split(rooms, list, " "); for (k = 1; k <= n; ++k) rank[list[k]] = k }
     $3 ~ /^"/ {
       target = substr($3, 2, length($3) - 2)
       if (target !~ /^jit\//) target = "src/" target
@@ -99,6 +97,8 @@ all_checks() {
   verdict 'each room of src and jit sees only those that stand before it' "$work/found"
   foreign_namespaces >"$work/found"
   verdict 'the namespace of each file in src is that of its folder' "$work/found"
+  tests/layering/size.sh --check >"$work/found"
+  verdict 'the table of rooms has each room, and its lines to a tenth' "$work/found"
   never 'what is derived is not asked of the reference, which it is held against' 'reference/' src/grad src/plan src/rewrite src/loop src/block
   never 'no include climbs out of its folder' '\.\./' include src jit tools samples tests python
 
