@@ -37,6 +37,16 @@ std::string why(const std::string &statements) {
 
 } // namespace
 
+TEST_CASE("an array let that meets no parameter is called a let, not an input") {
+  std::vector<Decision> decisions;
+  const LoopSpec spec = parse("kernel t { in x : f32[i]; param s : f32; let h[i] = exp(x); "
+                              "out y = (h[i + 1] + h[i]) * s }");
+  const std::string text = print(fold_scales(spec, &decisions));
+  CHECK(text.find("* s") != std::string::npos); // stays
+  REQUIRE(decisions.size() == 1);
+  CHECK(decisions[0].text.find("let 'h', an array, is no parameter") != std::string::npos);
+}
+
 TEST_CASE("a factor behind a product of matrices becomes one of its weights") {
   CHECK(folded(dense + "param s : f32[o]; out y = sum(x * w, k) * s") ==
         "out y = sum(x * (w * s), k)");

@@ -84,6 +84,10 @@ TEST_CASE("separate keeps outputs in passes of their own, fuse joins those that 
   const std::string rows = "in x : f64[i, j]; out a = x * 2; out s = sum(x, j); ";
   CHECK(holds(decisions_of(rows + "fuse a, s"), "fuse: a, s: both in phase 0"));
   CHECK(holds(decisions_of(rows + "separate a, s"), "separate: a, s: in phases "));
+  // The chunks of c are joined in a phase of their own, and what reads x is one.
+  const std::string sweep = "in x : f64[i, j]; out r = sum(x, j); out c = sum(x, i); ";
+  CHECK(holds(decisions_of(sweep + "fuse r, c"), "fuse: r, c: both in phase 0"));
+  CHECK(holds(decisions_of(sweep + "separate r, c"), "separate: r, c: in phases "));
   // c alone would go into the pass that sums x.
   const std::string late = "in x : f64[i]; in y : f64[j]; out c = x * 2; out m = x - sum(x); ";
   CHECK(holds(decisions_of(late + "separate c, m"), "separate: c, m: in phases "));
