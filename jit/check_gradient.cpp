@@ -166,7 +166,7 @@ private:
     if (!corners_[wrt])
       corners_[wrt] =
           checked::find_corners(typed_, std::vector<AnyView>(arrays_.begin(), arrays_.end()),
-                             wrt_[wrt], options_.cancel.get());
+                                wrt_[wrt], options_.cancel.get());
     return *corners_[wrt];
   }
 
@@ -267,7 +267,7 @@ private:
   Kernel reference_;
   std::vector<std::string> names_;
   std::vector<Array> arrays_;
-  std::vector<std::size_t> wrt_;                      // the inputs that are checked
+  std::vector<std::size_t> wrt_;                         // the inputs that are checked
   std::vector<std::optional<checked::Corners>> corners_; // by wrt_; of those that needed them
   std::vector<Output> outputs_;
 };

@@ -6,7 +6,6 @@
 //
 // A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
 // second can come. failure.hpp says what then takes over.
-#include "text/print_typed.hpp"
 #include "analysis/analyse.hpp"
 #include "jit/cache/disk.hpp"
 #include "jit/failure.hpp"
@@ -27,6 +26,7 @@
 #include "support/out_of_memory.hpp"
 #include "support/reasons.hpp"
 #include "support/undivided.hpp"
+#include "text/print_typed.hpp"
 
 #include <fmt/format.h>
 

@@ -43,7 +43,8 @@ Array slice(const Array &array, std::int64_t position) {
   return Array(std::make_shared<Array>(array), array.dtype(), data, layout);
 }
 
-const ops::Recipe &FoldBlocks::recipe_of(std::size_t round, const rewrite::ScanOfRound &scan) const {
+const ops::Recipe &FoldBlocks::recipe_of(std::size_t round,
+                                         const rewrite::ScanOfRound &scan) const {
   return split_.rounds[round].leaf.graph.recipe(scan.total);
 }
 

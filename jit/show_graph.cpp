@@ -1,8 +1,8 @@
 // `--stage graph`: the lines of one kernel, or a drawing of a kernel with those of its lets.
-#include "text/print_typed.hpp"
 #include "jit/shown.hpp"
 #include "support/text.hpp"
 #include "text/graph_page.hpp"
+#include "text/print_typed.hpp"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 #include "jit/runtime/threads.hpp"
 
 #include "jit/runtime/allowance.hpp"
-#include "jit/runtime/workers.hpp"
 #include "jit/runtime/small.hpp"
+#include "jit/runtime/workers.hpp"
 #include "support/check.hpp"
 #include "support/end.hpp"
 #include "support/float_control.hpp"

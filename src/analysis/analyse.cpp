@@ -9,13 +9,13 @@
 // written out as folds and repeats. At the end only nodes that an output needs are kept.
 #include "analysis/analyse.hpp"
 
-#include "spec/expand.hpp"
+#include "analysis/check_pairings.hpp"
 #include "rewrite/live_nodes.hpp"
 #include "rewrite/relax.hpp"
 #include "rewrite/simplify.hpp"
 #include "rewrite/transpose_windows.hpp"
 #include "scale/fold.hpp"
-#include "analysis/check_pairings.hpp"
+#include "spec/expand.hpp"
 #include "spec/materialise.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -184,7 +184,8 @@ type::Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent
   const Place &where = is_bare ? decl.where : root.where;
   const std::vector<std::uint32_t> like = space_.whole_inputs_called(mode.use.like, decl.where);
   if (mode.kind == ModeKind::accumulate || mode.kind == ModeKind::reduce)
-    typer_.check_use({mode.use, {type::Value{}}, typer_.init_of(mode.use), {}, like, false, decl.where});
+    typer_.check_use(
+        {mode.use, {type::Value{}}, typer_.init_of(mode.use), {}, like, false, decl.where});
   switch (mode.kind) {
   case ModeKind::plain: {
     type::Folded value = typer_.type_whole(decl.value, {});

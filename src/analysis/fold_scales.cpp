@@ -14,7 +14,8 @@ LoopSpec fold_scales(const LoopSpec &spec, std::vector<Decision> *why) try {
   std::vector<Decision> notes;
   const SpecData expanded = spec::expand_calls(spec.data());
   SpecData folded;
-  if (auto split = spec::split_lets(expanded, analysis::analyse)) { // each array is a kernel of its own
+  if (auto split =
+          spec::split_lets(expanded, analysis::analyse)) { // each array is a kernel of its own
     for (auto &let : split->lets) {
       if (let->recurrence) continue; // stays as it is
       spec::Materialised made = *let;

@@ -30,7 +30,8 @@ class Inlining {
 public:
   Inlining(const SpecData &callee, const std::vector<Expr> &arguments,
            const std::vector<CallResult> &results, const Place &where)
-      : callee_(spec::expand_calls(callee)), typed_(analyse(callee_)), results_(results), where_(where) {
+      : callee_(spec::expand_calls(callee)), typed_(analyse(callee_)), results_(results),
+        where_(where) {
     check_callable(callee, where);
     check(arguments.size());
     for (std::size_t i = 0; i < typed_.callers_inputs(); ++i) {
@@ -193,8 +194,8 @@ private:
   AxisRef ref(const AxisRef &axis) const {
     if (const auto *label = std::get_if<std::string>(&axis.value())) return renamed(*label);
     const int position = std::get<int>(axis.value());
-    const auto count =
-        int(std::ranges::count(typed_.axes, false, &spec::Axis::implied)); // those that positions count
+    const auto count = int(
+        std::ranges::count(typed_.axes, false, &spec::Axis::implied)); // those that positions count
     return names_[std::size_t(position < 0 ? position + count : position)];
   }
 
@@ -451,7 +452,8 @@ std::vector<Expr> call(const LoopSpec &kernel, const std::vector<Expr> &argument
     named.push_back({result.name, std::nullopt, place_of(where)});
     if (!result.axes.empty()) named.back().axes = result.axes;
   }
-  const analysis::Inlined made = analysis::inline_kernel(kernel.data(), arguments, named, place_of(where));
+  const analysis::Inlined made =
+      analysis::inline_kernel(kernel.data(), arguments, named, place_of(where));
   if (!made.named.empty())
     support::fail("E0052",
                   "kernel '" + kernel.data().name + "' cannot be called: like= or of= names '" +

@@ -5,8 +5,8 @@
 #include "analysis/analyse.hpp"
 #include "freeze/freezing.hpp"
 #include "freeze/whole_lets.hpp"
-#include "spec/expand.hpp"
 #include "spec/declared.hpp"
+#include "spec/expand.hpp"
 
 #include <algorithm>
 #include <set>

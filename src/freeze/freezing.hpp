@@ -149,7 +149,8 @@ class Freezing {
 public:
   // A kernel without calls, with all inputs declared.
   Freezing(SpecData data, Shared &shared)
-      : data_(std::move(data)), typed_(analysis::analyse(data_)), facts_(data_, {}), shared_(shared) {
+      : data_(std::move(data)), typed_(analysis::analyse(data_)), facts_(data_, {}),
+        shared_(shared) {
     for (const Decl &decl : data_.inputs) shared_.taken.insert(decl->name);
     for (const Expr &let : data_.lets) shared_.taken.insert(let.node()->name);
     for (const OutputDecl &output : data_.outputs) {

@@ -3,10 +3,10 @@
 
 #include "expr/stretch.hpp"
 #include "expr/walk.hpp"
-#include "grad/accumulator_names.hpp"
-#include "grad/rename_axes.hpp"
 #include "facts/substitute.hpp"
 #include "facts/terms.hpp"
+#include "grad/accumulator_names.hpp"
+#include "grad/rename_axes.hpp"
 #include "support/free_name.hpp"
 
 #include <algorithm>

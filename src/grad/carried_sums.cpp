@@ -76,7 +76,8 @@ bool ThroughLoop::carry(std::size_t m, std::size_t output) {
   const Expr all = make_window(let, std::move(last), where);
   made.value = make_fold(use, {all}, {}, where);
   const auto [known, fresh] = all_.into_.try_emplace(name, made);
-  if (!fresh) known->second.value = facts::Terms(known->second.where).add(known->second.value, made.value);
+  if (!fresh)
+    known->second.value = facts::Terms(known->second.where).add(known->second.value, made.value);
   return true;
 }
 

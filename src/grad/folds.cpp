@@ -132,7 +132,8 @@ bool FoldRule::may_repeat() const {
     const spec::TypedInput &like = facts_.spec().inputs[i];
     for (std::size_t d = 0; d < like.axis_of_dim.size(); ++d) {
       const int axis = like.axis_of_dim[d];
-      if (!facts_.axes(x_).has(axis) || like.extents[d] == 1 || facts_.is_firm(expr::AxisSet::of(axis)))
+      if (!facts_.axes(x_).has(axis) || like.extents[d] == 1 ||
+          facts_.is_firm(expr::AxisSet::of(axis)))
         continue;
       const InputNames lenders = facts_.lenders(x_, axis);
       if (!has_label(facts_, lenders, axis) && std::ranges::count(lenders, like.name) == 0)

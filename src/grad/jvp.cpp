@@ -8,21 +8,21 @@
 
 #include "analysis/analyse.hpp"
 #include "expr/window.hpp"
+#include "facts/substitute.hpp"
 #include "grad/axis_order.hpp"
 #include "grad/bounds.hpp"
 #include "grad/declarations.hpp"
 #include "grad/request.hpp"
 #include "grad/share.hpp"
-#include "facts/substitute.hpp"
 #include "grad/sweep.hpp"
 #include "grad/tangents.hpp"
 #include "grad/through_lets.hpp"
 #include "grad/tidy.hpp"
 #include "grad/whole.hpp"
 #include "grad/widen.hpp"
-#include "spec/expand.hpp"
 #include "scale/fold.hpp"
 #include "spec/declared.hpp"
+#include "spec/expand.hpp"
 #include "spec/materialise.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -187,7 +187,8 @@ private:
 
   // As an input that has the axes, else as the value itself.
   Expr in_shape_of(const Expr &value, const Expr &moved, OutputDecl &output) {
-    if (!reads_all_of(value, moved, true)) return repeated_like(value, moved, facts::Terms(output.where));
+    if (!reads_all_of(value, moved, true))
+      return repeated_like(value, moved, facts::Terms(output.where));
     const Expr whole = tangents_.repeated(value, moved, true);
     if (whole.node() == moved.node()) return moved;
     if (!request_.plain && !output.has_axes && facts_.is_firm(facts_.axes(value)))
@@ -399,8 +400,8 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
       output.value = make_cast(dtype, output.value, output.where);
     if (const Expr array = begins ? Expr() : read_of(*let); array.node()) {
       const ExprNode &value = *let->data.outputs[0].value.node();
-      output.value =
-          facts::exchange(output.value, [&](const ExprNode &node) { return held_in(array, value, node); });
+      output.value = facts::exchange(
+          output.value, [&](const ExprNode &node) { return held_in(array, value, node); });
     }
     if (begins) {
       starts.emplace(name, facts::exchange(output.value, [&](const ExprNode &node) {

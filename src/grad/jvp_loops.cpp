@@ -1,9 +1,9 @@
 // See jvp.hpp.
 #include "analysis/analyse.hpp"
+#include "facts/substitute.hpp"
 #include "grad/bounds.hpp"
 #include "grad/earlier_steps.hpp"
 #include "grad/jvp.hpp"
-#include "facts/substitute.hpp"
 #include "grad/through_lets.hpp"
 #include "grad/widen.hpp"
 #include "spec/declared.hpp"

@@ -43,7 +43,7 @@ void write_as_modes(SpecData &data, std::size_t first, bool has_arrays) {
     if (!facts) facts.emplace(data, std::vector<std::string>());
     facts->add(value);
     const expr::AxisSet axes = facts->axes(value),
-                  wanted = facts->axes_like(use.like, value.node()->where);
+                        wanted = facts->axes_like(use.like, value.node()->where);
     if (!wanted.contains(axes)) return ModeKind::reduce;
     if (axes == wanted) {
       for (int axis = 0; axis < expr::max_axes; ++axis)

@@ -56,8 +56,8 @@ void check_real(facts::Facts &facts, const ExprNode &node, const std::string &na
 std::vector<std::string> lenders_of(facts::Facts &facts, const ExprNode &node, int axis);
 
 // d step . seeds: the cotangents of the names in clauses, from one for each state.
-Names pull_clauses(facts::Facts &facts, const Steps &steps, const Names &clauses, const Names &seeds,
-                   const facts::Terms &t);
+Names pull_clauses(facts::Facts &facts, const Steps &steps, const Names &clauses,
+                   const Names &seeds, const facts::Terms &t);
 
 // Whether a fold is the kind that the next function is for. That says whether it could.
 bool is_associative(const ExprNode &fold);

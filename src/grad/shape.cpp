@@ -62,7 +62,8 @@ std::optional<InputNames> shape_of(facts::Facts &facts, const Expr &expr) {
       return std::nullopt;
     for (const auto &[axis, names] : lenders)
       if (input->axes().has(axis) && std::ranges::count(names, name) == 0 &&
-          !facts.is_firm(expr::AxisSet::of(axis)) && !(input->labelled && has_label(facts, names, axis)))
+          !facts.is_firm(expr::AxisSet::of(axis)) &&
+          !(input->labelled && has_label(facts, names, axis)))
         return std::nullopt; // it would lend an extent that the value has not
   }
   if (shape.empty()) return std::nullopt;
@@ -101,7 +102,8 @@ Cotangent in_shape(const InputNames &shape, const Cotangent &cotangent, const fa
   return made;
 }
 
-Cotangent repeated_in(facts::Facts &facts, const Expr &expr, const Cotangent &cotangent, const facts::Terms &t) {
+Cotangent repeated_in(facts::Facts &facts, const Expr &expr, const Cotangent &cotangent,
+                      const facts::Terms &t) {
   if (axes_shown(facts, expr, cotangent.value) == facts.axes(expr)) return cotangent;
   // What expr lacks is left to what takes the cotangent: it counts how often a value was repeated.
   const bool fits =

@@ -31,6 +31,7 @@ bool has_label(const facts::Facts &facts, const InputNames &inputs, int axis);
 Cotangent in_shape(const InputNames &shape, const Cotangent &cotangent, const facts::Terms &t);
 
 // A cotangent of `expr` with all of its extents.
-Cotangent repeated_in(facts::Facts &facts, const Expr &expr, const Cotangent &cotangent, const facts::Terms &t);
+Cotangent repeated_in(facts::Facts &facts, const Expr &expr, const Cotangent &cotangent,
+                      const facts::Terms &t);
 
 } // namespace broadloom::grad

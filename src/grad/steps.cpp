@@ -75,7 +75,8 @@ Steps defined_steps(const FoldUse &use, const facts::Terms &t) {
   if (fold == Fold::LogSumExp) steps.step = smooth_steps_of_logsumexp(t);
   steps.result = definition.result.node() ? definition.result : named(definition.states[0]);
   if (fold == Fold::Var || fold == Fold::Std)
-    steps.result = facts::substitute(steps.result, {{"correction", t.num(use.correction.value_or(0))}});
+    steps.result =
+        facts::substitute(steps.result, {{"correction", t.num(use.correction.value_or(0))}});
   if (fold == Fold::Std) steps.result = root(steps.result);
   if (!use.state.empty()) steps.result = named(use.state);
   return steps;
@@ -177,8 +178,8 @@ std::vector<std::string> lenders_of(facts::Facts &facts, const ExprNode &node, i
   return names;
 }
 
-Names pull_clauses(facts::Facts &facts, const Steps &steps, const Names &clauses, const Names &seeds,
-                   const facts::Terms &t) {
+Names pull_clauses(facts::Facts &facts, const Steps &steps, const Names &clauses,
+                   const Names &seeds, const facts::Terms &t) {
   Names sum;
   for (const std::string &state : steps.states) {
     const auto seed = seeds.find(state);

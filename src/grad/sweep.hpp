@@ -48,7 +48,8 @@ private:
   void visit_call(const Expr &self, const Cotangent &g);
   void check_mixed(const Expr &self, const FunctionDecl::Derivative &clause);
   Expr counted(const Expr &into, const Expr &value, const facts::Terms &t);
-  Cotangent alike(const Expr &node, const Cotangent &cotangent, const Expr &other, const facts::Terms &t);
+  Cotangent alike(const Expr &node, const Cotangent &cotangent, const Expr &other,
+                  const facts::Terms &t);
 
   facts::Facts &facts_;
   std::vector<Expr> roots_;

@@ -69,8 +69,8 @@ Tangent push_op(const ExprNode &node, const Expr &self, const std::vector<bool> 
   return total;
 }
 
-void fail_clause(facts::Facts &facts, const FunctionDecl &function, const FunctionDecl::Derivative &clause,
-                 const std::string &why) {
+void fail_clause(facts::Facts &facts, const FunctionDecl &function,
+                 const FunctionDecl::Derivative &clause, const std::string &why) {
   fail("E0601",
        "the derivative of '" + function.name + "' by '" +
            function.params[clause.param].node()->name + "' " + why +
@@ -119,7 +119,8 @@ Expr Tangents::repeated(const Expr &expr, const Expr &tangent, bool along_all) c
       for (const std::string &name : facts_.lenders(expr, axis))
         is_short = is_short || std::find(lent.begin(), lent.end(), name) == lent.end();
     }
-    if (is_short) return repeated_in(facts_, expr, {tangent, {}}, facts::Terms(expr.node()->where)).value;
+    if (is_short)
+      return repeated_in(facts_, expr, {tangent, {}}, facts::Terms(expr.node()->where)).value;
   }
   return tangent;
 }

@@ -11,6 +11,7 @@
 namespace broadloom::grad {
 
 // `window` is the declaration of a window. Throws SpecError E0601 where the value has parts that cannot be computed elsewhere. Iterative.
-Cotangent through_window(facts::Facts &facts, const Cotangent &g, const InputDecl &window, const facts::Terms &t);
+Cotangent through_window(facts::Facts &facts, const Cotangent &g, const InputDecl &window,
+                         const facts::Terms &t);
 
 } // namespace broadloom::grad

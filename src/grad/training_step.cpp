@@ -7,8 +7,8 @@
 //   }                                             out loss = ..
 //                                                 update w = w - 0.1 * d_w
 #include "analysis/analyse.hpp"
-#include "grad/modes.hpp"
 #include "facts/substitute.hpp"
+#include "grad/modes.hpp"
 #include "spec/declared.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"

@@ -1,14 +1,15 @@
 // See whole.hpp.
 #include "grad/whole.hpp"
 
-#include "grad/folds.hpp"
 #include "facts/substitute.hpp"
+#include "grad/folds.hpp"
 
 namespace broadloom::grad {
 namespace {
 
 // What `accumulate` keeps: the axes listed, or those of the inputs of the least rank.
-expr::AxisSet kept_axes(facts::Facts &facts, const spec::TypedSpec &typed, const OutputDecl &output) {
+expr::AxisSet kept_axes(facts::Facts &facts, const spec::TypedSpec &typed,
+                        const OutputDecl &output) {
   expr::AxisSet kept;
   if (output.has_axes) {
     for (const AxisRef &ref : output.axes)
@@ -49,7 +50,8 @@ Expr written_out(facts::Facts &facts, const spec::TypedSpec &typed, const Output
 
 } // namespace
 
-Expr whole_output(facts::Facts &facts, const spec::TypedSpec &typed, OutputDecl output, std::size_t k) {
+Expr whole_output(facts::Facts &facts, const spec::TypedSpec &typed, OutputDecl output,
+                  std::size_t k) {
   const auto bind = [&](Expr &whole) {
     facts.add(whole);
     whole = facts.bound(whole);

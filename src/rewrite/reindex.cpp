@@ -60,7 +60,8 @@ spec::TypedWindow::Form form_of(const Position &position) {
 }
 
 // From where a dim of a read has its extent.
-spec::TypedWindow::ExtentOf extent_of_dim(const spec::TypedSpec &spec, std::uint32_t input, std::size_t dim) {
+spec::TypedWindow::ExtentOf extent_of_dim(const spec::TypedSpec &spec, std::uint32_t input,
+                                          std::size_t dim) {
   const spec::TypedInput &read = spec.inputs[input];
   if (!read.window) return {-1, input, int(dim)};
   return read.window->derived ? read.window->extents[dim]

@@ -90,7 +90,8 @@ std::vector<NodeId> run_code(expr::Graph &graph, const ops::Code &code,
       });
 }
 
-void add_before(spec::TypedSpec &spec, const ops::Recipe &recipe, AxisSet kept, int axis, bool reverse) {
+void add_before(spec::TypedSpec &spec, const ops::Recipe &recipe, AxisSet kept, int axis,
+                bool reverse) {
   ops::Recipe in_order = ops::joining(recipe);
   in_order.combine = {};
   in_order.exact = in_order.commutes = in_order.needs_value = false;

@@ -1,10 +1,10 @@
 // See fold.hpp. Rounds of three steps, each of which makes a new kernel: shifts, backward, forward; until none has anything to do.
 #include "scale/fold.hpp"
 
-#include "spec/expand.hpp"
 #include "scale/moves.hpp"
 #include "scale/rebuild.hpp"
 #include "scale/shifts.hpp"
+#include "spec/expand.hpp"
 #include "spec/materialise.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"

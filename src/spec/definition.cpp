@@ -3,9 +3,9 @@
 
 #include "expr/walk.hpp"
 #include "spec/expand.hpp"
+#include "spec/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
-#include "spec/words.hpp"
 
 #include <algorithm>
 #include <unordered_map>

@@ -2,9 +2,9 @@
 #include "expr/function.hpp"
 
 #include "expr/walk.hpp"
+#include "spec/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
-#include "spec/words.hpp"
 
 #include <broadloom/function.hpp>
 

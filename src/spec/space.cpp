@@ -7,9 +7,9 @@
 #include "spec/check_updates.hpp"
 #include "spec/check_windows.hpp"
 #include "spec/own_axis.hpp"
+#include "spec/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
-#include "spec/words.hpp"
 
 #include <algorithm>
 #include <cmath>

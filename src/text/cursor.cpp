@@ -1,10 +1,10 @@
 // What the parser says of the token at which it stands, and the names and dtypes that it expects there.
 #include "text/parser.hpp"
 
+#include "spec/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 #include "text/hints.hpp"
-#include "spec/words.hpp"
 
 #include <charconv>
 

@@ -22,11 +22,11 @@
 namespace broadloom::text {
 
 struct GraphPart {
-  std::string name;                  // "let h", "kernel net"
-  const spec::TypedSpec *spec = nullptr;   // null: a join, which nothing computes
-  std::vector<std::int64_t> extents; // [axis] of a call; empty: not known
-  std::vector<std::string> notes;    // lines on how it runs
-  std::vector<std::string> parts;    // of a join
+  std::string name;                      // "let h", "kernel net"
+  const spec::TypedSpec *spec = nullptr; // null: a join, which nothing computes
+  std::vector<std::int64_t> extents;     // [axis] of a call; empty: not known
+  std::vector<std::string> notes;        // lines on how it runs
+  std::vector<std::string> parts;        // of a join
 };
 
 // The last part is the kernel.

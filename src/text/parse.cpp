@@ -2,13 +2,13 @@
 #include "text/parser.hpp"
 
 #include "spec/definition.hpp"
+#include "spec/words.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
 #include "text/hints.hpp"
 #include "text/mistakes.hpp"
-#include "spec/words.hpp"
 
 #include <array>
 

@@ -266,7 +266,8 @@ bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call) {
                   std::string("the options are ") + scan_options);
     } else {
       const bool axis = cursor.is(Tok::Name) || cursor.is(Tok::Int) || cursor.is(Tok::Minus);
-      if (const std::string help = spec::of_two_values(use); !axis && !call.is_scan && !help.empty())
+      if (const std::string help = spec::of_two_values(use);
+          !axis && !call.is_scan && !help.empty())
         cursor.fail("E0002", "expected an axis, found " + cursor.shown(token), token, help);
       if (!use.like.empty())
         cursor.fail("E0002", "a reduction takes axes or like=, not both", token, "leave one out");

@@ -8,10 +8,10 @@
 #include "spec/definition.hpp"
 #include "text/parser.hpp"
 
+#include "spec/words.hpp"
 #include "support/text.hpp"
 #include "text/count_operations.hpp"
 #include "text/hints.hpp"
-#include "spec/words.hpp"
 
 #include <algorithm>
 #include <array>

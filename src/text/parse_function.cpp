@@ -5,8 +5,8 @@
 //
 // A clause may follow on the same line or on the next ones.
 #include "expr/function.hpp"
-#include "text/parser.hpp"
 #include "spec/words.hpp"
+#include "text/parser.hpp"
 
 namespace broadloom::text {
 

@@ -1,6 +1,6 @@
 // The parts of expressions: numbers, axes, names of inputs.
-#include "text/parser.hpp"
 #include "spec/words.hpp"
+#include "text/parser.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -8,10 +8,10 @@
 //                                         out z = t0 * t0
 #include "expr/stretch.hpp"
 #include "spec/definition.hpp"
+#include "spec/words.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
 #include "text/printer.hpp"
-#include "spec/words.hpp"
 
 #include <utility>
 
@@ -128,8 +128,9 @@ void Printer::define(const PrintedDefinition &function) {
 }
 
 void Printer::input(const InputDecl &decl) {
-  text_ += "  " + std::string(spec::word_of(decl.role)) + (decl.role == InputRole::plain ? "  " : " ") +
-           decl.name + " : " + std::string(name(decl.dtype));
+  text_ += "  " + std::string(spec::word_of(decl.role)) +
+           (decl.role == InputRole::plain ? "  " : " ") + decl.name + " : " +
+           std::string(name(decl.dtype));
   for (std::size_t i = 0; i < decl.dims.size(); ++i) {
     const Dim &dim = decl.dims[i];
     text_ += i == 0 ? "[" : ", ";

@@ -2,8 +2,8 @@
 // (draw_graph.cpp).
 #include "text/print_typed.hpp"
 
-#include "support/check.hpp"
 #include "spec/words.hpp"
+#include "support/check.hpp"
 
 #include <cctype>
 #include <charconv>

@@ -327,9 +327,10 @@ NodeId Typer::add(Node node, std::span<const NodeId> args, const Facts &facts, c
 void Typer::meet(Facts &into, const Facts &other, const Place &where) {
   into.visible = visible_.unite(into.visible, other.visible);
   into.rigid = into.rigid | other.rigid;
-  into.fixed = fixed_.unite(into.fixed, other.fixed, [&](const spec::DimExtent &a, const spec::DimExtent &b) {
-    spec::fail_extents(spec_, a, b, space_.shown(where));
-  });
+  into.fixed = fixed_.unite(into.fixed, other.fixed,
+                            [&](const spec::DimExtent &a, const spec::DimExtent &b) {
+                              spec::fail_extents(spec_, a, b, space_.shown(where));
+                            });
 }
 
 } // namespace broadloom::type

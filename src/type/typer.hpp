@@ -92,9 +92,9 @@ public:
 private:
   // What is known of a node's extents.
   struct Facts {
-    spec::SetId visible = 0;   // inputs that give it the extents of all their axes
-    expr::AxisSet rigid; // axes on which a label gives it the extent
-    spec::SetId fixed = 0;     // extents fixed by the text
+    spec::SetId visible = 0; // inputs that give it the extents of all their axes
+    expr::AxisSet rigid;     // axes on which a label gives it the extent
+    spec::SetId fixed = 0;   // extents fixed by the text
   };
   // Where extent and iota look for inputs: in the expression that they stand in, the innermost
   // reduction's argument or the whole one, then in those around it.

@@ -1,6 +1,6 @@
 // The orders in which arrays between kernels lie (kernel/storage.hpp): those that cost least over all that write and read them.
-#include "analysis/analyse.hpp"
 #include "all_engines.hpp"
+#include "analysis/analyse.hpp"
 
 #include "kernel/storage.hpp"
 #include "spec/materialise.hpp"

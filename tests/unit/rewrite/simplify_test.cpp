@@ -1,7 +1,7 @@
 // Rewrites of the graph: what they make of it, and that they change no bit of a result.
-#include "text/print_typed.hpp"
 #include "analysis/analyse.hpp"
 #include "spec/spec.hpp"
+#include "text/print_typed.hpp"
 
 #include <broadloom/broadloom.hpp>
 

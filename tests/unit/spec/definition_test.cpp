@@ -1,9 +1,9 @@
 // Definitions, options and scans as data: the C++ API, the canonical text, recipes.
-#include "text/print_typed.hpp"
 #include "analysis/analyse.hpp"
 #include "expr/definition.hpp"
 #include "spec/definition.hpp"
 #include "spec/spec.hpp"
+#include "text/print_typed.hpp"
 
 #include <broadloom/broadloom.hpp>
 

@@ -1,8 +1,8 @@
 // `def`: what a function means, how it is written out, and how it survives print and parse.
-#include "text/print_typed.hpp"
 #include "analysis/analyse.hpp"
 #include "expr/function.hpp"
 #include "spec/spec.hpp"
+#include "text/print_typed.hpp"
 
 #include <broadloom/broadloom.hpp>
 

@@ -1,7 +1,7 @@
 // set, fuse, separate, keep and recompute: statements and marks that say how, not what.
-#include "text/print_typed.hpp"
 #include "analysis/analyse.hpp"
 #include "spec/spec.hpp"
+#include "text/print_typed.hpp"
 
 #include <broadloom/broadloom.hpp>
 

@@ -1,8 +1,8 @@
 // The schedule that a user writes: form, mistakes, what is done about it, and that no bit depends on it.
-#include "text/print_typed.hpp"
 #include "analysis/analyse.hpp"
 #include "plan/tasks.hpp"
 #include "spec/spec.hpp"
+#include "text/print_typed.hpp"
 
 #include <broadloom/broadloom.hpp>
 

@@ -1,9 +1,9 @@
 // See highlight.hpp.
 #include "tools/broadloom/repl/highlight.hpp"
 
+#include "spec/words.hpp"
 #include "support/text.hpp"
 #include "text/lexer.hpp"
-#include "spec/words.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
 #include "tools/broadloom/repl/words.hpp"

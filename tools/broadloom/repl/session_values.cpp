@@ -1,9 +1,9 @@
 // Values: arrays that .let names or a run has left, and expressions of them.
 #include "tools/broadloom/repl/session.hpp"
 
+#include "spec/words.hpp"
 #include "support/text.hpp"
 #include "text/lexer.hpp"
-#include "spec/words.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/files.hpp"
 #include "tools/broadloom/data/paths.hpp"
