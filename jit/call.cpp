@@ -44,8 +44,8 @@ inline bool KernelImpl::fits(Operands operands) const {
   bool good = true;
   for (std::size_t k = 0; k < operands.size(); ++k)
     if (operands[k] != nullptr)
-      good &=
-          operands[k]->dtype == declared_[k].dtype && operands[k]->layout.rank == declared_[k].rank;
+      good &= operands[k]->dtype == setup_.declared[k].dtype &&
+              operands[k]->layout.rank == setup_.declared[k].rank;
   return good;
 }
 
@@ -63,7 +63,8 @@ inline bool KernelImpl::run_again(const Specialisation *special, Operands operan
     const AnyView *view = operands[k];
     if (view == nullptr) return false;
     const Layout &layout = view->layout;
-    if (view->dtype != declared_[k].dtype || layout.rank != declared_[k].rank) return false;
+    if (view->dtype != setup_.declared[k].dtype || layout.rank != setup_.declared[k].rank)
+      return false;
     word += k >= inputs; // that it is wanted
     for (int d = 0; d < layout.rank; ++d, word += 2)
       if (word[0] != layout.extents[d] || word[1] != layout.strides[d]) return false;
@@ -99,7 +100,7 @@ inline bool KernelImpl::run_again(const Specialisation *special, Operands operan
 // Mistakes in shapes come before those in data, which may come of them. Elements that say positions are read before all
 // shapes are looked at, as that is done once for many calls.
 void KernelImpl::run_unchecked(Operands call) const try {
-  check_facts(call);
+  setup_.check_facts(call);
   lets_.empty() ? run_lent(call) : run_lets(call);
 } catch (const DataError &) {
   check_shapes(call);
@@ -107,7 +108,8 @@ void KernelImpl::run_unchecked(Operands call) const try {
 }
 
 void KernelImpl::check_shapes(Operands call) const {
-  const Operands inputs = call.first(callers_inputs_), outputs = call.subspan(callers_inputs_);
+  const Operands inputs = call.first(setup_.callers_inputs),
+                 outputs = call.subspan(setup_.callers_inputs);
   std::vector<AnyView> lets;
   if (!lets_.empty()) lets = lets_.views(*lets_.layouts(inputs), nullptr);
   const std::vector<const AnyView *> rest = lets_.operands_of_rest(inputs, lets, outputs);
@@ -120,23 +122,24 @@ void KernelImpl::check_shapes(Operands call) const {
     shapes[k].data = nullptr;
     given[k] = &shapes[k];
   }
-  const kernel::LentOperands lent(typed_, given);
-  kernel::check_operands(typed_, lent.all().first(typed_.given_inputs()));
-  const kernel::WindowedOperands windowed(typed_, lent.all(), helpers(), windows_of_nothing());
-  kernel::check_operands(typed_, windowed.all());
+  const kernel::LentOperands lent(setup_.typed, given);
+  kernel::check_operands(setup_.typed, lent.all().first(setup_.typed.given_inputs()));
+  const kernel::WindowedOperands windowed(setup_.typed, lent.all(), helpers(),
+                                          setup_.windows_of_nothing());
+  kernel::check_operands(setup_.typed, windowed.all());
   kernel::Layouts layouts;
   resolve(windowed.all(), layouts);
 }
 
 void KernelImpl::run_lets(Operands call) const {
-  const Operands inputs = call.first(typed_.callers_inputs());
+  const Operands inputs = call.first(setup_.typed.callers_inputs());
   const Operands outputs = call.subspan(inputs.size());
-  kernel::check_operands(typed_, inputs);
+  kernel::check_operands(setup_.typed, inputs);
   const std::shared_ptr<const jit::Lets::Layouts> layouts = lets_.layouts(inputs);
   const jit::runtime::Scratch memory(std::size_t(layouts->bytes_to_have()));
   const std::vector<AnyView> lets = lets_.views(*layouts, memory.data());
   const std::vector<bool> needed = lets_.needed(outputs);
-  for (std::size_t k = 0; profile_ == Profile::paths && k < needed.size(); ++k)
+  for (std::size_t k = 0; setup_.profile == Profile::paths && k < needed.size(); ++k)
     if (lets_.rows_of_loop(k)) jit::count(jit::Path::RowsOfLoop);
   jit::LoopsBefore loops(needed.size());
   for (std::size_t k = 0; k < needed.size(); ++k) {
@@ -144,14 +147,16 @@ void KernelImpl::run_lets(Operands call) const {
     const std::optional<spec::Recurrence> &loop = lets_.specs()[k]->recurrence;
     if (!loop) {
       lets_.kernels()[k]->run_lent(lets_.operands(k, inputs, lets));
-      if (is_debugged()) look_at_let(k, inputs, lets);
+      if (setup_.is_debugged()) look_at_let(k, inputs, lets);
     } else if (loop->first == k) {
-      if (profile_ == Profile::paths && lets_.keeps_last_rows(k)) jit::count(jit::Path::RowsKept);
-      if (profile_ == Profile::paths && layouts->segment[k] > 0) jit::count(jit::Path::Checkpoints);
-      loops[k] =
-          std::make_shared<const jit::TimeLoop>(lets_, layouts, k, inputs, lets, loops, windows());
+      if (setup_.profile == Profile::paths && lets_.keeps_last_rows(k))
+        jit::count(jit::Path::RowsKept);
+      if (setup_.profile == Profile::paths && layouts->segment[k] > 0)
+        jit::count(jit::Path::Checkpoints);
+      loops[k] = std::make_shared<const jit::TimeLoop>(lets_, layouts, k, inputs, lets, loops,
+                                                       setup_.windows());
       const jit::TimeLoop &steps = *loops[k];
-      if (is_debugged())
+      if (setup_.is_debugged())
         steps.run([&](std::size_t let, std::int64_t step, const AnyView &row) {
           look_at_step(let, step, row, inputs, lets);
         });
@@ -163,12 +168,13 @@ void KernelImpl::run_lets(Operands call) const {
 }
 
 void KernelImpl::run_with_windows(Operands given) const {
-  kernel::check_operands(typed_, given.first(typed_.given_inputs()));
-  const kernel::WindowedOperands windowed(typed_, given, helpers(), windows_or_output());
+  kernel::check_operands(setup_.typed, given.first(setup_.typed.given_inputs()));
+  const kernel::WindowedOperands windowed(setup_.typed, given, helpers(),
+                                          setup_.windows_or_output());
   note_windows(windowed);
   if (windowed.fills_output()) return fill(windowed);
   if (windowed.calls() > 1)
-    kernel::check_apart(typed_, windowed.all()); // before any part is written
+    kernel::check_apart(setup_.typed, windowed.all()); // before any part is written
   // So are mistakes in shapes.
   for (std::size_t c = 0; c < windowed.calls() && windowed.calls() > 1; ++c)
     of_part(windowed.part(c)).bind(windowed.call(c), windowed.lies(c), Use::Once);
@@ -177,7 +183,7 @@ void KernelImpl::run_with_windows(Operands given) const {
 }
 
 void KernelImpl::fill(const kernel::WindowedOperands &windowed) const {
-  stop_if_cancelled();
+  setup_.stop_if_cancelled();
   windowed.fill();
 }
 
@@ -185,7 +191,7 @@ void KernelImpl::run_windowed(Operands operands, kernel::Lies lies) const {
   const Specialisation *likely = layout_cache_.likely();
   if (run_again(likely, operands, lies)) [[likely]]
     return;
-  if (engine_ == Engine::reference) return run_reference(operands);
+  if (setup_.engine == Engine::reference) return run_reference(operands);
   if (fits(operands))
     if (const Specialisation *special = layout_cache_.find_pinned(operands, lies, likely)) {
       if (special != likely && run_again(special, operands, lies)) return;
@@ -201,7 +207,7 @@ void KernelImpl::run_windowed(Operands operands, kernel::Lies lies) const {
 
 std::shared_ptr<const Specialisation> KernelImpl::bind(Operands operands, kernel::Lies lies,
                                                        Use use) const {
-  kernel::check_operands(typed_, operands);
+  kernel::check_operands(setup_.typed, operands);
   const std::uint64_t hash = jit::layout_hash(operands, lies);
   if (auto known = layout_cache_.find(operands, lies, hash)) {
     if (known->generality == plan::Generality::Exact) return known;
@@ -234,18 +240,18 @@ void KernelImpl::execute(const Specialisation &special, Operands operands) const
     spans[k] = kernel::span_of(view->data, expected.reach);
   }
   if (!good) [[unlikely]]
-    kernel::check_pointers(typed_, operands);
-  if (verifies_ && special.engine == Engine::jit) [[unlikely]] {
-    kernel::check_apart(typed_, operands);
+    kernel::check_pointers(setup_.typed, operands);
+  if (setup_.verifies && special.engine == Engine::jit) [[unlikely]] {
+    kernel::check_apart(setup_.typed, operands);
     return execute_twice(special, operands);
   }
 
-  bool copy = special.engine == Engine::interpreter && engine_ == Engine::automatic;
+  bool copy = special.engine == Engine::interpreter && setup_.engine == Engine::automatic;
   for (std::size_t o = 0; o < outputs; ++o) {
     const Span span = spans[inputs + o];
     for (std::size_t other = o + 1; other < outputs; ++other)
       if (kernel::meet(span, spans[inputs + other])) [[unlikely]]
-        kernel::check_apart(typed_, operands);
+        kernel::check_apart(setup_.typed, operands);
     for (std::size_t i = 0; i < inputs; ++i)
       if (kernel::meet(span, spans[i]))
         copy |= !(special.exact[i * outputs + o] && addresses[i] == addresses[inputs + o]);
@@ -271,7 +277,7 @@ static bool must_copy(const Specialisation &special, Operands operands, std::siz
 
 std::vector<char *> KernelImpl::ready_buffers(const Specialisation &special,
                                               Operands operands) const {
-  if (special.engine != Engine::jit || special.scratch_bytes > 0 || verifies_) return {};
+  if (special.engine != Engine::jit || special.scratch_bytes > 0 || setup_.verifies) return {};
   for (std::size_t i = 0; i < special.input_count; ++i)
     if (must_copy(special, operands, i)) return {};
   std::vector<char *> buffers;
@@ -281,7 +287,7 @@ std::vector<char *> KernelImpl::ready_buffers(const Specialisation &special,
 }
 
 void KernelImpl::execute_on_copies(const Specialisation &special, Operands operands) const {
-  if (special.engine == Engine::interpreter && engine_ == Engine::automatic)
+  if (special.engine == Engine::interpreter && setup_.engine == Engine::automatic)
     return interpret_or_refer(special, operands);
   std::vector<void *> addresses = kernel::addresses_of(operands);
   std::vector<kernel::OperandCopy> copies; // all are made before the first output is written
@@ -310,9 +316,9 @@ void KernelImpl::interpret_or_refer(const Specialisation &special, Operands oper
     jit::with_ir([&] { invoke(special, addresses.data(), true); },
                  [&] { return loop::print(special.pattern->program); });
   } catch (const InternalError &error) {
-    if (!may_fall_back()) throw;
+    if (!jit::may_fall_back(setup_)) throw;
     if (!special.interpreter_failed.exchange(true))
-      tell(error, "runs in the reference", special.layouts);
+      jit::tell(setup_, error, "runs in the reference", special.layouts);
     return run_reference(operands);
   }
   for (const kernel::OperandCopy &copy : copies) copy.store();
@@ -340,27 +346,22 @@ void KernelImpl::run_phases(const Specialisation &special, char *const *buffers,
   for (std::size_t p = 0; p < special.phases.size(); ++p) {
     const Specialisation::Phase &phase = special.phases[p];
     if (phase.runs_before) continue;
-    stop_if_cancelled();
+    setup_.stop_if_cancelled();
     if (phase.pipeline) {
-      jit::runtime::run_pipeline(workers_now(), *phase.pipeline, frame, cancel_.get());
+      jit::runtime::run_pipeline(setup_.workers_now(), *phase.pipeline, frame,
+                                 setup_.options.cancel.get());
       p += phase.pipeline->phases.size() - 1;
       continue;
     }
     if (phase.interleaved) {
-      jit::runtime::run_interleaved(workers_now(), *phase.interleaved, frame, special.rows,
-                                    cancel_.get());
+      jit::runtime::run_interleaved(setup_.workers_now(), *phase.interleaved, frame, special.rows,
+                                    setup_.options.cancel.get());
       continue;
     }
-    jit::runtime::run_phase(workers_now(), phase.grid, phase.code, frame, special.rows,
-                            cancel_.get());
+    jit::runtime::run_phase(setup_.workers_now(), phase.grid, phase.code, frame, special.rows,
+                            setup_.options.cancel.get());
   }
-  stop_if_cancelled();
-}
-
-inline void KernelImpl::stop_if_cancelled() const {
-  if (!jit::runtime::is_cancelled(cancel_.get())) return;
-  support::fail("E0701", "the call of kernel '" + typed_.name + "' was cancelled", {},
-                "what its outputs hold is of no use; reset Options::cancel before the next call");
+  setup_.stop_if_cancelled();
 }
 
 void KernelImpl::interpret(const Specialisation &special, const loop::Frame &frame) const {
@@ -368,44 +369,46 @@ void KernelImpl::interpret(const Specialisation &special, const loop::Frame &fra
   for (std::size_t p = 0; p < special.phases.size(); ++p) {
     const jit::runtime::Grid &grid = special.phases[p].grid;
     jit::runtime::for_each_block(grid, [&](const std::int64_t *lo, const std::int64_t *hi) {
-      stop_if_cancelled();
+      setup_.stop_if_cancelled();
       loop::interpret(special.pattern->program, p, frame, lo, hi);
       jit::fail_if_asked(jit::Fault::Interpret);
     });
   }
-  stop_if_cancelled();
+  setup_.stop_if_cancelled();
 }
 
 // The reference computes all outputs into arrays of its own, so overlaps need no thought.
 void KernelImpl::run_reference(Operands operands) const {
   const support::FloatWorld world;
   // The reference takes all positions of time, and these operands have one.
-  support::check(!typed_.time, "a step of a loop over time is compiled or interpreted");
-  kernel::check_operands(typed_, operands);
-  const std::size_t inputs = typed_.inputs.size();
+  support::check(!setup_.typed.time, "a step of a loop over time is compiled or interpreted");
+  kernel::check_operands(setup_.typed, operands);
+  const std::size_t inputs = setup_.typed.inputs.size();
   kernel::Layouts layouts;
   std::vector<AnyView> arguments;
-  for (std::size_t i = 0; i < typed_.given_inputs(); ++i) { // it looks through windows by itself
+  for (std::size_t i = 0; i < setup_.typed.given_inputs();
+       ++i) { // it looks through windows by itself
     arguments.push_back(*operands[i]);
     layouts.inputs.push_back(operands[i]->layout);
   }
-  const auto shapes = reference::output_shapes(whole(), layouts.inputs);
+  const auto shapes = reference::output_shapes(setup_.whole(), layouts.inputs);
   std::vector<AnyView> before; // what `+=` adds to
   std::vector<Array> zeros;
-  for (std::size_t o = 0; o < typed_.outputs.size(); ++o) {
+  for (std::size_t o = 0; o < setup_.typed.outputs.size(); ++o) {
     const AnyView *view = operands[inputs + o];
     layouts.wanted.push_back(view != nullptr);
-    before.push_back(
-        view != nullptr ? *view : AnyView(zeros.emplace_back(typed_.outputs[o].dtype, shapes[o])));
+    before.push_back(view != nullptr
+                         ? *view
+                         : AnyView(zeros.emplace_back(setup_.typed.outputs[o].dtype, shapes[o])));
     layouts.outputs.push_back(before.back().layout);
   }
-  kernel::check_outputs(typed_, layouts, shapes);
-  kernel::check_pointers(typed_, operands);
-  kernel::check_apart(typed_, operands);
-  stop_if_cancelled();
-  const std::vector<Array> results =
-      reference::evaluate(whole(), arguments, before, cancel_.get(), threads_now());
-  stop_if_cancelled();
+  kernel::check_outputs(setup_.typed, layouts, shapes);
+  kernel::check_pointers(setup_.typed, operands);
+  kernel::check_apart(setup_.typed, operands);
+  setup_.stop_if_cancelled();
+  const std::vector<Array> results = reference::evaluate(
+      setup_.whole(), arguments, before, setup_.options.cancel.get(), setup_.threads_now());
+  setup_.stop_if_cancelled();
   for (std::size_t o = 0; o < results.size(); ++o)
     if (layouts.wanted[o]) array::copy_elements(results[o], before[o].data, before[o].layout);
 }

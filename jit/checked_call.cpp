@@ -88,12 +88,12 @@ bool is_held(const spec::TypedSpec &whole, Operands inputs, Oddity oddity) {
 } // namespace
 
 void KernelImpl::run_checked(Operands call) const {
-  const std::size_t inputs = typed_.callers_inputs();
-  std::vector<const AnyView *> outputs(typed_.inputs.size());
+  const std::size_t inputs = setup_.typed.callers_inputs();
+  std::vector<const AnyView *> outputs(setup_.typed.inputs.size());
   outputs.insert(outputs.end(), call.begin() + std::ptrdiff_t(inputs), call.end());
-  kernel::check_operands(typed_, outputs);
-  kernel::check_pointers(typed_, outputs);
-  kernel::check_apart(typed_, outputs);
+  kernel::check_operands(setup_.typed, outputs);
+  kernel::check_pointers(setup_.typed, outputs);
+  kernel::check_apart(setup_.typed, outputs);
   std::vector<OperandCopy> copies;
   copies.reserve(call.size());
   std::vector<const AnyView *> made(call.begin(), call.end());
@@ -102,23 +102,24 @@ void KernelImpl::run_checked(Operands call) const {
     OperandCopy &copy =
         copies.emplace_back(*call[k], kernel::reach_of(call[k]->layout, call[k]->dtype));
     std::ranges::fill(copy.bytes(), OperandCopy::pattern);
-    if (typed_.outputs[k - inputs].add) copy.load();
+    if (setup_.typed.outputs[k - inputs].add) copy.load();
     made[k] = &copy.view();
   }
   run_unchecked(made);
   const support::FloatWorld world;
-  if (asks(Debug::reference) && engine_ != Engine::reference) hold_against_reference(call, made);
+  if (setup_.asks(Debug::reference) && setup_.engine != Engine::reference)
+    hold_against_reference(call, made);
   look_at_outputs(call, made);
   for (const OperandCopy &copy : copies) copy.store();
 }
 
 // In elements of all values that the reference computes.
 std::int64_t KernelImpl::reference_points(Operands call) const {
-  const std::vector<AnyView> given = given_by(typed_, call);
+  const std::vector<AnyView> given = given_by(setup_.typed, call);
   std::int64_t total =
-      checked::points_of(whole(), reference::with_lets(whole(), layouts_of(given)));
+      checked::points_of(setup_.whole(), reference::with_lets(setup_.whole(), layouts_of(given)));
   if (lets_.empty()) return total;
-  const Operands inputs = call.first(typed_.callers_inputs());
+  const Operands inputs = call.first(setup_.typed.callers_inputs());
   const std::vector<AnyView> views = lets_.views(*lets_.layouts(inputs), nullptr);
   for (std::size_t k = 0; k < lets_.specs().size() && total < most_points; ++k) {
     if (lets_.specs()[k]->join) continue;
@@ -129,54 +130,54 @@ std::int64_t KernelImpl::reference_points(Operands call) const {
 
 void KernelImpl::hold_against_reference(Operands call, Operands made) const {
   if (reference_points(call) > most_points) return;
-  const std::size_t inputs = typed_.callers_inputs();
-  const std::vector<AnyView> given = given_by(typed_, call);
+  const std::size_t inputs = setup_.typed.callers_inputs();
+  const std::vector<AnyView> given = given_by(setup_.typed, call);
   // Those that are not asked for may have no value, as the minimum of nothing.
-  spec::TypedSpec asked = whole();
+  spec::TypedSpec asked = setup_.whole();
   checked::Results results;
-  for (std::size_t o = 0; o < typed_.outputs.size(); ++o) {
+  for (std::size_t o = 0; o < setup_.typed.outputs.size(); ++o) {
     if (made[inputs + o] == nullptr) continue;
-    results.names.push_back(typed_.outputs[o].name);
+    results.names.push_back(setup_.typed.outputs[o].name);
     results.got.push_back(*made[inputs + o]);
     results.before.push_back(*call[inputs + o]);
   }
   std::erase_if(asked.outputs, [&](const spec::TypedOutput &output) {
     return std::ranges::find(results.names, output.name) == results.names.end();
   });
-  const std::vector<Array> told =
-      reference::evaluate(asked, given, results.before, cancel_.get(), threads_now());
+  const std::vector<Array> told = reference::evaluate(
+      asked, given, results.before, setup_.options.cancel.get(), setup_.threads_now());
   results.wanted.assign(told.begin(), told.end());
-  const auto checks = checked::hold_against(asked, given, results, cancel_.get());
+  const auto checks = checked::hold_against(asked, given, results, setup_.options.cancel.get());
   for (std::size_t k = 0; k < checks.size(); ++k) {
     const checked::OutputCheck &check = checks[k];
     if (check.passed) continue;
-    if (const auto faults = spec::all_faults(whole()); !faults.empty()) throw faults.front();
+    if (const auto faults = spec::all_faults(setup_.whole()); !faults.empty()) throw faults.front();
     const AnyView &got = results.got[k], &wanted = results.wanted[k];
     support::bug(
         fmt::format("kernel '{}', output '{}': the call and the reference differ at {}: {} and {}, "
                     "{:.1e} apart, {:.1e} allowed",
-                    typed_.name, check.name,
+                    setup_.typed.name, check.name,
                     checked::position_text(checked::indices_of(got.layout, check.at)),
                     checked::value_text(checked::element_at(got, check.at), got.dtype),
                     checked::value_text(checked::element_at(wanted, check.at), got.dtype),
                     check.difference, check.tolerance),
-        print(spec_) + "\n" + show(Stage::loop, {}));
+        print(setup_.spec) + "\n" + show(Stage::loop, {}));
   }
 }
 
 void KernelImpl::look_at_outputs(Operands call, Operands made) const {
-  const std::size_t inputs = typed_.callers_inputs();
+  const std::size_t inputs = setup_.typed.callers_inputs();
   for (const Watched &watch : watched)
-    for (std::size_t o = 0; asks(watch.flag) && o < typed_.outputs.size(); ++o) {
-      const spec::TypedOutput &output = typed_.outputs[o];
+    for (std::size_t o = 0; setup_.asks(watch.flag) && o < setup_.typed.outputs.size(); ++o) {
+      const spec::TypedOutput &output = setup_.typed.outputs[o];
       if (made[inputs + o] == nullptr) continue;
       const std::int64_t at = checked::first_odd(*made[inputs + o], watch.oddity);
-      if (at < 0 || is_held(whole(), call.first(inputs), watch.oddity)) continue;
+      if (at < 0 || is_held(setup_.whole(), call.first(inputs), watch.oddity)) continue;
       if (output.add && checked::first_odd(*call[inputs + o], watch.oddity) >= 0) continue;
       std::optional<checked::Origin> origin;
       if (reference_points(call) <= most_points)
-        origin =
-            checked::origin_of(whole(), given_by(typed_, call), o, at, watch.oddity, cancel_.get());
+        origin = checked::origin_of(setup_.whole(), given_by(setup_.typed, call), o, at,
+                                    watch.oddity, setup_.options.cancel.get());
       fail_odd(watch, "output '" + output.name + "'",
                checked::indices_of(made[inputs + o]->layout, at), origin, output.where);
     }
@@ -185,13 +186,13 @@ void KernelImpl::look_at_outputs(Operands call, Operands made) const {
 void KernelImpl::look_at_let(std::size_t k, Operands inputs, std::span<const AnyView> lets) const {
   const spec::TypedSpec &typed = lets_.specs()[k]->typed;
   for (const Watched &watch : watched) {
-    if (!asks(watch.flag)) continue;
+    if (!setup_.asks(watch.flag)) continue;
     const std::int64_t at = checked::first_odd(lets[k], watch.oddity);
-    if (at < 0 || is_held(whole(), inputs, watch.oddity)) continue;
+    if (at < 0 || is_held(setup_.whole(), inputs, watch.oddity)) continue;
     const std::vector<AnyView> read = read_by_let(k, inputs, lets);
     std::optional<checked::Origin> origin;
     if (checked::points_of(typed, layouts_of(read)) <= most_points)
-      origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_.get());
+      origin = checked::origin_of(typed, read, 0, at, watch.oddity, setup_.options.cancel.get());
     fail_odd(watch, "let '" + typed.outputs[0].name + "'", checked::indices_of(lets[k].layout, at),
              origin, typed.outputs[0].where);
   }
@@ -211,9 +212,9 @@ void KernelImpl::look_at_step(std::size_t k, std::int64_t step, const AnyView &r
   const spec::TypedSpec &typed = lets_.specs()[k]->typed;
   const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
   for (const Watched &watch : watched) {
-    if (!asks(watch.flag)) continue;
+    if (!setup_.asks(watch.flag)) continue;
     const std::int64_t at = checked::first_odd(row, watch.oddity);
-    if (at < 0 || is_held(whole(), inputs, watch.oddity)) continue;
+    if (at < 0 || is_held(setup_.whole(), inputs, watch.oddity)) continue;
     std::vector<std::int64_t> indices = checked::indices_of(row.layout, at);
     indices[loop.dim] = step;
     const std::vector<AnyView> read = read_by_let(k, inputs, lets);
@@ -222,7 +223,7 @@ void KernelImpl::look_at_step(std::size_t k, std::int64_t step, const AnyView &r
         loop.reads, [&](const auto &earlier) { return lets_.keeps_last_rows(earlier.let); });
     std::optional<checked::Origin> origin;
     if (lies_whole && checked::points_of(typed, layouts_of(read)) <= most_points)
-      origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_.get(),
+      origin = checked::origin_of(typed, read, 0, at, watch.oddity, setup_.options.cancel.get(),
                                   reference::Pin{*typed.time, step});
     fail_odd(watch, "let '" + typed.outputs[0].name + "'", indices, origin, typed.outputs[0].where);
   }

@@ -224,7 +224,7 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
   const support::FloatWorld world;
   std::shared_ptr<const KernelImpl> kernel = detail::make_kernel(spec, options, {});
   if (options.engine != Engine::reference)
-    spec::warn_of_faults(kernel->whole()); // it joins nothing
+    spec::warn_of_faults(kernel->setup().whole()); // it joins nothing
   return Kernel(std::move(kernel));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
@@ -254,17 +254,17 @@ std::shared_ptr<const KernelImpl> detail::make_kernel(const LoopSpec &spec, cons
 
 // The axes and shapes of operands with these layouts. Throws what check_outputs does, and E0102.
 plan::Resolved KernelImpl::resolve(kernel::Operands operands, kernel::Layouts &layouts) const {
-  for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
+  for (std::size_t i = 0; i < setup_.typed.inputs.size(); ++i)
     layouts.inputs.push_back(operands[i]->layout);
-  for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
-    layouts.wanted.push_back(operands[typed_.inputs.size() + o] != nullptr);
-  plan::Resolved resolved = plan::resolve(typed_, layouts.inputs, layouts.wanted);
-  for (std::size_t o = 0; o < typed_.outputs.size(); ++o) {
-    const AnyView *view = operands[typed_.inputs.size() + o];
+  for (std::size_t o = 0; o < setup_.typed.outputs.size(); ++o)
+    layouts.wanted.push_back(operands[setup_.typed.inputs.size() + o] != nullptr);
+  plan::Resolved resolved = plan::resolve(setup_.typed, layouts.inputs, layouts.wanted);
+  for (std::size_t o = 0; o < setup_.typed.outputs.size(); ++o) {
+    const AnyView *view = operands[setup_.typed.inputs.size() + o];
     layouts.outputs.push_back(view != nullptr ? view->layout
                                               : contiguous_layout(resolved.output_shapes[o]));
   }
-  kernel::check_outputs(typed_, layouts, resolved.output_shapes);
+  kernel::check_outputs(setup_.typed, layouts, resolved.output_shapes);
   return resolved;
 }
 
@@ -282,16 +282,16 @@ KernelImpl::build(kernel::Operands operands, kernel::Lies lies, std::uint64_t ha
   const auto begin = [&] { // afresh for each attempt
     auto special = std::make_shared<Specialisation>();
     special->hash = hash;
-    special->input_count = typed_.inputs.size();
+    special->input_count = setup_.typed.inputs.size();
     special->key = jit::layout_key(operands, special->input_count, lies);
     special->layouts = layouts;
     return special;
   };
   std::shared_ptr<Specialisation> special = begin();
   try {
-    place(*special, resolved, threads_, use);
+    place(*special, resolved, setup_.threads, use);
   } catch (const InternalError &error) {
-    if (!may_fall_back()) throw;
+    if (!jit::may_fall_back(setup_)) throw;
     std::string instead = "runs by a plan for one thread";
     try {
       special = begin();
@@ -302,14 +302,10 @@ KernelImpl::build(kernel::Operands operands, kernel::Lies lies, std::uint64_t ha
       instead = "runs in the reference";
     }
     special->failure = error.message();
-    tell(error, instead, layouts);
+    jit::tell(setup_, error, instead, layouts);
   }
 
-  {
-    const std::lock_guard lock(mutex_);
-    counters_.compile_ms += watch.ms();
-    counters_.steps.plan += watch.ms() - special->code_ms;
-  }
+  patterns_.count_times(watch.ms(), special->code_ms);
   return layout_cache_.add(std::move(special));
 }
 
@@ -319,7 +315,7 @@ void KernelImpl::place(Specialisation &special, const plan::Resolved &resolved, 
   special.threads = threads;
   plan::Plan plan = make_plan(special.layouts, resolved, threads, false, special.generality);
   std::string key = loop::key(plan.program);
-  if (use == Use::Once && serves_generic(key)) {
+  if (use == Use::Once && patterns_.serves_generic(key)) {
     special.generality = plan::Generality::Generic;
     plan = make_plan(special.layouts, resolved, threads, false, special.generality);
     key = loop::key(plan.program);
@@ -328,34 +324,24 @@ void KernelImpl::place(Specialisation &special, const plan::Resolved &resolved, 
   // Beyond this point axes, phases and widths are fixed.
 
   const jit::Stopwatch watch;
-  special.pattern = find_pattern(std::move(plan.program), key, special.generality, special.layouts,
-                                 special.found);
+  special.pattern = patterns_.find(std::move(plan.program), key, special.generality,
+                                   special.layouts, special.found);
   special.code_ms = watch.ms();
   special.engine = special.pattern->code ? Engine::jit : Engine::interpreter;
   special.binding = std::move(plan.binding);
   const auto rest = [&] {
-    describe_operands(special, typed_);
-    mark_exact_pairs(special, typed_, resolved, plan.in_place);
-    place_phases(special, machine(threads), cancel_ != nullptr);
+    describe_operands(special, setup_.typed);
+    mark_exact_pairs(special, setup_.typed, resolved, plan.in_place);
+    place_phases(special, setup_.machine(threads), setup_.options.cancel != nullptr);
     place_buffers(special, threads);
     special.is_direct = special.engine == Engine::jit && special.scratch_bytes == 0 &&
                         special.operands.size() <= jit::few_operands &&
                         special.buffers.size() <= jit::few_buffers &&
-                        std::ranges::all_of(special.layouts.wanted, std::identity()) && !verifies_;
-    if (special.engine == Engine::jit && cancel_ == nullptr) list_steps(special);
+                        std::ranges::all_of(special.layouts.wanted, std::identity()) &&
+                        !setup_.verifies;
+    if (special.engine == Engine::jit && setup_.options.cancel == nullptr) list_steps(special);
   };
   jit::with_ir(rest, [&] { return loop::print(special.pattern->program); });
-}
-
-// The target's core, with what this process may use of caches and threads.
-support::Machine KernelImpl::machine(int threads) const {
-  support::Machine machine = target_ ? jit::machine_of(*target_) : support::Machine();
-  const jit::runtime::Caches caches = jit::runtime::caches();
-  machine.own_caches = caches.own;
-  machine.nearest_cache = std::min<std::int64_t>(machine.nearest_cache, caches.own);
-  machine.last_level_cache = caches.last_level;
-  machine.threads = threads;
-  return machine;
 }
 
 // A plan that verifies. Throws InternalError.
@@ -365,24 +351,13 @@ plan::Plan KernelImpl::make_plan(const kernel::Layouts &layouts, const plan::Res
   const auto make = [&] {
     jit::fail_if_asked(jit::Fault::Plan);
     if (threads > 1) jit::fail_if_asked(jit::Fault::ParallelPlan);
-    plan = plan::make_plan(typed_, resolved, layouts.inputs, layouts.outputs, layouts.wanted,
-                           machine(threads), explain, generality, layouts.lies);
-    verify_plan(plan, layouts, verifies_);
+    plan = plan::make_plan(setup_.typed, resolved, layouts.inputs, layouts.outputs, layouts.wanted,
+                           setup_.machine(threads), explain, generality, layouts.lies);
+    verify_plan(plan, layouts, setup_.verifies);
     if (jit::is_asked(jit::Fault::WrongPlan)) plan.program = jit::made_wrong(plan.program);
   };
-  jit::with_ir(make, [&] { return spec::print_graph(typed_); });
+  jit::with_ir(make, [&] { return spec::print_graph(setup_.typed); });
   return plan;
-}
-
-bool KernelImpl::may_fall_back() const { return engine_ == Engine::automatic && !jit::is_strict(); }
-
-void KernelImpl::tell(const InternalError &error, const std::string &instead,
-                      const kernel::Layouts &layouts) const {
-  const std::string options =
-      fmt::format("  threads {}\n  target {}\n  profile {}\n  {}\n", threads_,
-                  target_ ? target_->name + " (" + target_->cpu + ")" : "none", unsigned(profile_),
-                  cancel_ ? "can be cancelled" : "cannot be cancelled");
-  jit::tell({error, instead, spec_, typed_, layouts, options});
 }
 
 } // namespace broadloom

@@ -35,7 +35,7 @@ public:
       if (rest_->layouts.wanted[o])
         add(Owner::Out, output.name, output.dtype, rest_->layouts.outputs[o]);
     }
-    if (kernel_.engine() == Engine::reference) {
+    if (kernel_.setup().engine == Engine::reference) {
       by_reference();
       return std::move(call_);
     }
@@ -268,7 +268,7 @@ private:
     const TypedSpec &typed = lets_.kernels()[k]->typed();
     const std::vector<const AnyView *> operands =
         lets_.operands(k, kernel::pointers_to(inputs_), views_);
-    kernel::WindowedOperands::How how = lets_.kernels()[k]->windows_of_nothing();
+    kernel::WindowedOperands::How how = lets_.kernels()[k]->setup().windows_of_nothing();
     how.elements = kernel::WindowedOperands::Elements::NotThere;
     return std::make_shared<const WindowChoice>(
         kernel::WindowedOperands(typed, operands, lets_.kernels()[k]->helpers(), how).choice());

@@ -250,7 +250,8 @@ protected:
       if (part.wanted[o]) values.push_back(typed.outputs[o].value);
     std::vector<bool> read = spec::inputs_of(typed, values).read;
     if (part.id.kind == kernel::PartKind::Interior) {
-      const std::vector<bool> &inside = reader.kernel.windows().by_parts[part.id.group].read_inside;
+      const std::vector<bool> &inside =
+          reader.kernel.setup().windows().by_parts[part.id.group].read_inside;
       for (std::size_t i = 0; i < read.size(); ++i) read[i] = read[i] && inside[i];
     }
     const kernel::Layouts &layouts = reader.choice->layouts;

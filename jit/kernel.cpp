@@ -30,7 +30,7 @@ void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outpu
   const jit::runtime::ThreadCap cap(most_threads_);
   std::vector<AnyView> all;
   if (frozen_) inputs = all = frozen_->all(impl()->typed(), inputs);
-  if (!impl()->takes(inputs.size(), outputs.size())) [[unlikely]]
+  if (!impl()->setup().takes(inputs.size(), outputs.size())) [[unlikely]]
     kernel::check_counts(impl()->typed(), inputs.size(), outputs.size());
   const std::size_t count = inputs.size() + outputs.size();
   Pointers operands(count);
@@ -49,7 +49,7 @@ void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedV
   const jit::runtime::ThreadCap cap(most_threads_);
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
-  impl()->run(kernel::by_name(impl()->typed(), impl()->names(), inputs, outputs));
+  impl()->run(kernel::by_name(impl()->typed(), impl()->setup().names, inputs, outputs));
 } catch (Error &error) {
   rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {
@@ -78,7 +78,7 @@ static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
     prepare_given(*kernel.before(), pointers_to(inputs));
   }
   const kernel::WindowedOperands windowed(kernel.typed(), given, kernel.helpers(),
-                                          kernel.windows_of_nothing());
+                                          kernel.setup().windows_of_nothing());
   kernel.note_windows(windowed);
   if (windowed.fills_output()) return;
   for (std::size_t c = 0; c < windowed.calls(); ++c)
@@ -89,7 +89,7 @@ static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
 static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {
   const spec::TypedSpec &spec = impl.typed();
   const kernel::Layouts layouts = impl.allocated_layouts(inputs);
-  if (impl.engine() == Engine::reference) return;
+  if (impl.setup().engine == Engine::reference) return;
   std::vector<AnyView> outputs;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     outputs.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
@@ -102,7 +102,8 @@ static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inpu
   for (std::size_t k = 0; k < lets.specs().size(); ++k) {
     const std::optional<spec::Recurrence> &loop = lets.specs()[k]->recurrence;
     if (loop && loop->first == k)
-      jit::TimeLoop(lets, of_lets, k, in, arrays, loops, impl.windows_of_nothing()).prepare();
+      jit::TimeLoop(lets, of_lets, k, in, arrays, loops, impl.setup().windows_of_nothing())
+          .prepare();
     else if (!loop && lets.kernels()[k])
       prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
   }
@@ -177,7 +178,7 @@ std::vector<OutputInfo> Kernel::outputs() const try {
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
     const spec::TypedOutput &output = spec.outputs[o];
     infos.push_back({output.name, output.dtype, names_of(spec, output.axes),
-                     impl()->spec().data().outputs[o].mode.kind, output.add, output.where,
+                     impl()->setup().spec.data().outputs[o].mode.kind, output.add, output.where,
                      output.update});
   }
   return infos;
@@ -189,7 +190,7 @@ std::string Kernel::show(Stage stage, const ShowFormat &format) const {
   return impl()->show(stage, format);
 }
 std::vector<Decision> Kernel::why() const { return impl()->why(); }
-const LoopSpec &Kernel::spec() const { return impl()->spec(); }
+const LoopSpec &Kernel::spec() const { return impl()->setup().spec; }
 Counters Kernel::counters() const { return impl()->counters(); }
 Prediction Kernel::predict() const try {
   return impl()->predict();
@@ -198,7 +199,8 @@ Prediction Kernel::predict() const try {
 }
 Engine Kernel::engine() const { return impl()->engine_used(); }
 int Kernel::threads() const {
-  return most_threads_ > 0 ? std::min(most_threads_, impl()->threads()) : impl()->threads();
+  return most_threads_ > 0 ? std::min(most_threads_, impl()->setup().threads)
+                           : impl()->setup().threads;
 }
 Kernel Kernel::with_threads(int most) const {
   if (most < 0)

@@ -67,7 +67,7 @@ Results Kernel::combine(std::span<const Partial> blocks, std::int64_t offset,
 }
 
 std::string Kernel::why_no_map(std::string_view axis) const {
-  return spec::why_no_map(impl()->whole(), std::string(axis));
+  return spec::why_no_map(impl()->setup().whole(), std::string(axis));
 }
 
 } // namespace broadloom

@@ -21,10 +21,11 @@ const KernelImpl &KernelImpl::of_part(const kernel::PartId &id) const {
   const bool inside = id.kind == kernel::PartKind::Interior;
   PartKernels &known = part_kernels_[id.group];
   std::unique_ptr<const KernelImpl> &made = inside ? known.interior : known.border;
-  const kernel::ByParts &group = by_parts_[id.group];
+  const kernel::ByParts &group = setup_.by_parts[id.group];
   if (!made)
-    made = std::make_unique<const KernelImpl>(spec_, inside ? group.interior : group.border,
-                                              options_, target_, profile_, threads_, 0);
+    made = std::make_unique<const KernelImpl>(setup_.spec, inside ? group.interior : group.border,
+                                              setup_.options, setup_.target, setup_.profile,
+                                              setup_.threads, 0);
   return *made;
 }
 
@@ -49,7 +50,7 @@ std::vector<kernel::PartId> last_parts(const kernel::WindowChoice &choice) {
 } // namespace
 
 std::shared_ptr<const kernel::WindowChoice> KernelImpl::latest_windows() const {
-  if (has_windows_) {
+  if (setup_.has_windows) {
     const std::lock_guard lock(mutex_);
     return latest_windows_;
   }
@@ -64,16 +65,16 @@ std::shared_ptr<const kernel::WindowChoice>
 KernelImpl::planned_windows(kernel::Operands named) const {
   std::vector<AnyView> operands;
   for (const AnyView *view : named) operands.push_back(*view);
-  if (named.size() < typed_.given_inputs()) {
-    const kernel::LentOperands lent(typed_, named);
+  if (named.size() < setup_.typed.given_inputs()) {
+    const kernel::LentOperands lent(setup_.typed, named);
     for (const AnyView *view : lent.all().subspan(named.size())) operands.push_back(*view);
   }
   const kernel::Layouts layouts = layouts_of_given(operands);
-  for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
-    operands.push_back({typed_.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
+  for (std::size_t o = 0; o < setup_.typed.outputs.size(); ++o)
+    operands.push_back({setup_.typed.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
   return std::make_shared<const kernel::WindowChoice>(
-      kernel::WindowedOperands(typed_, kernel::pointers_to(operands), helpers(),
-                               windows_of_nothing())
+      kernel::WindowedOperands(setup_.typed, kernel::pointers_to(operands), helpers(),
+                               setup_.windows_of_nothing())
           .choice());
 }
 
@@ -81,17 +82,18 @@ bool KernelImpl::fills_output() const {
   const auto is_gather = [](const spec::TypedInput &input) {
     return input.window && input.window->is_gather();
   };
-  if (typed_.time || typed_.inputs.empty() || !is_gather(typed_.inputs.back())) return false;
+  if (setup_.typed.time || setup_.typed.inputs.empty() || !is_gather(setup_.typed.inputs.back()))
+    return false;
   if (const auto latest = latest_windows()) return latest->fills_output;
   std::vector<AnyView> inputs;
-  for (const Layout &layout : kernel::typical_inputs(typed_))
-    inputs.push_back({typed_.inputs[inputs.size()].dtype, nullptr, false, layout});
+  for (const Layout &layout : kernel::typical_inputs(setup_.typed))
+    inputs.push_back({setup_.typed.inputs[inputs.size()].dtype, nullptr, false, layout});
   return planned_windows(kernel::pointers_to(inputs))->fills_output;
 }
 
 std::vector<const KernelImpl *> KernelImpl::latest_kernels() const {
   std::vector<const KernelImpl *> kernels;
-  if (!by_parts_.empty())
+  if (!setup_.by_parts.empty())
     if (const auto latest = latest_windows())
       for (const kernel::PartId &id : last_parts(*latest)) kernels.push_back(&of_part(id));
   if (kernels.empty()) kernels.push_back(this);
@@ -99,32 +101,32 @@ std::vector<const KernelImpl *> KernelImpl::latest_kernels() const {
 }
 
 void KernelImpl::note_windows(const kernel::WindowedOperands &windowed) const {
-  if (!has_windows_) return;
+  if (!setup_.has_windows) return;
   std::shared_ptr<const kernel::WindowChoice> latest = latest_windows();
   if (!latest || !windowed.has(*latest)) {
     latest = std::make_shared<const kernel::WindowChoice>(windowed.choice());
     const std::lock_guard lock(mutex_);
     latest_windows_ = latest;
   }
-  if (profile_ != Profile::paths || !latest->split) return;
+  if (setup_.profile != Profile::paths || !latest->split) return;
   const std::vector<kernel::PartId> parts = last_parts(*latest);
   for (const kernel::PartId &id : parts) {
     if (is_whole(id)) {
       if (parts.size() == 1) jit::count(jit::Path::PaddingSplit);
       continue;
     }
-    if (!by_parts_[id.group].residues.empty()) jit::count(jit::Path::ResidueClasses);
+    if (!setup_.by_parts[id.group].residues.empty()) jit::count(jit::Path::ResidueClasses);
     if (id.kind == kernel::PartKind::Interior) jit::count(jit::Path::MasksDropped);
   }
 }
 
 void KernelImpl::explain_classes(std::vector<Decision> &why) const {
-  for (const kernel::ByParts &group : by_parts_) {
+  for (const kernel::ByParts &group : setup_.by_parts) {
     if (group.residues.empty()) continue;
     std::string axes, counts;
-    for (std::size_t axis = 0; axis < typed_.axes.size(); ++axis) {
+    for (std::size_t axis = 0; axis < setup_.typed.axes.size(); ++axis) {
       if (!group.axes.has(int(axis)) || group.steps[axis] == 1) continue;
-      axes += (axes.empty() ? "" : ", ") + typed_.axes[axis].name;
+      axes += (axes.empty() ? "" : ", ") + setup_.typed.axes[axis].name;
       counts += fmt::format("{}{}", counts.empty() ? "" : " x ", group.steps[axis]);
     }
     why.push_back(
@@ -137,13 +139,13 @@ void KernelImpl::explain_classes(std::vector<Decision> &why) const {
 }
 
 void KernelImpl::explain_padding(std::vector<Decision> &why) const {
-  if (!has_windows_) return; // a part of a call is told of with the whole
-  const std::vector<bool> read = kernel::elements_read(typed_);
+  if (!setup_.has_windows) return; // a part of a call is told of with the whole
+  const std::vector<bool> read = kernel::elements_read(setup_.typed);
   std::string padded;
-  for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
-    if (const auto &window = typed_.inputs[i].window;
+  for (std::size_t i = 0; i < setup_.typed.inputs.size(); ++i)
+    if (const auto &window = setup_.typed.inputs[i].window;
         window && read[i] && kernel::is_guarded(*window))
-      padded = typed_.inputs[window->of].name;
+      padded = setup_.typed.inputs[window->of].name;
   const auto latest = latest_windows();
   const std::size_t parts = latest && latest->split ? latest->parts.size() : 0;
   if (padded.empty()) return;

@@ -5,6 +5,7 @@
 #include "jit/show.hpp"
 #include "jit/calibrate.hpp"
 #include "jit/describe_call.hpp"
+#include "jit/failure.hpp"
 #include "jit/kernel.hpp"
 #include "jit/native/backend.hpp"
 #include "jit/predict.hpp"
@@ -36,8 +37,8 @@ using support::Reason;
 kernel::Layouts KernelImpl::layouts_to_show() const {
   if (const auto special = layout_cache_.latest()) return special->layouts;
   std::vector<AnyView> inputs;
-  for (const Layout &layout : kernel::typical_inputs(typed_))
-    inputs.push_back({typed_.inputs[inputs.size()].dtype, nullptr, false, layout});
+  for (const Layout &layout : kernel::typical_inputs(setup_.typed))
+    inputs.push_back({setup_.typed.inputs[inputs.size()].dtype, nullptr, false, layout});
   return layouts_of_given(inputs);
 }
 
@@ -45,7 +46,8 @@ KernelImpl::Shown KernelImpl::what_to_show() const {
   Shown shown;
   shown.special = layout_cache_.latest();
   shown.layouts = shown.special ? shown.special->layouts : layouts_to_show();
-  const plan::Resolved resolved = plan::resolve(typed_, shown.layouts.inputs, shown.layouts.wanted);
+  const plan::Resolved resolved =
+      plan::resolve(setup_.typed, shown.layouts.inputs, shown.layouts.wanted);
   const auto plan_for = [&](int threads) {
     plan::Plan plan =
         make_plan(shown.layouts, resolved, threads, true,
@@ -63,9 +65,9 @@ KernelImpl::Shown KernelImpl::what_to_show() const {
     return shown;
   }
   try { // as `build`
-    plan_for(threads_);
+    plan_for(setup_.threads);
   } catch (const InternalError &error) {
-    if (!may_fall_back()) throw;
+    if (!jit::may_fall_back(setup_)) throw;
     shown.failure = error.message();
     try {
       plan_for(1);
@@ -80,7 +82,7 @@ KernelImpl::Shown KernelImpl::what_to_show() const {
 void KernelImpl::find_engine(Shown &shown) const {
   if (shown.engine == Engine::reference) return;
   if (!shown.pattern)
-    shown.pattern = make_pattern(shown.program, loop::key(shown.program), shown.layouts);
+    shown.pattern = patterns_.make(shown.program, loop::key(shown.program), shown.layouts);
   shown.engine = shown.pattern->code ? Engine::jit : Engine::interpreter;
   if (shown.special && shown.special->interpreter_failed) shown.engine = Engine::reference;
 }
@@ -96,7 +98,7 @@ std::string_view name(Engine engine) {
 }
 
 Engine KernelImpl::engine_used() const {
-  if (engine_ == Engine::reference) return engine_;
+  if (setup_.engine == Engine::reference) return setup_.engine;
   if (fills_output()) return Engine::jit; // native code that is there already
   if (const KernelImpl *part = latest_kernels().back(); part != this) return part->engine_used();
   if (const auto special = layout_cache_.latest())
@@ -136,13 +138,14 @@ Decision KernelImpl::explain_engine(const Shown &shown) const {
                   "reference, for want of a program that runs: " + reason,
                   {{"native code", reason}, {"interpreter", reason}});
   }
-  if (!target_) {
-    const bool asked = engine_ == Engine::interpreter;
+  if (!setup_.target) {
+    const bool asked = setup_.engine == Engine::interpreter;
     return decide(asked ? Reason::InterpreterAsked : Reason::NoNativeTarget, "", "interpreter",
-                  std::string(name(engine_)) + ": the loop IR, one point at a time");
+                  std::string(name(setup_.engine)) + ": the loop IR, one point at a time");
   }
-  const std::string native = fmt::format("native code for {} ({}, {}-bit vectors)", target_->name,
-                                         target_->cpu, target_->vector_bits);
+  const std::string native =
+      fmt::format("native code for {} ({}, {}-bit vectors)", setup_.target->name,
+                  setup_.target->cpu, setup_.target->vector_bits);
   if (shown.engine == Engine::interpreter)
     return decide(Reason::NoNativeCode, "", "interpreter",
                   "interpreter, for want of native code: " + shown.pattern->no_code,
@@ -252,15 +255,15 @@ std::vector<Decision> KernelImpl::why_one() const {
     result.insert(result.end(), more.begin(), more.end());
   };
   if (before_) add(before_->why_one());
-  if (engine_ == Engine::reference) {
-    add(typed_.notes);
+  if (setup_.engine == Engine::reference) {
+    add(setup_.typed.notes);
     result.push_back(decide(Reason::ReferenceAsked, "", "reference",
                             "reference: point by point from the definition"));
     return result;
   }
   if (fills_output()) {
-    add(typed_.notes);
-    const std::string &name = typed_.outputs[0].name;
+    add(setup_.typed.notes);
+    const std::string &name = setup_.typed.outputs[0].name;
     result.push_back(
         decide(Reason::GatherFillsOutput, name, "a gather",
                fmt::format("a gather fills '{}': no loop is run, and no code compiled", name),
@@ -275,7 +278,7 @@ std::vector<Decision> KernelImpl::why_one() const {
 }
 
 std::vector<Decision> KernelImpl::why_own() const {
-  std::vector<Decision> result = typed_.notes;
+  std::vector<Decision> result = setup_.typed.notes;
   Shown shown = what_to_show();
   find_engine(shown);
   if (shown.engine == Engine::reference) {
@@ -286,7 +289,7 @@ std::vector<Decision> KernelImpl::why_own() const {
     result.insert(result.end(), more.begin(), more.end());
   };
   append(shown.why);
-  append(plan::explain_program(typed_, shown.program, shown.binding));
+  append(plan::explain_program(setup_.typed, shown.program, shown.binding));
   if (!shown.failure.empty())
     result.push_back(decide(Reason::PlanFailed, "", "a plan for one thread",
                             "a plan for one thread: " + shown.failure,
@@ -309,32 +312,33 @@ std::vector<Decision> KernelImpl::why_own() const {
                            shown.pattern->code->code_bytes(),
                            support::count(counters.compiles, "pattern"), counters.compile_ms)));
   }
-  append(jit::explain_threads(shown.program, shown.binding, machine(shown.threads)));
+  append(jit::explain_threads(shown.program, shown.binding, setup_.machine(shown.threads)));
   return result;
 }
 
 KernelImpl::Shown KernelImpl::program_to_show() const {
   Shown shown = what_to_show();
   if (shown.engine == Engine::reference)
-    support::fail("E0501",
-                  fmt::format("kernel '{}' has no loop program: {}", typed_.name, shown.failure),
-                  {}, "the reference evaluates it, with the same results; please report the bug");
+    support::fail(
+        "E0501",
+        fmt::format("kernel '{}' has no loop program: {}", setup_.typed.name, shown.failure), {},
+        "the reference evaluates it, with the same results; please report the bug");
   return shown;
 }
 
 // A program whose calls run as native code.
 KernelImpl::Shown KernelImpl::native_to_show() const {
-  if (!target_)
+  if (!setup_.target)
     support::fail("E0501",
                   fmt::format("kernel '{}' was compiled for the {} engine and has no native code",
-                              typed_.name, name(engine_)),
+                              setup_.typed.name, name(setup_.engine)),
                   {}, "compile it with Engine::automatic or Engine::jit");
   Shown shown = program_to_show();
   find_engine(shown);
   if (shown.engine != Engine::jit)
     support::fail("E0501",
-                  fmt::format("kernel '{}' has no native code, and runs in the {}: {}", typed_.name,
-                              name(shown.engine), shown.pattern->no_code),
+                  fmt::format("kernel '{}' has no native code, and runs in the {}: {}",
+                              setup_.typed.name, name(shown.engine), shown.pattern->no_code),
                   {}, "`--stage loop` shows what runs, `--stage why` the reasons");
   return shown;
 }
@@ -364,7 +368,8 @@ Prediction KernelImpl::predict_own() const {
   for (const auto &let : lets_.kernels())
     if (let) add(let->predict());
   add(jit::predict(shown.program, shown.pattern->code->blocks(), shown.binding,
-                   machine(shown.threads), jit::rates_here(*target_, threads_, cache_dir_)));
+                   setup_.machine(shown.threads),
+                   jit::rates_here(*setup_.target, setup_.threads, setup_.options.cache_dir)));
   return all;
 }
 
@@ -394,7 +399,7 @@ std::string KernelImpl::show(Stage stage, const ShowFormat &format) const try {
   for (std::size_t k = 0; k < lets_.kernels().size(); ++k)
     text += fmt::format("# let {}\n{}\n", lets_.specs()[k]->typed.outputs[0].name,
                         show_let(k, stage, format));
-  return text + fmt::format("# kernel {}\n", typed_.name) + show_rest(stage, format);
+  return text + fmt::format("# kernel {}\n", setup_.typed.name) + show_rest(stage, format);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -437,12 +442,12 @@ std::string KernelImpl::show_own(Stage stage, const ShowFormat &format) const {
                           stage == Stage::llvm || stage == Stage::assembly;
   if (of_program && fills_output())
     return fmt::format("# no loop runs: a gather fills '{}' (--stage call)\n",
-                       typed_.outputs[0].name);
+                       setup_.typed.outputs[0].name);
   if (const auto kernels = latest_kernels(); of_program && kernels.back() != this) {
     std::string text;
     for (const KernelImpl *kernel : kernels) {
       std::string names;
-      for (const spec::TypedOutput &output : kernel->typed_.outputs)
+      for (const spec::TypedOutput &output : kernel->setup().typed.outputs)
         names += (names.empty() ? "" : ", ") + output.name;
       if (kernel == this) names = "the rest";
       if (kernels.size() > 1) text += fmt::format("# part {}\n", names);
@@ -455,18 +460,19 @@ std::string KernelImpl::show_own(Stage stage, const ShowFormat &format) const {
 
 std::string KernelImpl::show_stage(Stage stage, const ShowFormat &format) const {
   switch (stage) {
-  case Stage::spec: return print(spec_);
-  case Stage::folded: return print(scale::is_wanted(spec_.data()) ? fold_scales(spec_) : spec_);
+  case Stage::spec: return print(setup_.spec);
+  case Stage::folded:
+    return print(scale::is_wanted(setup_.spec.data()) ? fold_scales(setup_.spec) : setup_.spec);
   case Stage::axes: {
     const kernel::Layouts layouts = layouts_to_show();
-    return spec::print_axes(whole()) +
-           spec::print_axis_table(typed_, layouts.inputs, layouts.outputs, layouts.wanted);
+    return spec::print_axes(setup_.whole()) +
+           spec::print_axis_table(setup_.typed, layouts.inputs, layouts.outputs, layouts.wanted);
   }
   case Stage::graph: return show_graph(format.graph);
   case Stage::call: return calls::print(jit::describe_call(*this));
   case Stage::plan: {
     const Shown shown = program_to_show();
-    return jit::plan_text(typed_, shown.layouts, shown.program, shown.binding, shown.why);
+    return jit::plan_text(setup_.typed, shown.layouts, shown.program, shown.binding, shown.why);
   }
   case Stage::loop: return loop::print(program_to_show().program);
   case Stage::block: {
@@ -476,12 +482,12 @@ std::string KernelImpl::show_stage(Stage stage, const ShowFormat &format) const 
   }
   case Stage::llvm: {
     const Shown shown = native_to_show();
-    return jit::backend().llvm_text(shown.program, shown.pattern->code->blocks(), *target_);
+    return jit::backend().llvm_text(shown.program, shown.pattern->code->blocks(), *setup_.target);
   }
   case Stage::assembly: {
     const Shown shown = native_to_show();
-    return jit::asm_listing(shown.program, shown.pattern->code->blocks(), shown.binding, *target_,
-                            format.whole);
+    return jit::asm_listing(shown.program, shown.pattern->code->blocks(), shown.binding,
+                            *setup_.target, format.whole);
   }
   case Stage::why: break; // show_rest
   }

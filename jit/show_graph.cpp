@@ -9,7 +9,7 @@ namespace broadloom {
 
 std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
   switch (format) {
-  case ShowFormat::Graph::text: return spec::print_graph(whole());
+  case ShowFormat::Graph::text: return spec::print_graph(setup_.whole());
   case ShowFormat::Graph::dot: return spec::print_dot(graph_parts());
   case ShowFormat::Graph::html: return spec::print_html(graph_parts());
   }
@@ -30,27 +30,27 @@ std::vector<spec::GraphPart> KernelImpl::graph_parts() const {
       parts.back().name +=
           ", step by step along " + let.typed.axes[std::size_t(let.recurrence->axis)].name;
   }
-  parts.push_back(graph_part("kernel " + typed_.name));
+  parts.push_back(graph_part("kernel " + setup_.typed.name));
   return parts;
 }
 
 spec::GraphPart KernelImpl::graph_part(std::string name) const {
-  spec::GraphPart part{std::move(name), &whole(), {}, {}, {}};
+  spec::GraphPart part{std::move(name), &setup_.whole(), {}, {}, {}};
   if (!layout_cache_.latest()) return part;
   const Shown shown = what_to_show();
-  part.extents.assign(typed_.axes.size(), 1);
+  part.extents.assign(setup_.typed.axes.size(), 1);
   const auto take = [&](const std::vector<int> &axes, const Layout &layout) {
     for (std::size_t d = 0; d < axes.size(); ++d)
       part.extents[std::size_t(axes[d])] =
           std::max(part.extents[std::size_t(axes[d])], layout.extents[d]);
   };
-  for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
-    if (!typed_.inputs[i].in_windows_only)
-      take(typed_.inputs[i].axis_of_dim, shown.layouts.inputs[i]);
-  for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
-    if (shown.layouts.wanted[o]) take(typed_.outputs[o].axes, shown.layouts.outputs[o]);
+  for (std::size_t i = 0; i < setup_.typed.inputs.size(); ++i)
+    if (!setup_.typed.inputs[i].in_windows_only)
+      take(setup_.typed.inputs[i].axis_of_dim, shown.layouts.inputs[i]);
+  for (std::size_t o = 0; o < setup_.typed.outputs.size(); ++o)
+    if (shown.layouts.wanted[o]) take(setup_.typed.outputs[o].axes, shown.layouts.outputs[o]);
   std::vector<std::string> fused;
-  for (const spec::NamedValue &let : typed_.lets) fused.push_back(let.let);
+  for (const spec::NamedValue &let : setup_.typed.lets) fused.push_back(let.let);
   if (!fused.empty())
     part.notes.push_back("computed where it is read: " + support::quoted_list(fused));
   for (const Decision &decision : shown.why)
