@@ -64,7 +64,7 @@ static std::shared_ptr<BoundState> bound_state(std::shared_ptr<const KernelImpl>
   const spec::TypedSpec &spec = kernel->typed();
   auto state = std::make_shared<BoundState>();
   state->most_threads = most_threads;
-  const jit::Lets &lets = kernel->lets();
+  const jit::Lets &lets = kernel->subs().lets();
   state->frozen = std::move(frozen);
   if (kernel->setup().is_debugged()) {
     for (const AnyView *view : call) state->checked.push_back(view != nullptr ? *view : AnyView());
@@ -120,7 +120,7 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   for (std::size_t c = 0; c < calls; ++c) {
     const kernel::Operands operands = state->windowed->call(c);
     BoundState::Part &part = state->parts.emplace_back();
-    part.kernel = &kernel->of_part(state->windowed->part(c));
+    part.kernel = &kernel->subs().of_part(state->windowed->part(c));
     const spec::TypedSpec &of_part = part.kernel->typed();
     for (const AnyView *view : operands) part.views.push_back(view != nullptr ? *view : AnyView());
     for (std::size_t k = 0; k < operands.size(); ++k)
@@ -129,9 +129,8 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
     kernel::check_pointers(of_part, part.operands);
     kernel::check_apart(of_part, part.operands);
     if (kernel->setup().engine == Engine::reference) continue;
-    part.special =
-        part.kernel->bind(part.operands, state->windowed->lies(c), KernelImpl::Use::Often);
-    part.buffers = part.kernel->ready_buffers(*part.special, part.operands);
+    part.special = part.kernel->bind(part.operands, state->windowed->lies(c), jit::Use::Often);
+    part.buffers = part.kernel->executor().ready_buffers(*part.special, part.operands);
   }
   state->kernel = std::move(kernel);
 }
@@ -194,12 +193,15 @@ static void run_bound(const BoundState &state) {
   if (state.loop) return state.loop->run();
   for (const auto &let : state.lets) run_bound(*let);
   state.windowed->copy_again();
-  if (state.windowed->fills_output()) return state.kernel->fill(*state.windowed);
+  if (state.windowed->fills_output()) {
+    state.kernel->setup().stop_if_cancelled();
+    return state.windowed->fill();
+  }
   for (const BoundState::Part &part : state.parts) {
     if (!part.buffers.empty())
-      part.kernel->run_phases(*part.special, part.buffers.data());
+      part.kernel->executor().run_phases(*part.special, part.buffers.data());
     else if (part.special)
-      part.kernel->execute(*part.special, part.operands);
+      part.kernel->executor().execute(*part.special, part.operands);
     else
       part.kernel->run_windowed(part.operands);
   }

@@ -18,7 +18,7 @@ namespace {
 
 class Describer : WindowDescriber {
 public:
-  explicit Describer(const KernelImpl &kernel) : kernel_(kernel), lets_(kernel.lets()) {}
+  explicit Describer(const KernelImpl &kernel) : kernel_(kernel), lets_(kernel.subs().lets()) {}
 
   calls::Call run() {
     const TypedSpec &typed = kernel_.typed();
@@ -71,7 +71,7 @@ private:
       for (std::size_t i = operands.size(); i < typed.given_inputs(); ++i)
         operands.push_back(&lent.emplace_back(typed.inputs[i].dtype, nullptr, false,
                                               kernel::typical_inputs(typed)[i]));
-    rest_ = kernel_.planned_windows(operands);
+    rest_ = planned_windows(kernel_, operands);
   } catch (const ShapeError &error) {
     support::fail("E0501",
                   fmt::format("kernel '{}' was not called, and no typical extents fit: {}",

@@ -2,9 +2,13 @@
 #include "jit/kernel.hpp"
 
 #include "jit/frozen.hpp"
+#include "jit/predict.hpp"
 #include "jit/public_call.hpp"
+#include "jit/show.hpp"
+#include "jit/shown.hpp"
 #include "jit/small.hpp"
 #include "jit/time_loop.hpp"
+#include "jit/why.hpp"
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"
@@ -68,22 +72,23 @@ Results Kernel::call(std::span<const NamedView> inputs, Order store, Line line) 
 static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
   const kernel::LentOperands lent(kernel.typed(), named);
   const kernel::Operands given = lent.all();
-  if (kernel.before()) {
+  if (kernel.subs().before()) {
     std::vector<AnyView> inputs;
     for (const AnyView *view : given.first(kernel.typed().given_inputs())) inputs.push_back(*view);
-    const kernel::Layouts layouts = kernel.before()->layouts_of_given(inputs);
+    const kernel::Layouts layouts = kernel.subs().before()->layouts_of_given(inputs);
     for (std::size_t o = 0; o < layouts.outputs.size(); ++o)
       inputs.push_back(
-          {kernel.before()->typed().outputs[o].dtype, nullptr, true, layouts.outputs[o]});
-    prepare_given(*kernel.before(), pointers_to(inputs));
+          {kernel.subs().before()->typed().outputs[o].dtype, nullptr, true, layouts.outputs[o]});
+    prepare_given(*kernel.subs().before(), pointers_to(inputs));
   }
   const kernel::WindowedOperands windowed(kernel.typed(), given, kernel.helpers(),
                                           kernel.setup().windows_of_nothing());
   kernel.note_windows(windowed);
   if (windowed.fills_output()) return;
   for (std::size_t c = 0; c < windowed.calls(); ++c)
-    kernel.of_part(windowed.part(c))
-        .bind(windowed.call(c), windowed.lies(c), KernelImpl::Use::Once);
+    kernel.subs()
+        .of_part(windowed.part(c))
+        .bind(windowed.call(c), windowed.lies(c), jit::Use::Once);
 }
 
 static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {
@@ -93,7 +98,7 @@ static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inpu
   std::vector<AnyView> outputs;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     outputs.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
-  const jit::Lets &lets = impl.lets();
+  const jit::Lets &lets = impl.subs().lets();
   const std::vector<const AnyView *> in = pointers_to(inputs), out = pointers_to(outputs);
   std::vector<AnyView> arrays;
   std::shared_ptr<const jit::Lets::Layouts> of_lets;
@@ -187,17 +192,17 @@ std::vector<OutputInfo> Kernel::outputs() const try {
 }
 
 std::string Kernel::show(Stage stage, const ShowFormat &format) const {
-  return impl()->show(stage, format);
+  return jit::show(*impl(), stage, format);
 }
-std::vector<Decision> Kernel::why() const { return impl()->why(); }
+std::vector<Decision> Kernel::why() const { return jit::why(*impl()); }
 const LoopSpec &Kernel::spec() const { return impl()->setup().spec; }
 Counters Kernel::counters() const { return impl()->counters(); }
 Prediction Kernel::predict() const try {
-  return impl()->predict();
+  return jit::predict(*impl());
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
-Engine Kernel::engine() const { return impl()->engine_used(); }
+Engine Kernel::engine() const { return jit::engine_used(*impl()); }
 int Kernel::threads() const {
   return most_threads_ > 0 ? std::min(most_threads_, impl()->setup().threads)
                            : impl()->setup().threads;

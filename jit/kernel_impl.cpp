@@ -2,40 +2,17 @@
 #include "jit/kernel.hpp"
 
 #include "array/layout.hpp"
-#include "jit/environment.hpp"
 #include "kernel/layouts.hpp"
-#include "support/fail.hpp"
 #include "support/float_control.hpp"
 
 namespace broadloom {
 
 using kernel::pointers_to;
 
-namespace {
-
-// What looks at the steps of a call, to explain them, looks at all arrays as they are.
-jit::Lets::Keeps kept_of_loops(const Options &options) {
-  if (options.engine == Engine::reference) return jit::Lets::Keeps::All;
-  return options.debug == Debug::none ? jit::Lets::Keeps::Checkpoints : jit::Lets::Keeps::LastRows;
-}
-
-} // namespace
-
 KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
                        std::optional<jit::Target> target, Profile profile, int threads, double ms)
-    : setup_(spec, std::move(typed), options, std::move(target), profile, threads),
-      lets_(setup_.whole(), kept_of_loops(options),
-            jit::number_in("BROADLOOM_LOOP_BYTES", std::int64_t(256) << 20),
-            [&](const std::shared_ptr<const spec::Materialised> &let) {
-              const std::shared_ptr<const SpecData> data(let, &let->data);
-              return std::make_shared<const KernelImpl>(LoopSpec(data), let->typed, options,
-                                                        setup_.target, profile, threads, 0);
-            }),
-      before_(setup_.scatters
-                  ? std::make_unique<const KernelImpl>(spec, setup_.scatters->before, options,
-                                                       setup_.target, profile, threads, 0)
-                  : nullptr),
-      patterns_(setup_, ms), part_kernels_(setup_.by_parts.size()) {}
+    : setup_(spec, std::move(typed), options, std::move(target), profile, threads), subs_(*this),
+      executor_(setup_), patterns_(setup_, ms) {}
 
 Results KernelImpl::call(std::vector<AnyView> operands, Order store) const {
   kernel::Layouts layouts = allocated_layouts(operands);
@@ -54,15 +31,16 @@ Results KernelImpl::call(std::vector<AnyView> operands, Order store) const {
 
 kernel::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) const {
   const support::FloatWorld world;
+  const jit::Lets &lets = subs_.lets();
   kernel::check_input_count(setup_.typed, inputs.size());
   if (const spec::TypedInput *shape = setup_.typed.lent_input())
     kernel::fail_lent(setup_.typed, *shape);
-  if (lets_.empty() && !setup_.has_lent) return layouts_of_given(inputs);
+  if (lets.empty() && !setup_.has_lent) return layouts_of_given(inputs);
   kernel::check_operands(setup_.typed, pointers_to(inputs));
-  std::vector<AnyView> lets, given;
-  if (!lets_.empty()) lets = lets_.views(*lets_.layouts(pointers_to(inputs)), nullptr);
+  std::vector<AnyView> views, given;
+  if (!lets.empty()) views = lets.views(*lets.layouts(pointers_to(inputs)), nullptr);
   const kernel::LentOperands lent(setup_.typed,
-                                  lets_.operands_of_rest(pointers_to(inputs), lets, {}));
+                                  lets.operands_of_rest(pointers_to(inputs), views, {}));
   for (const AnyView *view : lent.all()) given.push_back(*view);
   return layouts_of_given(given);
 }
@@ -85,27 +63,20 @@ kernel::Layouts KernelImpl::layouts_of_given(std::span<const AnyView> inputs) co
   return layouts;
 }
 
-kernel::Helpers KernelImpl::helpers() const {
-  return {[this](std::int64_t count, const std::function<void(std::int64_t)> &task) {
-            jit::runtime::run_tasks(setup_.workers_now(), count, task);
-          },
-          [this](kernel::Operands inputs) { return summed(inputs); }};
-}
+namespace {
 
-std::vector<Array> KernelImpl::summed(kernel::Operands inputs) const {
+std::vector<Array> summed(const KernelImpl &before, kernel::Operands inputs) {
   std::vector<AnyView> views;
   for (const AnyView *input : inputs) views.push_back(*input);
-  const kernel::Layouts layouts = before_->layouts_of_given(views);
+  const kernel::Layouts layouts = before.layouts_of_given(views);
   std::vector<Array> values;
   for (std::size_t s = 0; s < layouts.outputs.size(); ++s)
-    values.push_back(Array::to_be_written(before_->setup().typed.outputs[s].dtype,
+    values.push_back(Array::to_be_written(before.typed().outputs[s].dtype,
                                           contiguous_layout(layouts.outputs[s].shape())));
   for (const Array &value : values) views.push_back(value);
-  before_->run_given(pointers_to(views));
+  before.run_given(pointers_to(views));
   return values;
 }
-
-namespace {
 
 void add(Counters &sum, const Counters &more) {
   sum.compiles += more.compiles;
@@ -123,38 +94,17 @@ void add(Counters &sum, const Counters &more) {
 
 } // namespace
 
-std::shared_ptr<const jit::FoldBlocks> KernelImpl::fold_blocks(const std::string &axis) const {
-  if (setup_.engine == Engine::reference)
-    support::fail("E0060",
-                  "kernel '" + setup_.typed.name +
-                      "' runs in the reference, which has no tree of folds",
-                  {}, "compile it for another engine");
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto it = fold_blocks_.find(axis); it != fold_blocks_.end()) return it->second;
-  }
-  const support::FloatWorld world;
-  Options of_blocks = setup_.options; // their states may be anything
-  of_blocks.debug = setup_.options.debug & (Debug::interpreter | Debug::memory);
-  auto made =
-      std::make_shared<const jit::FoldBlocks>(setup_.whole(), axis, [&](spec::TypedSpec typed) {
-        return std::make_shared<const KernelImpl>(setup_.spec, std::move(typed), of_blocks,
-                                                  setup_.target, setup_.profile, setup_.threads, 0);
-      });
-  const std::lock_guard lock(mutex_);
-  return fold_blocks_.emplace(axis, std::move(made)).first->second;
+kernel::Helpers KernelImpl::helpers() const {
+  return {[this](std::int64_t count, const std::function<void(std::int64_t)> &task) {
+            jit::runtime::run_tasks(setup_.workers_now(), count, task);
+          },
+          [this](kernel::Operands inputs) { return summed(*subs_.before(), inputs); }};
 }
 
 Counters KernelImpl::counters() const {
-  const std::lock_guard lock(mutex_);
   Counters counters = patterns_.counters();
-  counters.interpreted = interpreted_.load(std::memory_order_relaxed);
-  if (before_) add(counters, before_->counters());
-  for (const PartKernels &parts : part_kernels_)
-    for (const auto &part : {parts.border.get(), parts.interior.get()})
-      if (part != nullptr) add(counters, part->counters());
-  for (const auto &let : lets_.kernels())
-    if (let) add(counters, let->counters());
+  counters.interpreted = executor_.interpreted();
+  for (const KernelImpl *kernel : subs_.all()) add(counters, kernel->counters());
   return counters;
 }
 

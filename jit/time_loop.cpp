@@ -68,7 +68,7 @@ void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
   step.kernel->note_windows(*step.windowed);
   for (std::size_t c = 0; c < step.windowed->calls(); ++c) {
     const kernel::Operands part = step.windowed->call(c);
-    step.kernels.push_back(&step.kernel->of_part(step.windowed->part(c)));
+    step.kernels.push_back(&step.kernel->subs().of_part(step.windowed->part(c)));
     std::vector<Operand> &made = step.parts.emplace_back();
     for (std::size_t i = 0; i < part.size(); ++i)
       made.push_back(operand(step, step.kernels.back()->typed(), i, *part[i], operands));
@@ -128,7 +128,7 @@ void TimeLoop::prepare() const {
     for (std::size_t p = 0; p < step.parts.size(); ++p) {
       std::vector<const AnyView *> operands;
       for (const Operand &operand : step.parts[p]) operands.push_back(&operand.view);
-      step.kernels[p]->bind(operands, step.windowed->lies(p), KernelImpl::Use::Once);
+      step.kernels[p]->bind(operands, step.windowed->lies(p), Use::Once);
     }
 }
 

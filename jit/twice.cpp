@@ -6,7 +6,7 @@
 //
 // With Debug::memory native code runs on copies of its operands that end where a page begins that nobody may touch, and begin behind a
 // pattern. So a read or write behind an array ends the process by a signal, as one far before it does; one near before it changes the pattern.
-#include "jit/kernel.hpp"
+#include "jit/executor.hpp"
 
 #include "check/agreement.hpp"
 #include "jit/failure.hpp"
@@ -19,7 +19,7 @@
 #include <cstring>
 #include <span>
 
-namespace broadloom {
+namespace broadloom::jit {
 namespace {
 
 using kernel::OperandCopy;
@@ -55,8 +55,7 @@ bool is_written_between(const OperandCopy &copy) {
 
 } // namespace
 
-void KernelImpl::execute_twice(const jit::Specialisation &special,
-                               kernel::Operands operands) const {
+void Executor::execute_twice(const Specialisation &special, kernel::Operands operands) const {
   using Memory = OperandCopy::Memory;
   const Memory memory = setup_.asks(Debug::memory) ? Memory::Guarded : Memory::Plain;
   const std::size_t inputs = special.input_count;
@@ -84,7 +83,7 @@ void KernelImpl::execute_twice(const jit::Specialisation &special,
     invoke(special, addresses.data(), interpreted);
   };
   invoke_with(ours, false);
-  if (memory == Memory::Guarded && jit::is_asked(jit::Fault::WriteBefore))
+  if (memory == Memory::Guarded && is_asked(Fault::WriteBefore))
     *(ours.front().bytes().data() - 1) = 0;
   if (setup_.compares) invoke_with(told, true);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -108,4 +107,4 @@ void KernelImpl::execute_twice(const jit::Specialisation &special,
   for (const OperandCopy &copy : ours) copy.store();
 }
 
-} // namespace broadloom
+} // namespace broadloom::jit
