@@ -64,9 +64,9 @@ static std::shared_ptr<BoundState> bound_state(std::shared_ptr<const KernelImpl>
   const spec::TypedSpec &spec = kernel->typed();
   auto state = std::make_shared<BoundState>();
   state->most_threads = most_threads;
-  const jit::Lets &lets = kernel->lets();
+  const jit::Lets &lets = kernel->subs().lets();
   state->frozen = std::move(frozen);
-  if (kernel->is_debugged()) {
+  if (kernel->setup().is_debugged()) {
     for (const AnyView *view : call) state->checked.push_back(view != nullptr ? *view : AnyView());
     for (std::size_t k = 0; k < call.size(); ++k) state->is_given.push_back(call[k] != nullptr);
     state->kernel = std::move(kernel);
@@ -97,8 +97,8 @@ static std::shared_ptr<BoundState> bound_state(std::shared_ptr<const KernelImpl>
       continue;
     }
     auto steps = std::make_shared<BoundState>();
-    steps->loop = loops[k] = std::make_shared<const jit::TimeLoop>(lets, layouts, k, inputs, views,
-                                                                   loops, kernel->windows());
+    steps->loop = loops[k] = std::make_shared<const jit::TimeLoop>(
+        lets, layouts, k, inputs, views, loops, kernel->setup().windows());
     state->lets.push_back(std::move(steps));
   }
   return state;
@@ -111,8 +111,8 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   const kernel::LentOperands lent(spec, call);
   const kernel::Operands given = lent.all();
   kernel::check_operands(spec, given.first(spec.given_inputs()));
-  state->windowed = std::make_unique<const kernel::WindowedOperands>(spec, given, kernel->helpers(),
-                                                                     kernel->windows_or_output());
+  state->windowed = std::make_unique<const kernel::WindowedOperands>(
+      spec, given, kernel->helpers(), kernel->setup().windows_or_output());
   if (state->windowed->fills_output()) state->windowed->look();
   const std::size_t calls = state->windowed->calls();
   if (calls > 1) kernel::check_apart(spec, state->windowed->all());
@@ -120,7 +120,7 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
   for (std::size_t c = 0; c < calls; ++c) {
     const kernel::Operands operands = state->windowed->call(c);
     BoundState::Part &part = state->parts.emplace_back();
-    part.kernel = &kernel->of_part(state->windowed->part(c));
+    part.kernel = &kernel->subs().of_part(state->windowed->part(c));
     const spec::TypedSpec &of_part = part.kernel->typed();
     for (const AnyView *view : operands) part.views.push_back(view != nullptr ? *view : AnyView());
     for (std::size_t k = 0; k < operands.size(); ++k)
@@ -128,10 +128,9 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
     kernel::check_operands(of_part, part.operands);
     kernel::check_pointers(of_part, part.operands);
     kernel::check_apart(of_part, part.operands);
-    if (kernel->engine() == Engine::reference) continue;
-    part.special =
-        part.kernel->bind(part.operands, state->windowed->lies(c), KernelImpl::Use::Often);
-    part.buffers = part.kernel->ready_buffers(*part.special, part.operands);
+    if (kernel->setup().engine == Engine::reference) continue;
+    part.special = part.kernel->bind(part.operands, state->windowed->lies(c), jit::Use::Often);
+    part.buffers = part.kernel->executor().ready_buffers(*part.special, part.operands);
   }
   state->kernel = std::move(kernel);
 }
@@ -141,12 +140,13 @@ static std::shared_ptr<const BoundState> bound_call(const std::shared_ptr<const 
                                                     std::shared_ptr<const FrozenParameters> frozen,
                                                     kernel::Operands call, int most_threads) try {
   std::shared_ptr<BoundState> state = bound_state(kernel, std::move(frozen), call, most_threads);
-  if (kernel->has_facts()) {
+  if (!kernel->setup().facts.empty()) {
     for (const AnyView *view : call.first(kernel->typed().callers_inputs()))
       state->inputs.push_back(*view);
     state->steps = {}; // a call has something to do before them
   }
-  if (kernel->engine() == Engine::reference) kernel->check_shapes(call); // others have done so
+  if (kernel->setup().engine == Engine::reference)
+    kernel->check_shapes(call); // others have done so
   return state;
 } catch (const DataError &) {
   kernel->check_shapes(call);
@@ -173,9 +173,9 @@ BoundCall Kernel::bind_named(std::span<const NamedView> inputs, std::span<const 
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
   const jit::runtime::ThreadCap cap(most_threads_);
-  return BoundCall(bound_call(impl(), frozen_,
-                              kernel::by_name(impl()->typed(), impl()->names(), inputs, outputs),
-                              most_threads_));
+  return BoundCall(bound_call(
+      impl(), frozen_, kernel::by_name(impl()->typed(), impl()->setup().names, inputs, outputs),
+      most_threads_));
 } catch (Error &error) {
   rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {
@@ -189,16 +189,19 @@ static void run_bound(const BoundState &state) {
       if (!state.is_given[k]) operands[k] = nullptr;
     return state.kernel->run(operands);
   }
-  if (!state.inputs.empty()) state.kernel->check_facts(pointers_to(state.inputs));
+  if (!state.inputs.empty()) state.kernel->setup().check_facts(pointers_to(state.inputs));
   if (state.loop) return state.loop->run();
   for (const auto &let : state.lets) run_bound(*let);
   state.windowed->copy_again();
-  if (state.windowed->fills_output()) return state.kernel->fill(*state.windowed);
+  if (state.windowed->fills_output()) {
+    state.kernel->setup().stop_if_cancelled();
+    return state.windowed->fill();
+  }
   for (const BoundState::Part &part : state.parts) {
     if (!part.buffers.empty())
-      part.kernel->run_phases(*part.special, part.buffers.data());
+      part.kernel->executor().run_phases(*part.special, part.buffers.data());
     else if (part.special)
-      part.kernel->execute(*part.special, part.operands);
+      part.kernel->executor().execute(*part.special, part.operands);
     else
       part.kernel->run_windowed(part.operands);
   }

@@ -1,6 +1,8 @@
 // A call that Options::debug has checked: computed into memory of our own, held against what the definition says, and only then written
 // to the caller's. What is compared with the interpreter, and memory between forbidden pages: twice.cpp.
+#include "jit/checked_call.hpp"
 #include "jit/kernel.hpp"
+#include "jit/show.hpp"
 
 #include "checked/agreement.hpp"
 #include "checked/not_finite.hpp"
@@ -16,7 +18,7 @@
 #include <algorithm>
 #include <array>
 
-namespace broadloom {
+namespace broadloom::jit {
 namespace {
 
 using checked::Oddity;
@@ -85,72 +87,94 @@ bool is_held(const spec::TypedSpec &whole, Operands inputs, Oddity oddity) {
                 origin && origin->where.known() ? origin->where : declared, watch.help);
 }
 
-} // namespace
+class CheckedCall : public LetWatch {
+public:
+  CheckedCall(const KernelImpl &kernel, Operands call)
+      : kernel_(kernel), setup_(kernel.setup()), typed_(setup_.typed), whole_(setup_.whole()),
+        cancel_(setup_.options.cancel.get()), lets_(kernel.subs().lets()), call_(call),
+        inputs_(call.first(setup_.callers_inputs)), made_(call.begin(), call.end()) {}
+  void run();
 
-void KernelImpl::run_checked(Operands call) const {
-  const std::size_t inputs = typed_.callers_inputs();
+private:
+  void look_at_let(std::size_t k, std::span<const AnyView> lets) const override;
+  void look_at_step(std::size_t k, std::int64_t step, const AnyView &row,
+                    std::span<const AnyView> lets) const override;
+  void hold_against_reference() const;
+  void look_at_outputs() const;
+  // What let k reads, as the reference takes it.
+  std::vector<AnyView> read_by_let(std::size_t k, std::span<const AnyView> lets) const;
+  std::int64_t reference_points() const;
+
+  const KernelImpl &kernel_;
+  const Setup &setup_;
+  const spec::TypedSpec &typed_, &whole_;
+  const std::atomic<bool> *const cancel_;
+  const Lets &lets_;
+  const Operands call_, inputs_;
+  std::vector<const AnyView *> made_; // of the call, with outputs of our own
+};
+
+void CheckedCall::run() {
+  const std::size_t inputs = inputs_.size();
   std::vector<const AnyView *> outputs(typed_.inputs.size());
-  outputs.insert(outputs.end(), call.begin() + std::ptrdiff_t(inputs), call.end());
+  outputs.insert(outputs.end(), call_.begin() + std::ptrdiff_t(inputs), call_.end());
   kernel::check_operands(typed_, outputs);
   kernel::check_pointers(typed_, outputs);
   kernel::check_apart(typed_, outputs);
   std::vector<OperandCopy> copies;
-  copies.reserve(call.size());
-  std::vector<const AnyView *> made(call.begin(), call.end());
-  for (std::size_t k = inputs; k < call.size(); ++k) {
-    if (call[k] == nullptr) continue;
+  copies.reserve(call_.size());
+  for (std::size_t k = inputs; k < call_.size(); ++k) {
+    if (call_[k] == nullptr) continue;
     OperandCopy &copy =
-        copies.emplace_back(*call[k], kernel::reach_of(call[k]->layout, call[k]->dtype));
+        copies.emplace_back(*call_[k], kernel::reach_of(call_[k]->layout, call_[k]->dtype));
     std::ranges::fill(copy.bytes(), OperandCopy::pattern);
     if (typed_.outputs[k - inputs].add) copy.load();
-    made[k] = &copy.view();
+    made_[k] = &copy.view();
   }
-  run_unchecked(made);
+  kernel_.run_unchecked(made_, this);
   const support::FloatWorld world;
-  if (asks(Debug::reference) && engine_ != Engine::reference) hold_against_reference(call, made);
-  look_at_outputs(call, made);
+  if (setup_.asks(Debug::reference) && setup_.engine != Engine::reference) hold_against_reference();
+  look_at_outputs();
   for (const OperandCopy &copy : copies) copy.store();
 }
 
 // In elements of all values that the reference computes.
-std::int64_t KernelImpl::reference_points(Operands call) const {
-  const std::vector<AnyView> given = given_by(typed_, call);
-  std::int64_t total =
-      checked::points_of(whole(), reference::with_lets(whole(), layouts_of(given)));
+std::int64_t CheckedCall::reference_points() const {
+  const std::vector<AnyView> given = given_by(typed_, call_);
+  std::int64_t total = checked::points_of(whole_, reference::with_lets(whole_, layouts_of(given)));
   if (lets_.empty()) return total;
-  const Operands inputs = call.first(typed_.callers_inputs());
-  const std::vector<AnyView> views = lets_.views(*lets_.layouts(inputs), nullptr);
+  const std::vector<AnyView> views = lets_.views(*lets_.layouts(inputs_), nullptr);
   for (std::size_t k = 0; k < lets_.specs().size() && total < most_points; ++k) {
     if (lets_.specs()[k]->join) continue;
-    total += checked::points_of(lets_.specs()[k]->typed, layouts_of(read_by_let(k, inputs, views)));
+    total += checked::points_of(lets_.specs()[k]->typed, layouts_of(read_by_let(k, views)));
   }
   return total;
 }
 
-void KernelImpl::hold_against_reference(Operands call, Operands made) const {
-  if (reference_points(call) > most_points) return;
-  const std::size_t inputs = typed_.callers_inputs();
-  const std::vector<AnyView> given = given_by(typed_, call);
+void CheckedCall::hold_against_reference() const {
+  if (reference_points() > most_points) return;
+  const std::size_t inputs = inputs_.size();
+  const std::vector<AnyView> given = given_by(typed_, call_);
   // Those that are not asked for may have no value, as the minimum of nothing.
-  spec::TypedSpec asked = whole();
+  spec::TypedSpec asked = whole_;
   checked::Results results;
   for (std::size_t o = 0; o < typed_.outputs.size(); ++o) {
-    if (made[inputs + o] == nullptr) continue;
+    if (made_[inputs + o] == nullptr) continue;
     results.names.push_back(typed_.outputs[o].name);
-    results.got.push_back(*made[inputs + o]);
-    results.before.push_back(*call[inputs + o]);
+    results.got.push_back(*made_[inputs + o]);
+    results.before.push_back(*call_[inputs + o]);
   }
   std::erase_if(asked.outputs, [&](const spec::TypedOutput &output) {
     return std::ranges::find(results.names, output.name) == results.names.end();
   });
   const std::vector<Array> told =
-      reference::evaluate(asked, given, results.before, cancel_.get(), threads_now());
+      reference::evaluate(asked, given, results.before, cancel_, setup_.threads_now());
   results.wanted.assign(told.begin(), told.end());
-  const auto checks = checked::hold_against(asked, given, results, cancel_.get());
+  const auto checks = checked::hold_against(asked, given, results, cancel_);
   for (std::size_t k = 0; k < checks.size(); ++k) {
     const checked::OutputCheck &check = checks[k];
     if (check.passed) continue;
-    if (const auto faults = spec::all_faults(whole()); !faults.empty()) throw faults.front();
+    if (const auto faults = spec::all_faults(whole_); !faults.empty()) throw faults.front();
     const AnyView &got = results.got[k], &wanted = results.wanted[k];
     support::bug(
         fmt::format("kernel '{}', output '{}': the call and the reference differ at {}: {} and {}, "
@@ -160,72 +184,74 @@ void KernelImpl::hold_against_reference(Operands call, Operands made) const {
                     checked::value_text(checked::element_at(got, check.at), got.dtype),
                     checked::value_text(checked::element_at(wanted, check.at), got.dtype),
                     check.difference, check.tolerance),
-        print(spec_) + "\n" + show(Stage::loop, {}));
+        print(setup_.spec) + "\n" + show(kernel_, Stage::loop, {}));
   }
 }
 
-void KernelImpl::look_at_outputs(Operands call, Operands made) const {
-  const std::size_t inputs = typed_.callers_inputs();
+void CheckedCall::look_at_outputs() const {
+  const std::size_t inputs = inputs_.size();
   for (const Watched &watch : watched)
-    for (std::size_t o = 0; asks(watch.flag) && o < typed_.outputs.size(); ++o) {
+    for (std::size_t o = 0; setup_.asks(watch.flag) && o < typed_.outputs.size(); ++o) {
       const spec::TypedOutput &output = typed_.outputs[o];
-      if (made[inputs + o] == nullptr) continue;
-      const std::int64_t at = checked::first_odd(*made[inputs + o], watch.oddity);
-      if (at < 0 || is_held(whole(), call.first(inputs), watch.oddity)) continue;
-      if (output.add && checked::first_odd(*call[inputs + o], watch.oddity) >= 0) continue;
+      if (made_[inputs + o] == nullptr) continue;
+      const std::int64_t at = checked::first_odd(*made_[inputs + o], watch.oddity);
+      if (at < 0 || is_held(whole_, inputs_, watch.oddity)) continue;
+      if (output.add && checked::first_odd(*call_[inputs + o], watch.oddity) >= 0) continue;
       std::optional<checked::Origin> origin;
-      if (reference_points(call) <= most_points)
-        origin =
-            checked::origin_of(whole(), given_by(typed_, call), o, at, watch.oddity, cancel_.get());
+      if (reference_points() <= most_points)
+        origin = checked::origin_of(whole_, given_by(typed_, call_), o, at, watch.oddity, cancel_);
       fail_odd(watch, "output '" + output.name + "'",
-               checked::indices_of(made[inputs + o]->layout, at), origin, output.where);
+               checked::indices_of(made_[inputs + o]->layout, at), origin, output.where);
     }
 }
 
-void KernelImpl::look_at_let(std::size_t k, Operands inputs, std::span<const AnyView> lets) const {
+void CheckedCall::look_at_let(std::size_t k, std::span<const AnyView> lets) const {
   const spec::TypedSpec &typed = lets_.specs()[k]->typed;
   for (const Watched &watch : watched) {
-    if (!asks(watch.flag)) continue;
+    if (!setup_.asks(watch.flag)) continue;
     const std::int64_t at = checked::first_odd(lets[k], watch.oddity);
-    if (at < 0 || is_held(whole(), inputs, watch.oddity)) continue;
-    const std::vector<AnyView> read = read_by_let(k, inputs, lets);
+    if (at < 0 || is_held(whole_, inputs_, watch.oddity)) continue;
+    const std::vector<AnyView> read = read_by_let(k, lets);
     std::optional<checked::Origin> origin;
     if (checked::points_of(typed, layouts_of(read)) <= most_points)
-      origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_.get());
+      origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_);
     fail_odd(watch, "let '" + typed.outputs[0].name + "'", checked::indices_of(lets[k].layout, at),
              origin, typed.outputs[0].where);
   }
 }
 
-std::vector<AnyView> KernelImpl::read_by_let(std::size_t k, Operands inputs,
-                                             std::span<const AnyView> lets) const {
+std::vector<AnyView> CheckedCall::read_by_let(std::size_t k, std::span<const AnyView> lets) const {
   std::vector<AnyView> read;
-  for (const AnyView *view : lets_.operands(k, inputs, lets)) read.push_back(*view);
+  for (const AnyView *view : lets_.operands(k, inputs_, lets)) read.push_back(*view);
   read.pop_back(); // the let itself
   return reference::with_said(lets_.specs()[k]->typed, std::move(read));
 }
 
 // Of a let that reads itself, a row: before the next step reads it.
-void KernelImpl::look_at_step(std::size_t k, std::int64_t step, const AnyView &row, Operands inputs,
-                              std::span<const AnyView> lets) const {
+void CheckedCall::look_at_step(std::size_t k, std::int64_t step, const AnyView &row,
+                               std::span<const AnyView> lets) const {
   const spec::TypedSpec &typed = lets_.specs()[k]->typed;
   const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
   for (const Watched &watch : watched) {
-    if (!asks(watch.flag)) continue;
+    if (!setup_.asks(watch.flag)) continue;
     const std::int64_t at = checked::first_odd(row, watch.oddity);
-    if (at < 0 || is_held(whole(), inputs, watch.oddity)) continue;
+    if (at < 0 || is_held(whole_, inputs_, watch.oddity)) continue;
     std::vector<std::int64_t> indices = checked::indices_of(row.layout, at);
     indices[loop.dim] = step;
-    const std::vector<AnyView> read = read_by_let(k, inputs, lets);
+    const std::vector<AnyView> read = read_by_let(k, lets);
     // Where few rows are kept, they lie elsewhere than the reference would look for them.
     const bool lies_whole = std::ranges::none_of(
         loop.reads, [&](const auto &earlier) { return lets_.keeps_last_rows(earlier.let); });
     std::optional<checked::Origin> origin;
     if (lies_whole && checked::points_of(typed, layouts_of(read)) <= most_points)
-      origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_.get(),
+      origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_,
                                   reference::Pin{*typed.time, step});
     fail_odd(watch, "let '" + typed.outputs[0].name + "'", indices, origin, typed.outputs[0].where);
   }
 }
 
-} // namespace broadloom
+} // namespace
+
+void run_checked(const KernelImpl &kernel, Operands call) { CheckedCall(kernel, call).run(); }
+
+} // namespace broadloom::jit

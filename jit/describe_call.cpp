@@ -18,7 +18,7 @@ namespace {
 
 class Describer : WindowDescriber {
 public:
-  explicit Describer(const KernelImpl &kernel) : kernel_(kernel), lets_(kernel.lets()) {}
+  explicit Describer(const KernelImpl &kernel) : kernel_(kernel), lets_(kernel.subs().lets()) {}
 
   calls::Call run() {
     const TypedSpec &typed = kernel_.typed();
@@ -35,7 +35,7 @@ public:
       if (rest_->layouts.wanted[o])
         add(Owner::Out, output.name, output.dtype, rest_->layouts.outputs[o]);
     }
-    if (kernel_.engine() == Engine::reference) {
+    if (kernel_.setup().engine == Engine::reference) {
       by_reference();
       return std::move(call_);
     }
@@ -71,7 +71,7 @@ private:
       for (std::size_t i = operands.size(); i < typed.given_inputs(); ++i)
         operands.push_back(&lent.emplace_back(typed.inputs[i].dtype, nullptr, false,
                                               kernel::typical_inputs(typed)[i]));
-    rest_ = kernel_.planned_windows(operands);
+    rest_ = planned_windows(kernel_, operands);
   } catch (const ShapeError &error) {
     support::fail("E0501",
                   fmt::format("kernel '{}' was not called, and no typical extents fit: {}",
@@ -268,7 +268,7 @@ private:
     const TypedSpec &typed = lets_.kernels()[k]->typed();
     const std::vector<const AnyView *> operands =
         lets_.operands(k, kernel::pointers_to(inputs_), views_);
-    kernel::WindowedOperands::How how = lets_.kernels()[k]->windows_of_nothing();
+    kernel::WindowedOperands::How how = lets_.kernels()[k]->setup().windows_of_nothing();
     how.elements = kernel::WindowedOperands::Elements::NotThere;
     return std::make_shared<const WindowChoice>(
         kernel::WindowedOperands(typed, operands, lets_.kernels()[k]->helpers(), how).choice());

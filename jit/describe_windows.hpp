@@ -4,7 +4,7 @@
 #pragma once
 
 #include "calls/call.hpp"
-#include "jit/kernel.hpp"
+#include "jit/parts.hpp"
 #include "kernel/check.hpp"
 #include "kernel/padding.hpp"
 #include "kernel/positions.hpp"
@@ -92,7 +92,7 @@ protected:
   static std::shared_ptr<const WindowChoice> choice_of(const KernelImpl &kernel,
                                                        kernel::Operands given) {
     const auto latest = kernel.latest_windows();
-    return latest ? latest : kernel.planned_windows(given);
+    return latest ? latest : planned_windows(kernel, given);
   }
 
   void read(Reader &reader, std::vector<Step> &to) {
@@ -180,7 +180,7 @@ protected:
 
   // A sum through a gather: its values, and what they are added up to.
   void sums(Reader &reader, std::vector<Step> &to) {
-    const KernelImpl &before = *reader.kernel.before();
+    const KernelImpl &before = *reader.kernel.subs().before();
     const TypedSpec &typed = reader.typed();
     std::vector<AnyView> inputs;
     for (std::size_t i = 0; i < typed.given_inputs(); ++i)
@@ -250,7 +250,8 @@ protected:
       if (part.wanted[o]) values.push_back(typed.outputs[o].value);
     std::vector<bool> read = spec::inputs_of(typed, values).read;
     if (part.id.kind == kernel::PartKind::Interior) {
-      const std::vector<bool> &inside = reader.kernel.windows().by_parts[part.id.group].read_inside;
+      const std::vector<bool> &inside =
+          reader.kernel.setup().windows().by_parts[part.id.group].read_inside;
       for (std::size_t i = 0; i < read.size(); ++i) read[i] = read[i] && inside[i];
     }
     const kernel::Layouts &layouts = reader.choice->layouts;

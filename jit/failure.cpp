@@ -39,22 +39,26 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string report_of(const Failure &failure) {
+std::string report_of(const Setup &setup, const InternalError &error, const std::string &instead,
+                      const kernel::Layouts &layouts) {
   const About made = about();
   std::string text = fmt::format("{}\n{}\n\nversion\n  Broadloom {}, LLVM {}, oneTBB {}, {}\n  {}, "
                                  "native code for {}\n\nkernel\n{}\nlayouts\n",
-                                 failure.error.message(), failure.instead, BROADLOOM_VERSION,
-                                 made.llvm, made.onetbb, made.compiler, made.cpu,
-                                 made.level.empty() ? "nothing" : made.level, print(failure.spec));
-  const spec::TypedSpec &spec = failure.typed;
-  const kernel::Layouts &layouts = failure.layouts;
+                                 error.message(), instead, BROADLOOM_VERSION, made.llvm,
+                                 made.onetbb, made.compiler, made.cpu,
+                                 made.level.empty() ? "nothing" : made.level, print(setup.spec));
+  const spec::TypedSpec &spec = setup.typed;
   for (std::size_t i = 0; i < layouts.inputs.size(); ++i)
     text += operand_line("in ", spec.inputs[i].name, spec.inputs[i].dtype, layouts.inputs[i]);
   for (std::size_t o = 0; o < layouts.outputs.size(); ++o)
     text += layouts.wanted[o] ? operand_line("out", spec.outputs[o].name, spec.outputs[o].dtype,
                                              layouts.outputs[o])
                               : fmt::format("  out {} is not wanted\n", spec.outputs[o].name);
-  text += "\noptions\n" + failure.options + "\nprinted\n" + failure.error.ir();
+  text += fmt::format(
+      "\noptions\n  threads {}\n  target {}\n  profile {}\n  {}\n\nprinted\n{}", setup.threads,
+      setup.target ? setup.target->name + " (" + setup.target->cpu + ")" : "none",
+      unsigned(setup.profile), setup.options.cancel ? "can be cancelled" : "cannot be cancelled",
+      error.ir());
   if (text.size() > longest_report) text = text.substr(0, longest_report) + "\n(cut off here)\n";
   return text;
 }
@@ -146,9 +150,10 @@ std::string_view name_of(Fault fault) {
 
 } // namespace
 
-bool is_strict() {
+bool may_fall_back(const Setup &setup) {
+  if (setup.engine != Engine::automatic) return false;
   const std::string value = variable("BROADLOOM_STRICT");
-  return !value.empty() && value != "0";
+  return value.empty() || value == "0";
 }
 
 void with_ir(const std::function<void()> &work, const std::function<std::string()> &ir) {
@@ -168,15 +173,16 @@ void with_ir(const std::function<void()> &work, const std::function<std::string(
   }
 }
 
-void tell(const Failure &failure) {
+void tell(const Setup &setup, const InternalError &error, const std::string &instead,
+          const kernel::Layouts &layouts) {
   std::string report;
   try {
-    report = write_report(failure.typed.name, report_of(failure));
+    report = write_report(setup.typed.name, report_of(setup, error, instead, layouts));
   } catch (const std::exception &error) { // such as memory that cannot be had
     report = fmt::format("no report: {}", error.what());
   }
-  support::log().warn("kernel '{}' {}: {}; {}", failure.typed.name, failure.instead,
-                      one_line(failure.error.message()), one_line(report));
+  support::log().warn("kernel '{}' {}: {}; {}", setup.typed.name, instead,
+                      one_line(error.message()), one_line(report));
 }
 
 bool is_asked(Fault fault) {

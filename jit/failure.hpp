@@ -9,7 +9,7 @@
 // of the log, and a file with all that is needed to see it again.
 #pragma once
 
-#include "jit/specialisation.hpp"
+#include "jit/setup.hpp"
 
 #include <broadloom/error.hpp>
 
@@ -18,26 +18,19 @@
 
 namespace broadloom::jit {
 
-bool is_strict();
+// Whether a slower engine takes over where a kernel meets a bug of ours.
+bool may_fall_back(const Setup &setup);
 
 // Runs `work`. What it throws by a bug of ours, be it InternalError or an exception of the standard library,
 // comes out as an InternalError with an IR: that of `ir()` where it has none of its own.
 void with_ir(const std::function<void()> &work, const std::function<std::string()> &ir);
 
-struct Failure {
-  const InternalError &error;
-  std::string instead; // "runs in the interpreter"
-  const LoopSpec &spec;
-  const spec::TypedSpec &typed;
-  const kernel::Layouts &layouts;
-  std::string options; // a line for each
-};
-
-// Logs the failure in one line, after its report is written to $XDG_STATE_HOME/broadloom (by default
+// Logs the failure in one line, with what is done `instead` ("runs in the interpreter"), after its report is written to $XDG_STATE_HOME/broadloom (by default
 // ~/.local/state/broadloom), or, where that cannot be written, to $TMPDIR/broadloom-UID (by default in /tmp).
 // A report is named by what stands in it and never overwritten; a folder takes 50. Throws nothing: that the report
 // could not be written is part of the line.
-void tell(const Failure &failure);
+void tell(const Setup &setup, const InternalError &error, const std::string &instead,
+          const kernel::Layouts &layouts);
 
 // Where BROADLOOM_FAULT, a list with commas between, asks for a failure: how the tests come by bugs. Others let work go on, and go wrong:
 // plans, or native code alone, that subtract where they should add, and a call that writes before an output.

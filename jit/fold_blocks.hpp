@@ -11,14 +11,9 @@
 #include <string>
 #include <vector>
 
-namespace broadloom {
-namespace detail {
-class KernelImpl;
-}
-using detail::KernelImpl;
-} // namespace broadloom
-
 namespace broadloom::jit {
+
+using detail::KernelImpl;
 
 class FoldBlocks {
 public:

@@ -187,9 +187,9 @@ Kernel Kernel::freeze(std::span<const NamedView> parameters) const try {
   std::vector<std::string> names;
   for (const Value &value : values) names.push_back(value.name);
   // Scales move first: what they leave behind is made of parameters, and signs are those of the declared ones.
-  const LoopSpec &written = impl_->spec();
+  const LoopSpec &written = impl_->setup().spec;
   const bool folds =
-      scale::is_wanted(written.data()) && impl_->options().engine != Engine::reference;
+      scale::is_wanted(written.data()) && impl_->setup().options.engine != Engine::reference;
   freeze::Frozen made = freeze::freeze((folds ? fold_scales(written) : written).data(), names);
   auto recipe = std::make_shared<FrozenParameters::Recipe>(
       FrozenParameters::Recipe{*this, std::move(made.built_in), {}, {}});
@@ -198,13 +198,13 @@ Kernel Kernel::freeze(std::span<const NamedView> parameters) const try {
     for (const auto &input : computed.inputs) known.push_back(input->name);
     return Kernel(detail::make_kernel(
         LoopSpec(std::make_shared<const SpecData>(scale::unfolded(std::move(computed)))),
-        impl_->options(), known));
+        impl_->setup().options, known));
   };
   for (SpecData &computed : made.computed) recipe->computed.push_back(compile_once(computed));
   if (made.lets) recipe->lets = compile_once(*made.lets);
   const auto rest =
       detail::make_kernel(LoopSpec(std::make_shared<const SpecData>(std::move(made.rest))),
-                          impl_->options(), recipe->built_in);
+                          impl_->setup().options, recipe->built_in);
   auto frozen = std::make_shared<const FrozenParameters>(std::move(recipe), std::move(values),
                                                          rest->typed(), 1);
   return Kernel(rest, std::move(frozen), most_threads_);

@@ -2,9 +2,13 @@
 #include "jit/kernel.hpp"
 
 #include "jit/frozen.hpp"
+#include "jit/predict.hpp"
 #include "jit/public_call.hpp"
 #include "jit/runtime/small.hpp"
+#include "jit/show.hpp"
+#include "jit/shown.hpp"
 #include "jit/time_loop.hpp"
+#include "jit/why.hpp"
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"
@@ -30,7 +34,7 @@ void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outpu
   const jit::runtime::ThreadCap cap(most_threads_);
   std::vector<AnyView> all;
   if (frozen_) inputs = all = frozen_->all(impl()->typed(), inputs);
-  if (!impl()->takes(inputs.size(), outputs.size())) [[unlikely]]
+  if (!impl()->setup().takes(inputs.size(), outputs.size())) [[unlikely]]
     kernel::check_counts(impl()->typed(), inputs.size(), outputs.size());
   const std::size_t count = inputs.size() + outputs.size();
   Pointers operands(count);
@@ -49,7 +53,7 @@ void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedV
   const jit::runtime::ThreadCap cap(most_threads_);
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
-  impl()->run(kernel::by_name(impl()->typed(), impl()->names(), inputs, outputs));
+  impl()->run(kernel::by_name(impl()->typed(), impl()->setup().names, inputs, outputs));
 } catch (Error &error) {
   rethrow(error, impl_.get(), line);
 } catch (const std::bad_alloc &) {
@@ -68,32 +72,33 @@ Results Kernel::call(std::span<const NamedView> inputs, Order store, Line line) 
 static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
   const kernel::LentOperands lent(kernel.typed(), named);
   const kernel::Operands given = lent.all();
-  if (kernel.before()) {
+  if (kernel.subs().before()) {
     std::vector<AnyView> inputs;
     for (const AnyView *view : given.first(kernel.typed().given_inputs())) inputs.push_back(*view);
-    const kernel::Layouts layouts = kernel.before()->layouts_of_given(inputs);
+    const kernel::Layouts layouts = kernel.subs().before()->layouts_of_given(inputs);
     for (std::size_t o = 0; o < layouts.outputs.size(); ++o)
       inputs.push_back(
-          {kernel.before()->typed().outputs[o].dtype, nullptr, true, layouts.outputs[o]});
-    prepare_given(*kernel.before(), pointers_to(inputs));
+          {kernel.subs().before()->typed().outputs[o].dtype, nullptr, true, layouts.outputs[o]});
+    prepare_given(*kernel.subs().before(), pointers_to(inputs));
   }
   const kernel::WindowedOperands windowed(kernel.typed(), given, kernel.helpers(),
-                                          kernel.windows_of_nothing());
+                                          kernel.setup().windows_of_nothing());
   kernel.note_windows(windowed);
   if (windowed.fills_output()) return;
   for (std::size_t c = 0; c < windowed.calls(); ++c)
-    kernel.of_part(windowed.part(c))
-        .bind(windowed.call(c), windowed.lies(c), KernelImpl::Use::Once);
+    kernel.subs()
+        .of_part(windowed.part(c))
+        .bind(windowed.call(c), windowed.lies(c), jit::Use::Once);
 }
 
 static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {
   const spec::TypedSpec &spec = impl.typed();
   const kernel::Layouts layouts = impl.allocated_layouts(inputs);
-  if (impl.engine() == Engine::reference) return;
+  if (impl.setup().engine == Engine::reference) return;
   std::vector<AnyView> outputs;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     outputs.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
-  const jit::Lets &lets = impl.lets();
+  const jit::Lets &lets = impl.subs().lets();
   const std::vector<const AnyView *> in = pointers_to(inputs), out = pointers_to(outputs);
   std::vector<AnyView> arrays;
   std::shared_ptr<const jit::Lets::Layouts> of_lets;
@@ -102,7 +107,8 @@ static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inpu
   for (std::size_t k = 0; k < lets.specs().size(); ++k) {
     const std::optional<spec::Recurrence> &loop = lets.specs()[k]->recurrence;
     if (loop && loop->first == k)
-      jit::TimeLoop(lets, of_lets, k, in, arrays, loops, impl.windows_of_nothing()).prepare();
+      jit::TimeLoop(lets, of_lets, k, in, arrays, loops, impl.setup().windows_of_nothing())
+          .prepare();
     else if (!loop && lets.kernels()[k])
       prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
   }
@@ -177,7 +183,7 @@ std::vector<OutputInfo> Kernel::outputs() const try {
   for (std::size_t o = 0; o < spec.outputs.size(); ++o) {
     const spec::TypedOutput &output = spec.outputs[o];
     infos.push_back({output.name, output.dtype, names_of(spec, output.axes),
-                     impl()->spec().data().outputs[o].mode.kind, output.add, output.where,
+                     impl()->setup().spec.data().outputs[o].mode.kind, output.add, output.where,
                      output.update});
   }
   return infos;
@@ -186,19 +192,20 @@ std::vector<OutputInfo> Kernel::outputs() const try {
 }
 
 std::string Kernel::show(Stage stage, const ShowFormat &format) const {
-  return impl()->show(stage, format);
+  return jit::show(*impl(), stage, format);
 }
-std::vector<Decision> Kernel::why() const { return impl()->why(); }
-const LoopSpec &Kernel::spec() const { return impl()->spec(); }
+std::vector<Decision> Kernel::why() const { return jit::why(*impl()); }
+const LoopSpec &Kernel::spec() const { return impl()->setup().spec; }
 Counters Kernel::counters() const { return impl()->counters(); }
 Prediction Kernel::predict() const try {
-  return impl()->predict();
+  return jit::predict(*impl());
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
-Engine Kernel::engine() const { return impl()->engine_used(); }
+Engine Kernel::engine() const { return jit::engine_used(*impl()); }
 int Kernel::threads() const {
-  return most_threads_ > 0 ? std::min(most_threads_, impl()->threads()) : impl()->threads();
+  return most_threads_ > 0 ? std::min(most_threads_, impl()->setup().threads)
+                           : impl()->setup().threads;
 }
 Kernel Kernel::with_threads(int most) const {
   if (most < 0)

@@ -1,43 +1,41 @@
-// What stands behind a Kernel: the checked spec, the target, and what was learned from the calls.
+// What stands behind a Kernel: what it is made of, and what its calls have taught.
 //
-//   compile.cpp   from the spec to a KernelImpl, from layouts to a Specialisation: the table of contents
-//   patterns.cpp  the programs and their code
-//   check.cpp     the arguments of a call
-//   call.cpp      a call: look the layouts up, check the pointers, run
-//   checked_call.cpp  a call that Options::debug has checked
-//   twice.cpp     native code held against the interpreter
-//   failure.cpp   what a bug of ours leaves behind
-//   layout_cache.cpp  the layouts seen so far
-//   lets.cpp      the lets that are kernels of their own
-//   show.cpp      its stages as text
-//   kernel.cpp    the public face
-//   bound_call.cpp    calls with their arguments fixed
-//   kernel_impl.cpp   what is made, and said without a call
-//   kernel_blocks.cpp the public face of
-//   fold_blocks*.cpp  blocks of the data, joined
-//   frozen.hpp    parameters that are built into a kernel
+// A call, in the order in which it comes by them:
+//   kernel.cpp           the public face: arguments by position or by name
+//   bound_call.cpp       calls with their arguments fixed; stateful.cpp: with states; frozen.cpp: with parameters
+//   call.cpp             a call: lets and windows, look the layouts up, check the pointers, run
+//   layout_cache.cpp     the layouts seen so far
+//   executor.cpp         the phases, natively or interpreted, or the reference
+//   runtime/             threads, and memory for the time of a call
+//   checked_call.cpp     a call that Options::debug has checked; twice.cpp: native code held against the interpreter
+// How it comes to be:
+//   compile.cpp          from the spec to a KernelImpl
+//   setup.cpp            what no call changes
+//   sub_kernels.cpp      the kernels behind: lets.cpp, time_loop.cpp, parts of calls, fold_blocks*.cpp
+//   specialise.cpp       from layouts to a Specialisation
+//   patterns.cpp         the programs and their code: cache/, emit/, engine/, native/
+//   failure.cpp          what a bug of ours leaves behind, and what then takes over
+// What it tells:
+//   show.cpp, why_kernel.cpp, predict.cpp, describe_call.cpp   of what shown.cpp and parts.cpp find
 #pragma once
 
-#include "jit/fold_blocks.hpp"
+#include "jit/executor.hpp"
 #include "jit/layout_cache.hpp"
-#include "jit/lets.hpp"
-#include "jit/runtime/threads.hpp"
-#include "jit/specialisation.hpp"
-#include "kernel/check.hpp"
-#include "kernel/facts.hpp"
-#include "kernel/windows.hpp"
-#include "rewrite/scatters.hpp"
-#include "support/undivided.hpp"
-#include "text/graph_page.hpp"
+#include "jit/patterns.hpp"
+#include "jit/setup.hpp"
+#include "jit/sub_kernels.hpp"
 
-#include <atomic>
+#include <memory>
 #include <mutex>
-#include <optional>
-#include <unordered_map>
 
 namespace broadloom {
 
 using detail::KernelImpl;
+
+namespace jit {
+class LetWatch;
+void run_checked(const KernelImpl &kernel, kernel::Operands call);
+} // namespace jit
 
 namespace detail {
 // What bl::compile makes. What is declared of the inputs `known` is known to hold: calls do not look at their elements.
@@ -55,39 +53,23 @@ public:
   // `run_lent` also the lets that are arrays, `run_given` also the shapes that outputs lend; all else is about operands with their
   // windows (kernel/windows.hpp).
   void run(kernel::Operands call) const {
-    if (is_plain_) [[likely]]
+    if (setup_.is_plain) [[likely]]
       return run_windowed(call);
-    is_debugged() ? run_checked(call) : run_unchecked(call);
+    setup_.is_debugged() ? jit::run_checked(*this, call) : run_unchecked(call);
   }
-  void run_unchecked(kernel::Operands call) const;
-  // Looks at the elements of parameters of which something is declared. A call does so by itself; a bound one asks for it, as what
-  // it runs are the kernels behind.
-  void check_facts(kernel::Operands call) const {
-    if (!facts_.empty()) kernel::check_facts(typed_, facts_, call);
-  }
-  bool has_facts() const { return !facts_.empty(); }
+  void run_unchecked(kernel::Operands call, const jit::LetWatch *watch = nullptr) const;
   // Looks at layouts only, of all that a call is.
   void check_shapes(kernel::Operands call) const;
   void run_lent(kernel::Operands named) const {
-    has_lent_ ? run_given(kernel::LentOperands(typed_, named).all()) : run_given(named);
+    setup_.has_lent ? run_given(kernel::LentOperands(setup_.typed, named).all()) : run_given(named);
   }
   void run_given(kernel::Operands given) const {
-    has_windows_ ? run_with_windows(given) : run_windowed(given);
+    setup_.has_windows ? run_with_windows(given) : run_windowed(given);
   }
   void run_windowed(kernel::Operands operands, kernel::Lies lies = {}) const;
-  // Looks at layouts only. For many calls, by a pattern of their own.
-  enum class Use : std::uint8_t { Once, Often };
+  // Looks at layouts only.
   std::shared_ptr<const jit::Specialisation> bind(kernel::Operands operands, kernel::Lies lies,
-                                                  Use use) const;
-  void execute(const jit::Specialisation &special,
-               kernel::Operands operands) const; // looks at pointers only
-
-  // For calls on the same memory again and again: the buffers of the frame, if the phases are all that
-  // such a call has to run; else empty.
-  std::vector<char *> ready_buffers(const jit::Specialisation &special,
-                                    kernel::Operands operands) const;
-  void run_phases(const jit::Specialisation &special, char *const *buffers,
-                  bool interpreted = false) const;
+                                                  jit::Use use) const;
 
   // A call that allocates its outputs. `operands` are the inputs, in declared order.
   Results call(std::vector<AnyView> operands, Order store = Order::none) const;
@@ -95,217 +77,35 @@ public:
   kernel::Layouts allocated_layouts(std::span<const AnyView> inputs) const;
   // The same of all inputs, lets too.
   kernel::Layouts layouts_of_given(std::span<const AnyView> inputs) const;
-  const jit::Lets &lets() const { return lets_; }
 
-  std::string show(Stage stage, const ShowFormat &format) const;
-  std::vector<Decision> why() const;
-  Prediction predict() const;
-  Engine engine_used() const;
-  Counters counters() const;
-
-  // For what a call does before its phases. The reference looks at the elements that say positions by itself.
+  // For what a call does before its phases.
   kernel::Helpers helpers() const;
-  kernel::WindowedOperands::How windows() const {
-    using Elements = kernel::WindowedOperands::Elements;
-    if (engine_ == Engine::reference) return {.elements = Elements::NotThere};
-    return {
-        .elements = Elements::Read, .split_from_bytes = split_from_bytes_, .by_parts = by_parts_};
-  }
-  // The same where `fill` is called, if the operands say so, in place of all else.
-  kernel::WindowedOperands::How windows_or_output() const {
-    kernel::WindowedOperands::How how = windows();
-    if (engine_ != Engine::reference && engine_ != Engine::interpreter && !verifies_)
-      how.elements = kernel::WindowedOperands::Elements::ReadInto;
-    return how;
-  }
-  // Where none of the arrays is there yet.
-  kernel::WindowedOperands::How windows_of_nothing() const {
-    kernel::WindowedOperands::How how = windows_or_output();
-    using Elements = kernel::WindowedOperands::Elements;
-    how.elements = how.elements == Elements::ReadInto ? Elements::Planned : Elements::NotThere;
-    return how;
-  }
-  void fill(const kernel::WindowedOperands &windowed) const;
-  // What computes parts of this kind: this, or a kernel of them that is made when it is first asked for.
-  const KernelImpl &of_part(const kernel::PartId &id) const;
-  // Of the latest call, what computed its parts: this, and of each group the interior or the last part.
-  std::vector<const KernelImpl *> latest_kernels() const;
   // What a call chose for its windows: for those who tell of it, and the count of paths.
   void note_windows(const kernel::WindowedOperands &windowed) const;
   std::shared_ptr<const kernel::WindowChoice> latest_windows() const; // null before any call
-  // What a call would choose that is given these inputs, without shapes that outputs lend.
-  std::shared_ptr<const kernel::WindowChoice> planned_windows(kernel::Operands named) const;
-  // Whether the latest call ran no loop, as a gather was all of its output; before any, whether one would.
-  bool fills_output() const;
-  // What computes the values of sums through gathers; null where there are none.
-  const KernelImpl *before() const { return before_.get(); }
 
-  // The folds along an axis, block by block. Throws what split_folds does.
-  std::shared_ptr<const jit::FoldBlocks> fold_blocks(const std::string &axis) const;
-
-  // What this call may use, by runtime::ThreadCap.
-  jit::runtime::Workers &workers_now() const {
-    const int most = jit::runtime::ThreadCap::now();
-    return most == 0 || most >= threads_ ? workers_ : jit::runtime::workers(most);
-  }
-  int threads_now() const {
-    const int most = jit::runtime::ThreadCap::now();
-    return most == 0 ? threads_ : std::min(most, threads_);
-  }
-
-  bool is_debugged() const { return options_.debug != Debug::none; }
-
-  const LoopSpec &spec() const { return spec_; }
-  const Options &options() const { return options_; }
-  const spec::TypedSpec &typed() const { return typed_; }
-  // As the definition has it; `typed_` is what the phases compute.
-  const spec::TypedSpec &whole() const { return scatters_ ? scatters_->whole : typed_; }
-  const kernel::Names &names() const { return names_; }
-  Engine engine() const { return engine_; }
-  int threads() const { return threads_; }
-  // Whether a call has so many operands, of which so many are inputs.
-  bool takes(std::size_t inputs, std::size_t outputs) const {
-    return inputs == callers_inputs_ && outputs == typed_.outputs.size();
-  }
+  const jit::Setup &setup() const { return setup_; }
+  const spec::TypedSpec &typed() const { return setup_.typed; }
+  const jit::SubKernels &subs() const { return subs_; }
+  const jit::Executor &executor() const { return executor_; }
+  jit::PatternCache &patterns() const { return patterns_; }
+  // What the latest call ran; null before any.
+  std::shared_ptr<const jit::Specialisation> latest() const { return layout_cache_.latest(); }
+  Counters counters() const; // those of the kernels behind, too
 
 private:
-  struct KnownPattern {
-    std::shared_ptr<const jit::Pattern> pattern;
-    plan::Generality generality = plan::Generality::Exact;
-    std::uint64_t used = 0;
-  };
-
-  // compile.cpp
-  plan::Resolved resolve(kernel::Operands operands, kernel::Layouts &layouts) const;
-  std::shared_ptr<const jit::Specialisation> build(kernel::Operands operands, kernel::Lies lies,
-                                                   std::uint64_t hash, Use use) const;
-  void place(jit::Specialisation &special, const plan::Resolved &resolved, int threads,
-             Use use) const;
-  support::Machine machine(int threads) const;
-  plan::Plan make_plan(const kernel::Layouts &layouts, const plan::Resolved &resolved, int threads,
-                       bool explain, plan::Generality generality) const;
-  bool may_fall_back() const; // from a bug of ours to a slower engine
-  void tell(const InternalError &error, const std::string &instead,
-            const kernel::Layouts &layouts) const;
-
-  // patterns.cpp
-  std::shared_ptr<const jit::Pattern> find_pattern(loop::Program program, const std::string &key,
-                                                   plan::Generality generality,
-                                                   const kernel::Layouts &layouts,
-                                                   Decision &found) const;
-  std::shared_ptr<const jit::Pattern> make_pattern(loop::Program program, const std::string &key,
-                                                   const kernel::Layouts &layouts) const;
-  static std::size_t most_patterns();     // 64, or BROADLOOM_PATTERNS
-  static std::int64_t split_from_bytes(); // or BROADLOOM_SPLIT
-  static std::int64_t loop_bytes();       // or BROADLOOM_LOOP_BYTES
-  static jit::Lets::Keeps kept_of_loops(const Options &options);
-  // Whether the generic plan takes the place of the exact one with this program.
-  bool serves_generic(const std::string &key) const;
-  std::int64_t count_patterns(plan::Generality generality) const; // under the lock
-  Decision explain_generic(bool hit) const;
-
-  // call.cpp
-  void run_lets(kernel::Operands call) const;
+  void run_lets(kernel::Operands call, const jit::LetWatch *watch) const;
   void run_with_windows(kernel::Operands given) const;
   bool run_again(const jit::Specialisation *special, kernel::Operands operands,
                  kernel::Lies lies) const;
-  bool fits(kernel::Operands operands) const;
-  void run_reference(kernel::Operands operands) const;
-  void execute_on_copies(const jit::Specialisation &special, kernel::Operands operands) const;
-  void interpret_or_refer(const jit::Specialisation &special, kernel::Operands operands) const;
-  void invoke(const jit::Specialisation &special, void *const *addresses, bool interpreted) const;
-  void interpret(const jit::Specialisation &special, const loop::Frame &frame) const;
-  void stop_if_cancelled() const;
 
-  // checked_call.cpp
-  void run_checked(kernel::Operands call) const;
-  void hold_against_reference(kernel::Operands call, kernel::Operands made) const;
-  void look_at_outputs(kernel::Operands call, kernel::Operands made) const;
-  void look_at_let(std::size_t k, kernel::Operands inputs, std::span<const AnyView> lets) const;
-  void look_at_step(std::size_t k, std::int64_t step, const AnyView &row, kernel::Operands inputs,
-                    std::span<const AnyView> lets) const;
-  // What let k reads, as the reference takes it.
-  std::vector<AnyView> read_by_let(std::size_t k, kernel::Operands inputs,
-                                   std::span<const AnyView> lets) const;
-  std::int64_t reference_points(kernel::Operands call) const;
-  bool asks(Debug what) const { return (options_.debug & what) != Debug::none; }
-
-  // twice.cpp
-  void execute_twice(const jit::Specialisation &special, kernel::Operands operands) const;
-
-  // show.cpp
-  struct Shown;
-  Shown what_to_show() const;
-  kernel::Layouts layouts_to_show() const;
-  void find_engine(Shown &shown) const;
-  Shown native_to_show() const;
-  Shown program_to_show() const;
-  std::vector<Decision> why_with_times() const;
-  std::string show_one(Stage stage, const ShowFormat &format) const;
-  std::string show_own(Stage stage, const ShowFormat &format) const;
-  std::string show_stage(Stage stage, const ShowFormat &format) const;
-  std::vector<Decision> why_one() const;
-  std::vector<Decision> why_own() const;
-  Prediction predict_own() const;
-  std::string show_let(std::size_t k, Stage stage, const ShowFormat &format) const;
-  std::string show_rest(Stage stage, const ShowFormat &format) const;
-  std::vector<Decision> explain_let(std::size_t k) const;
-  std::vector<Decision> explain_rest() const;
-  std::string show_graph(ShowFormat::Graph format) const; // show_graph.cpp
-  std::vector<text::GraphPart> graph_parts() const;
-  text::GraphPart graph_part(std::string name) const;
-  Decision explain_engine(const Shown &shown) const;
-  void explain_padding(std::vector<Decision> &why) const;
-  void explain_classes(std::vector<Decision> &why) const;
-
-  std::vector<Array> summed(kernel::Operands inputs) const;
-
-  // The spec and what follows from it: never changes.
-  const LoopSpec spec_;
-  const Options options_;
-  const std::optional<rewrite::Scatters> scatters_;
-  const spec::TypedSpec typed_;
-  const kernel::Names names_;
-  const std::vector<std::vector<bool>> reads_; // [output][input]
-  struct Declared {
-    DType dtype;
-    int rank;
-  };
-  std::vector<Declared> declared_; // [operand]
-  const std::size_t callers_inputs_;
-  const Engine engine_;
-  const std::optional<jit::Target> target_;
-  const Profile profile_;
-  const std::string cache_dir_; // Options::cache_dir
-  const int threads_;
-  const bool compares_; // with the interpreter: BROADLOOM_VERIFY, or Options::debug asks for it
-  const bool verifies_; // that, or calls run on guarded memory
-  const std::shared_ptr<const std::atomic<bool>> cancel_; // null: calls run to their end
-  jit::runtime::Workers &workers_;
-
-  // What the calls teach: layouts, and behind them exact patterns, 64 or as BROADLOOM_PATTERNS says, and generic ones.
-  const std::size_t most_patterns_;
-  const std::int64_t split_from_bytes_;
-  const bool has_generic_;
-  const bool has_windows_;
-  const bool has_lent_; // shapes that outputs lend, or extents that are said
-  const jit::Lets lets_;
-  const std::unique_ptr<const KernelImpl> before_;
-  const std::vector<std::size_t> facts_; // the inputs that something is declared of
-  const bool is_plain_;                  // none of all these, and nothing is checked
-  const std::vector<kernel::ByParts> by_parts_;
+  const jit::Setup setup_;
+  const jit::SubKernels subs_;
+  const jit::Executor executor_;
   mutable jit::LayoutCache layout_cache_;
-  mutable support::Mutex mutex_; // guards all below
-  mutable std::unordered_map<std::string, KnownPattern> patterns_;
-  mutable std::unordered_map<std::string, std::shared_ptr<const jit::FoldBlocks>> fold_blocks_;
-  mutable std::uint64_t clock_ = 0;
-  mutable Counters counters_;
-  mutable std::atomic<std::int64_t> interpreted_{0};
-  struct PartKernels { // null until they are needed
-    std::unique_ptr<const KernelImpl> border, interior;
-  };
-  mutable std::vector<PartKernels> part_kernels_; // [group]
-  mutable std::shared_ptr<const kernel::WindowChoice> latest_windows_;
+  mutable jit::PatternCache patterns_;
+  mutable support::Mutex mutex_;
+  mutable std::shared_ptr<const kernel::WindowChoice> latest_windows_; // under the lock
 };
 
 } // namespace broadloom

@@ -7,7 +7,10 @@
 namespace broadloom {
 
 std::int64_t Kernel::unit(std::string_view axis, std::span<const NamedView> inputs) const try {
-  return impl()->fold_blocks(std::string(axis))->unit(in_order(*impl(), frozen_.get(), inputs));
+  return impl()
+      ->subs()
+      .fold_blocks(std::string(axis))
+      ->unit(in_order(*impl(), frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -16,7 +19,8 @@ Partial Kernel::partial(std::string_view axis, std::int64_t offset,
                         std::span<const NamedView> inputs) const try {
   const jit::runtime::ThreadCap cap(most_threads_);
   return impl()
-      ->fold_blocks(std::string(axis))
+      ->subs()
+      .fold_blocks(std::string(axis))
       ->partial(offset, in_order(*impl(), frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
@@ -26,14 +30,15 @@ Partial Kernel::partial(const Partial &before, std::int64_t offset,
                         std::span<const NamedView> inputs) const try {
   const jit::runtime::ThreadCap cap(most_threads_);
   return impl()
-      ->fold_blocks(before.axis)
+      ->subs()
+      .fold_blocks(before.axis)
       ->partial(before, offset, in_order(*impl(), frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 int Kernel::rounds(std::string_view axis) const try {
-  return impl()->fold_blocks(std::string(axis))->rounds();
+  return impl()->subs().fold_blocks(std::string(axis))->rounds();
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -43,7 +48,7 @@ Partial Kernel::join(std::span<const Partial> blocks) const try {
     support::fail("E0151", "there are no blocks of kernel '" + impl()->typed().name + "' to join",
                   {}, "give at least one that has positions");
   const jit::runtime::ThreadCap cap(most_threads_);
-  return impl()->fold_blocks(blocks.front().axis)->join(blocks);
+  return impl()->subs().fold_blocks(blocks.front().axis)->join(blocks);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -61,13 +66,13 @@ Results Kernel::combine(std::span<const Partial> blocks, std::int64_t offset,
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
   const jit::runtime::ThreadCap cap(most_threads_);
-  return impl()->fold_blocks(blocks.front().axis)->combine(blocks, offset, inputs);
+  return impl()->subs().fold_blocks(blocks.front().axis)->combine(blocks, offset, inputs);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 std::string Kernel::why_no_map(std::string_view axis) const {
-  return rewrite::why_no_map(impl()->whole(), std::string(axis));
+  return rewrite::why_no_map(impl()->setup().whole(), std::string(axis));
 }
 
 } // namespace broadloom

@@ -8,6 +8,8 @@
 #include "support/lifetimes.hpp"
 #include "support/undivided.hpp"
 
+#include <broadloom/kernel.hpp>
+
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -17,14 +19,9 @@
 #include <unordered_map>
 #include <vector>
 
-namespace broadloom {
-namespace detail {
-class KernelImpl;
-}
-using detail::KernelImpl;
-} // namespace broadloom
-
 namespace broadloom::jit {
+
+using detail::KernelImpl;
 
 class Lets {
 public:

@@ -1,12 +1,10 @@
-// The patterns of a kernel: which program serves a call, and its native code.
-//
-// Each new pattern is compiled, until the kernel keeps 64. From then on its generic program (plan/generic.hpp) serves all
-// others, slower but with the same bits, and a layout has a pattern of its own compiled once its calls have taken
-// longer than that would: then it is worth it, and the exact pattern that was used last goes.
+// See patterns.hpp.
+#include "jit/patterns.hpp"
+
 #include "jit/cache/cache.hpp"
 #include "jit/cache/kept_code.hpp"
+#include "jit/environment.hpp"
 #include "jit/failure.hpp"
-#include "jit/kernel.hpp"
 #include "jit/stopwatch.hpp"
 #include "jit/why.hpp"
 #include "support/check.hpp"
@@ -14,47 +12,30 @@
 #include "support/log.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
-#include "support/undivided.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <string_view>
 
-namespace broadloom {
+namespace broadloom::jit {
 namespace {
 
-using jit::Pattern;
 using plan::Generality;
-
-// The number that a variable holds, else `usual`.
-template <class Number> Number number_in(const char *name, Number usual) {
-  const char *variable = std::getenv(name);
-  if (variable == nullptr || *variable == '\0') return usual;
-  const std::string_view text = variable;
-  Number asked = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), asked);
-  if (error == std::errc() && end == text.data() + text.size()) return asked;
-  support::log().warn("{} is '{}': write a number", name, text);
-  return usual;
-}
 
 // Native code in memory, for all kernels of the process. Never destroyed: LLVM may be gone at exit.
 constexpr std::size_t most_codes = 512;
 constexpr std::size_t most_code_bytes = std::size_t(128) << 20; // or BROADLOOM_CODE_BYTES
 constexpr std::size_t most_generic = 64;                        // of a kernel
 constexpr std::size_t most_compared = 8; // known patterns, when `why` looks for the nearest one
-jit::MemoryCache<jit::Code> &code_cache() {
-  static auto &cache = *new jit::MemoryCache<jit::Code>(
-      most_codes, number_in("BROADLOOM_CODE_BYTES", most_code_bytes),
-      [](const jit::Code &code) { return code.code_bytes(); });
+MemoryCache<Code> &code_cache() {
+  static auto &cache =
+      *new MemoryCache<Code>(most_codes, number_in("BROADLOOM_CODE_BYTES", most_code_bytes),
+                             [](const Code &code) { return code.code_bytes(); });
   return cache;
 }
 
 // Kernels of equal programs share their code; those that are profiled do not, as code has one name there.
-std::string code_key(const std::string &program_key, const jit::Target &target, Profile profile,
+std::string code_key(const std::string &program_key, const Target &target, Profile profile,
                      const std::string &kernel) {
   const std::string known_as =
       profile == Profile::none ? "" : std::to_string(unsigned(profile)) + ' ' + kernel;
@@ -64,24 +45,14 @@ std::string code_key(const std::string &program_key, const jit::Target &target, 
 
 } // namespace
 
-std::size_t KernelImpl::most_patterns() { return number_in("BROADLOOM_PATTERNS", std::size_t(64)); }
-
-std::int64_t KernelImpl::split_from_bytes() {
-  return number_in("BROADLOOM_SPLIT", std::int64_t(512) << 10);
+PatternCache::PatternCache(const Setup &setup, double ms)
+    : setup_(setup), most_(number_in("BROADLOOM_PATTERNS", std::size_t(64))),
+      has_generic_(plan::has_generic(setup.typed)) {
+  counters_.compile_ms = counters_.steps.analyse = ms;
 }
 
-std::int64_t KernelImpl::loop_bytes() {
-  return number_in("BROADLOOM_LOOP_BYTES", std::int64_t(256) << 20);
-}
-
-// What looks at the steps of a call, to explain them, looks at all arrays as they are.
-jit::Lets::Keeps KernelImpl::kept_of_loops(const Options &options) {
-  if (options.engine == Engine::reference) return jit::Lets::Keeps::All;
-  return options.debug == Debug::none ? jit::Lets::Keeps::Checkpoints : jit::Lets::Keeps::LastRows;
-}
-
-Decision KernelImpl::explain_generic(bool hit) const {
-  const std::string patterns = support::count(std::int64_t(most_patterns_), "pattern");
+Decision PatternCache::explain_generic(bool hit) const {
+  const std::string patterns = support::count(std::int64_t(most_), "pattern");
   return support::decide(
       support::Reason::PatternGeneric, "", hit ? "hit" : "miss",
       fmt::format("{}: this kernel keeps {}, and its generic one serves the others",
@@ -90,15 +61,14 @@ Decision KernelImpl::explain_generic(bool hit) const {
         "compiled once these layouts have run for longer than that takes"}});
 }
 
-// `found` becomes what `why` says about it.
-std::shared_ptr<const Pattern>
-KernelImpl::find_pattern(loop::Program program, const std::string &key, Generality generality,
-                         const kernel::Layouts &layouts, Decision &found) const {
+std::shared_ptr<const Pattern> PatternCache::find(loop::Program program, const std::string &key,
+                                                  Generality generality,
+                                                  const kernel::Layouts &layouts, Decision &found) {
   const auto hit = [&](support::Reason reason, const char *text) {
     return generality == Generality::Generic ? explain_generic(true)
                                              : support::decide(reason, "", "hit", text);
   };
-  std::vector<KnownPattern> others;
+  std::vector<Known> others;
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = patterns_.find(key); known != patterns_.end()) {
@@ -109,13 +79,13 @@ KernelImpl::find_pattern(loop::Program program, const std::string &key, Generali
     for (const auto &entry : patterns_) others.push_back(entry.second);
   }
   std::sort(others.begin(), others.end(),
-            [](const KnownPattern &a, const KnownPattern &b) { return a.used > b.used; });
+            [](const Known &a, const Known &b) { return a.used > b.used; });
   if (others.size() > most_compared) others.resize(most_compared);
   std::vector<const loop::Program *> programs;
-  for (const KnownPattern &other : others) programs.push_back(&other.pattern->program);
-  found = generality == Generality::Generic ? explain_generic(false)
-                                            : jit::explain_miss(program, programs);
-  std::shared_ptr<const Pattern> pattern = make_pattern(std::move(program), key, layouts);
+  for (const Known &other : others) programs.push_back(&other.pattern->program);
+  found =
+      generality == Generality::Generic ? explain_generic(false) : explain_miss(program, programs);
+  std::shared_ptr<const Pattern> pattern = make(std::move(program), key, layouts);
   if (pattern->code && pattern->origin == Pattern::Origin::Process)
     found = hit(support::Reason::CodeKnown,
                 "hit: another kernel of this process has the same loop program");
@@ -124,13 +94,13 @@ KernelImpl::find_pattern(loop::Program program, const std::string &key, Generali
         hit(support::Reason::CodeOnDisk, "hit: the disk cache has code for the same loop program");
   std::shared_ptr<const Pattern> dropped; // outlives the lock
   const std::lock_guard lock(mutex_);
-  const auto [place, is_new] = patterns_.try_emplace(key, KnownPattern{pattern, generality});
+  const auto [place, is_new] = patterns_.try_emplace(key, Known{pattern, generality});
   place->second.used = ++clock_;
   if (!is_new) return place->second.pattern;
   // Of its own kind: generic ones take no room from exact ones.
   const std::size_t most =
-      generality == Generality::Exact ? std::max<std::size_t>(most_patterns_, 1) : most_generic;
-  if (std::size_t(count_patterns(generality)) > most) {
+      generality == Generality::Exact ? std::max<std::size_t>(most_, 1) : most_generic;
+  if (std::size_t(count(generality)) > most) {
     auto oldest = place;
     for (auto entry = patterns_.begin(); entry != patterns_.end(); ++entry)
       if (entry->second.generality == generality && entry->second.used < oldest->second.used)
@@ -141,20 +111,32 @@ KernelImpl::find_pattern(loop::Program program, const std::string &key, Generali
   return pattern;
 }
 
-std::int64_t KernelImpl::count_patterns(Generality generality) const {
+std::int64_t PatternCache::count(Generality generality) const {
   return std::ranges::count_if(
       patterns_, [&](const auto &entry) { return entry.second.generality == generality; });
 }
 
-bool KernelImpl::serves_generic(const std::string &key) const {
+bool PatternCache::serves_generic(const std::string &key) const {
   if (!has_generic_) return false;
   const std::lock_guard lock(mutex_);
-  return !patterns_.contains(key) &&
-         std::size_t(count_patterns(Generality::Exact)) >= most_patterns_;
+  return !patterns_.contains(key) && std::size_t(count(Generality::Exact)) >= most_;
 }
 
-static void count_steps(CompileSteps &steps, const jit::KeptCode::Times &before,
-                        const jit::CompileTimes &times) {
+void PatternCache::count_times(double ms, double code_ms) {
+  const std::lock_guard lock(mutex_);
+  counters_.compile_ms += ms;
+  counters_.steps.plan += ms - code_ms;
+}
+
+Counters PatternCache::counters() const {
+  const std::lock_guard lock(mutex_);
+  Counters counters = counters_;
+  counters.patterns = std::int64_t(patterns_.size());
+  return counters;
+}
+
+static void count_steps(CompileSteps &steps, const KeptCode::Times &before,
+                        const CompileTimes &times) {
   steps.block += before.choose;
   steps.load += before.look;
   steps.start += before.start + times.start;
@@ -165,13 +147,12 @@ static void count_steps(CompileSteps &steps, const jit::KeptCode::Times &before,
   steps.link += times.link;
 }
 
-std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
-                                                        const std::string &key,
-                                                        const kernel::Layouts &layouts) const {
+std::shared_ptr<const Pattern> PatternCache::make(loop::Program program, const std::string &key,
+                                                  const kernel::Layouts &layouts) {
   auto pattern = std::make_shared<Pattern>();
   pattern->program = std::move(program);
-  if (!target_) return pattern;
-  const jit::Stopwatch watch;
+  if (!setup_.target) return pattern;
+  const Stopwatch watch;
   const auto compile = [&] {
     if (support::is_torn())
       support::fail(
@@ -180,18 +161,19 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
           "and that took too long to be waited for",
           {}, "fork while nothing is compiled, or begin another program by exec");
     bool from_disk = false;
-    jit::KeptCode::Times before;
-    const bool is_wrong = jit::is_asked(jit::Fault::WrongCode);
+    KeptCode::Times before;
+    const bool is_wrong = is_asked(Fault::WrongCode);
     const std::string known_as = is_wrong ? key + "wrong" : key;
-    const auto found = code_cache().get(code_key(known_as, *target_, profile_, typed_.name), [&] {
-      jit::fail_if_asked(jit::Fault::Emit);
-      jit::KeptCode kept =
-          jit::find_or_compile(is_wrong ? jit::made_wrong(pattern->program) : pattern->program,
-                               known_as, *target_, profile_, cache_dir_, threads_);
-      from_disk = kept.from_disk;
-      before = kept.times;
-      return std::move(kept.code);
-    });
+    const auto found = code_cache().get(
+        code_key(known_as, *setup_.target, setup_.profile, setup_.typed.name), [&] {
+          fail_if_asked(Fault::Emit);
+          KeptCode kept = find_or_compile(
+              is_wrong ? made_wrong(pattern->program) : pattern->program, known_as, *setup_.target,
+              setup_.profile, setup_.options.cache_dir, setup_.threads);
+          from_disk = kept.from_disk;
+          before = kept.times;
+          return std::move(kept.code);
+        });
     pattern->code = found.value;
     if (found.dropped > 0)
       support::log().debug(
@@ -202,35 +184,37 @@ std::shared_ptr<const Pattern> KernelImpl::make_pattern(loop::Program program,
       const std::lock_guard lock(mutex_);
       count_steps(counters_.steps, before, pattern->code->times());
     }
-    pattern->origin = !found.made ? jit::Pattern::Origin::Process
-                      : from_disk ? jit::Pattern::Origin::Disk
-                                  : jit::Pattern::Origin::Made;
+    pattern->origin = !found.made ? Pattern::Origin::Process
+                      : from_disk ? Pattern::Origin::Disk
+                                  : Pattern::Origin::Made;
     if (from_disk) {
       if (support::logs_debug())
         support::log().debug("read a pattern of '{}' for {} from the disk cache in {:.2f} ms",
-                             typed_.name, target_->name, watch.ms());
+                             setup_.typed.name, setup_.target->name, watch.ms());
       const std::lock_guard lock(mutex_);
       ++counters_.loaded;
     } else if (found.made) {
-      support::log().debug("compiled a pattern of '{}' for {}: {} bytes in {:.2f} ms", typed_.name,
-                           target_->name, pattern->code->code_bytes(), watch.ms());
+      support::log().debug("compiled a pattern of '{}' for {}: {} bytes in {:.2f} ms",
+                           setup_.typed.name, setup_.target->name, pattern->code->code_bytes(),
+                           watch.ms());
       const std::lock_guard lock(mutex_);
       ++counters_.compiles;
       pattern->ms = watch.ms();
     }
   };
   try {
-    jit::with_ir(compile, [&] { return loop::print(pattern->program); });
+    with_ir(compile, [&] { return loop::print(pattern->program); });
   } catch (const InternalError &error) {
-    if (!may_fall_back()) throw;
+    if (!may_fall_back(setup_)) throw;
     pattern->no_code = error.message();
-    tell(error, "runs in the interpreter", layouts);
+    tell(setup_, error, "runs in the interpreter", layouts);
   } catch (const CompileError &error) {
-    if (engine_ == Engine::jit) throw;
+    if (setup_.engine == Engine::jit) throw;
     pattern->no_code = error.message();
-    support::log().warn("kernel '{}' runs in the interpreter: {}", typed_.name, error.message());
+    support::log().warn("kernel '{}' runs in the interpreter: {}", setup_.typed.name,
+                        error.message());
   }
   return pattern;
 }
 
-} // namespace broadloom
+} // namespace broadloom::jit

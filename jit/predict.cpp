@@ -1,8 +1,12 @@
 // See predict.hpp.
 #include "jit/predict.hpp"
 
+#include "jit/calibrate.hpp"
+#include "jit/parts.hpp"
+#include "jit/shown.hpp"
 #include "plan/predict.hpp"
 #include "plan/tasks.hpp"
+#include "support/float_control.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -96,6 +100,37 @@ Prediction predict(const loop::Program &program, const block::Program &blocks,
   prediction.seconds = rates.call_ns * 1e-9 +
                        std::accumulate(prediction.phases.begin(), prediction.phases.end(), 0.0);
   return prediction;
+}
+
+static Prediction predict_own(const KernelImpl &kernel) {
+  const support::FloatWorld world;
+  if (fills_output(kernel)) return {};
+  const Shown shown = native_to_show(kernel);
+  Prediction all;
+  const auto add = [&](const Prediction &one) {
+    all.seconds += one.seconds;
+    all.phases.insert(all.phases.end(), one.phases.begin(), one.phases.end());
+  };
+  for (const auto &let : kernel.subs().lets().kernels())
+    if (let) add(predict(*let));
+  add(predict(shown.program, shown.pattern->code->blocks(), shown.binding,
+              kernel.setup().machine(shown.threads),
+              rates_here(*kernel.setup().target, kernel.setup().threads,
+                         kernel.setup().options.cache_dir)));
+  return all;
+}
+
+Prediction predict(const KernelImpl &kernel) {
+  if (const auto kernels = latest_kernels(kernel); kernels.back() != &kernel) {
+    Prediction all;
+    for (const KernelImpl *part : kernels) {
+      const Prediction one = part == &kernel ? predict_own(kernel) : predict(*part);
+      all.seconds += one.seconds;
+      all.phases.insert(all.phases.end(), one.phases.begin(), one.phases.end());
+    }
+    return all;
+  }
+  return predict_own(kernel);
 }
 
 } // namespace broadloom::jit

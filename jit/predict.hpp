@@ -9,6 +9,8 @@
 
 namespace broadloom::jit {
 
+Prediction predict(const detail::KernelImpl &kernel);
+
 Prediction predict(const loop::Program &program, const block::Program &blocks,
                    const plan::Binding &binding, const support::Machine &machine,
                    const support::Rates &rates);

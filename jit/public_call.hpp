@@ -20,7 +20,7 @@ inline std::vector<AnyView> in_order(const KernelImpl &kernel, const FrozenParam
   std::vector<NamedView> all;
   if (frozen != nullptr) inputs = all = frozen->all(inputs);
   const std::vector<const AnyView *> operands =
-      kernel::by_name(kernel.typed(), kernel.names(), inputs, {});
+      kernel::by_name(kernel.typed(), kernel.setup().names, inputs, {});
   std::vector<AnyView> views;
   for (std::size_t i = 0; i < kernel.typed().callers_inputs(); ++i) views.push_back(*operands[i]);
   return views;

@@ -1,4 +1,4 @@
-// Texts of single stages: see show.cpp.
+// The stages of a kernel as text.
 #pragma once
 
 #include "jit/native/target.hpp"
@@ -9,6 +9,13 @@
 #include <string_view>
 
 namespace broadloom::jit {
+
+using detail::KernelImpl;
+
+std::string show(const KernelImpl &kernel, Stage stage, const ShowFormat &format);
+
+// `--stage graph`.
+std::string show_graph(const KernelImpl &kernel, ShowFormat::Graph format);
 
 // "  in x : f32 shape (3, 4) strides (4, 1)", where `kind` is "in".
 std::string operand_line(std::string_view kind, const std::string &name, DType dtype,

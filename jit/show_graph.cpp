@@ -1,4 +1,5 @@
 // `--stage graph`: the lines of one kernel, or a drawing of a kernel with those of its lets.
+#include "jit/show.hpp"
 #include "jit/shown.hpp"
 #include "support/text.hpp"
 #include "text/graph_page.hpp"
@@ -6,52 +7,26 @@
 
 #include <algorithm>
 
-namespace broadloom {
+namespace broadloom::jit {
+namespace {
 
-std::string KernelImpl::show_graph(ShowFormat::Graph format) const {
-  switch (format) {
-  case ShowFormat::Graph::text: return text::print_graph(whole());
-  case ShowFormat::Graph::dot: return text::print_dot(graph_parts());
-  case ShowFormat::Graph::html: return text::print_html(graph_parts());
-  }
-  return {};
-}
-
-// Those of lets, then itself. Sizes and loops are those of the latest call.
-std::vector<text::GraphPart> KernelImpl::graph_parts() const {
-  std::vector<text::GraphPart> parts;
-  for (std::size_t k = 0; k < lets_.kernels().size(); ++k) {
-    const spec::Materialised &let = *lets_.specs()[k];
-    const std::string name = "let " + let.typed.outputs[0].name;
-    if (let.join)
-      parts.push_back({name, nullptr, {}, {}, let.join->parts});
-    else
-      parts.push_back(lets_.kernels()[k]->graph_part(name + ", an array"));
-    if (let.recurrence)
-      parts.back().name +=
-          ", step by step along " + let.typed.axes[std::size_t(let.recurrence->axis)].name;
-  }
-  parts.push_back(graph_part("kernel " + typed_.name));
-  return parts;
-}
-
-text::GraphPart KernelImpl::graph_part(std::string name) const {
-  text::GraphPart part{std::move(name), &whole(), {}, {}, {}};
-  if (!layout_cache_.latest()) return part;
-  const Shown shown = what_to_show();
-  part.extents.assign(typed_.axes.size(), 1);
+text::GraphPart graph_part(const KernelImpl &kernel, std::string name) {
+  text::GraphPart part{std::move(name), &kernel.setup().whole(), {}, {}, {}};
+  if (!kernel.latest()) return part;
+  const Shown shown = what_to_show(kernel);
+  part.extents.assign(kernel.typed().axes.size(), 1);
   const auto take = [&](const std::vector<int> &axes, const Layout &layout) {
     for (std::size_t d = 0; d < axes.size(); ++d)
       part.extents[std::size_t(axes[d])] =
           std::max(part.extents[std::size_t(axes[d])], layout.extents[d]);
   };
-  for (std::size_t i = 0; i < typed_.inputs.size(); ++i)
-    if (!typed_.inputs[i].in_windows_only)
-      take(typed_.inputs[i].axis_of_dim, shown.layouts.inputs[i]);
-  for (std::size_t o = 0; o < typed_.outputs.size(); ++o)
-    if (shown.layouts.wanted[o]) take(typed_.outputs[o].axes, shown.layouts.outputs[o]);
+  for (std::size_t i = 0; i < kernel.typed().inputs.size(); ++i)
+    if (!kernel.typed().inputs[i].in_windows_only)
+      take(kernel.typed().inputs[i].axis_of_dim, shown.layouts.inputs[i]);
+  for (std::size_t o = 0; o < kernel.typed().outputs.size(); ++o)
+    if (shown.layouts.wanted[o]) take(kernel.typed().outputs[o].axes, shown.layouts.outputs[o]);
   std::vector<std::string> fused;
-  for (const spec::NamedValue &let : typed_.lets) fused.push_back(let.let);
+  for (const spec::NamedValue &let : kernel.typed().lets) fused.push_back(let.let);
   if (!fused.empty())
     part.notes.push_back("computed where it is read: " + support::quoted_list(fused));
   for (const Decision &decision : shown.why)
@@ -60,4 +35,34 @@ text::GraphPart KernelImpl::graph_part(std::string name) const {
   return part;
 }
 
-} // namespace broadloom
+// Those of lets, then itself. Sizes and loops are those of the latest call.
+std::vector<text::GraphPart> graph_parts(const KernelImpl &kernel) {
+  const Lets &lets = kernel.subs().lets();
+  std::vector<text::GraphPart> parts;
+  for (std::size_t k = 0; k < lets.kernels().size(); ++k) {
+    const spec::Materialised &let = *lets.specs()[k];
+    const std::string name = "let " + let.typed.outputs[0].name;
+    if (let.join)
+      parts.push_back({name, nullptr, {}, {}, let.join->parts});
+    else
+      parts.push_back(graph_part(*lets.kernels()[k], name + ", an array"));
+    if (let.recurrence)
+      parts.back().name +=
+          ", step by step along " + let.typed.axes[std::size_t(let.recurrence->axis)].name;
+  }
+  parts.push_back(graph_part(kernel, "kernel " + kernel.typed().name));
+  return parts;
+}
+
+} // namespace
+
+std::string show_graph(const KernelImpl &kernel, ShowFormat::Graph format) {
+  switch (format) {
+  case ShowFormat::Graph::text: return text::print_graph(kernel.setup().whole());
+  case ShowFormat::Graph::dot: return text::print_dot(graph_parts(kernel));
+  case ShowFormat::Graph::html: return text::print_html(graph_parts(kernel));
+  }
+  return {};
+}
+
+} // namespace broadloom::jit

@@ -26,6 +26,9 @@
 
 namespace broadloom::jit {
 
+// For many calls, layouts have a pattern of their own.
+enum class Use : std::uint8_t { Once, Often };
+
 struct Pattern {
   loop::Program program;
   std::shared_ptr<const Code> code; // null: the interpreter runs the program

@@ -50,7 +50,7 @@ void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
   step.recurrence = &*lets_.specs()[k]->recurrence;
   const spec::TypedSpec &typed = step.kernel->typed();
   kernel::check_operands(typed, operands.first(typed.given_inputs()));
-  how.by_parts = step.kernel->windows().by_parts;
+  how.by_parts = step.kernel->setup().windows().by_parts;
   if (how.elements == kernel::WindowedOperands::Elements::Planned) // a step fills nothing by itself
     how.elements = kernel::WindowedOperands::Elements::NotThere;
   for (const spec::Recurrence::Read &read : step.recurrence->reads)
@@ -68,7 +68,7 @@ void TimeLoop::add_step(std::size_t k, kernel::Operands operands,
   step.kernel->note_windows(*step.windowed);
   for (std::size_t c = 0; c < step.windowed->calls(); ++c) {
     const kernel::Operands part = step.windowed->call(c);
-    step.kernels.push_back(&step.kernel->of_part(step.windowed->part(c)));
+    step.kernels.push_back(&step.kernel->subs().of_part(step.windowed->part(c)));
     std::vector<Operand> &made = step.parts.emplace_back();
     for (std::size_t i = 0; i < part.size(); ++i)
       made.push_back(operand(step, step.kernels.back()->typed(), i, *part[i], operands));
@@ -128,7 +128,7 @@ void TimeLoop::prepare() const {
     for (std::size_t p = 0; p < step.parts.size(); ++p) {
       std::vector<const AnyView *> operands;
       for (const Operand &operand : step.parts[p]) operands.push_back(&operand.view);
-      step.kernels[p]->bind(operands, step.windowed->lies(p), KernelImpl::Use::Once);
+      step.kernels[p]->bind(operands, step.windowed->lies(p), Use::Once);
     }
 }
 
@@ -218,7 +218,7 @@ void TimeLoop::step(std::int64_t n, Calls &calls, const Watch &watch) const {
 
 void TimeLoop::run(const Watch &watch) const {
   if (element_count(views_[first_].layout) == 0 && each_.size() == 1) return;
-  if (each_[0].kernel->engine() == Engine::reference) return run_reference(watch);
+  if (each_[0].kernel->setup().engine == Engine::reference) return run_reference(watch);
   begin();
   Calls made = calls();
   for (std::int64_t n = 0; n < steps_; ++n) {
@@ -297,7 +297,7 @@ void TimeLoop::bring_what_is_read(std::int64_t t) const {
 void TimeLoop::run_reference(const Watch &watch) const {
   const std::vector<Array> made = reference::evaluate_loop(
       lets_.specs(), first_, inputs_, std::span(views_).first(first_),
-      each_[0].kernel->options().cancel.get(), each_[0].kernel->threads_now());
+      each_[0].kernel->setup().options.cancel.get(), each_[0].kernel->setup().threads_now());
   for (std::size_t m = 0; m < made.size(); ++m) {
     const AnyView to = with_start(first_ + m);
     array::copy_elements(made[m], to.data, to.layout);

@@ -6,7 +6,7 @@
 //
 // With Debug::memory native code runs on copies of its operands that end where a page begins that nobody may touch, and begin behind a
 // pattern. So a read or write behind an array ends the process by a signal, as one far before it does; one near before it changes the pattern.
-#include "jit/kernel.hpp"
+#include "jit/executor.hpp"
 
 #include "checked/agreement.hpp"
 #include "jit/failure.hpp"
@@ -19,7 +19,7 @@
 #include <cstring>
 #include <span>
 
-namespace broadloom {
+namespace broadloom::jit {
 namespace {
 
 using kernel::OperandCopy;
@@ -55,10 +55,9 @@ bool is_written_between(const OperandCopy &copy) {
 
 } // namespace
 
-void KernelImpl::execute_twice(const jit::Specialisation &special,
-                               kernel::Operands operands) const {
+void Executor::execute_twice(const Specialisation &special, kernel::Operands operands) const {
   using Memory = OperandCopy::Memory;
-  const Memory memory = asks(Debug::memory) ? Memory::Guarded : Memory::Plain;
+  const Memory memory = setup_.asks(Debug::memory) ? Memory::Guarded : Memory::Plain;
   const std::size_t inputs = special.input_count;
   std::vector<OperandCopy> read, ours, told;
   std::vector<void *> addresses = kernel::addresses_of(operands);
@@ -74,7 +73,7 @@ void KernelImpl::execute_twice(const jit::Specialisation &special,
     if (operands[k] == nullptr) continue;
     outputs.push_back(k - inputs);
     const kernel::Reach reach = special.operands[k].reach;
-    const bool add = typed_.outputs[k - inputs].add;
+    const bool add = setup_.typed.outputs[k - inputs].add;
     ours.push_back(prepared(*operands[k], reach, add, memory));
     told.push_back(prepared(*operands[k], reach, add, Memory::Plain));
   }
@@ -84,15 +83,15 @@ void KernelImpl::execute_twice(const jit::Specialisation &special,
     invoke(special, addresses.data(), interpreted);
   };
   invoke_with(ours, false);
-  if (memory == Memory::Guarded && jit::is_asked(jit::Fault::WriteBefore))
+  if (memory == Memory::Guarded && is_asked(Fault::WriteBefore))
     *(ours.front().bytes().data() - 1) = 0;
-  if (compares_) invoke_with(told, true);
+  if (setup_.compares) invoke_with(told, true);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const AnyView &got = ours[k].view(), &wanted = told[k].view();
-    const std::string what =
-        fmt::format("kernel '{}', output '{}'", typed_.name, typed_.outputs[outputs[k]].name);
+    const std::string what = fmt::format("kernel '{}', output '{}'", setup_.typed.name,
+                                         setup_.typed.outputs[outputs[k]].name);
     const auto ir = [&] { return loop::print(special.pattern->program); };
-    if (const std::int64_t at = compares_ ? first_difference(got, wanted) : -1; at >= 0)
+    if (const std::int64_t at = setup_.compares ? first_difference(got, wanted) : -1; at >= 0)
       support::bug(fmt::format("{}: native code and the interpreter differ at {}: {} and {}", what,
                                checked::position_text(checked::indices_of(got.layout, at)),
                                checked::value_text(checked::element_at(got, at), got.dtype),
@@ -101,11 +100,11 @@ void KernelImpl::execute_twice(const jit::Specialisation &special,
     if (ours[k].is_touched_before())
       support::bug(what + ": native code writes before the first element", ir());
     const std::vector<char> result(ours[k].bytes().begin(), ours[k].bytes().end());
-    if (is_written_between(ours[k]) || (compares_ && is_written_between(told[k])))
+    if (is_written_between(ours[k]) || (setup_.compares && is_written_between(told[k])))
       support::bug(what + ": a store between the elements", ir());
     std::ranges::copy(result, ours[k].bytes().begin());
   }
   for (const OperandCopy &copy : ours) copy.store();
 }
 
-} // namespace broadloom
+} // namespace broadloom::jit

@@ -1,13 +1,24 @@
-// The decisions that are made behind the plan and the blocks: threads, code. See docs/why.md.
+// The decisions about a kernel, and of them those behind the plan and the blocks: threads, code. See
+// docs/why.md.
 #pragma once
 
 #include "block/block.hpp"
 #include "plan/plan.hpp"
 
+#include <broadloom/kernel.hpp>
+
 #include <span>
 #include <vector>
 
 namespace broadloom::jit {
+
+using detail::KernelImpl;
+
+// All of them: about each let that is an array, and its kernel, and about the rest. Text and JSON have
+// them in this order.
+std::vector<Decision> why(const KernelImpl &kernel);
+std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k);
+std::vector<Decision> explain_rest(const KernelImpl &kernel);
 
 // In large programs: the operations that are called, and the phases that are cut, to compile in time.
 std::vector<Decision> explain_weights(const block::Weights &weights);

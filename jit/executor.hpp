@@ -1,0 +1,42 @@
+// Runs what a call of known layouts comes to: the phases of its Specialisation, in native code or in
+// the interpreter, or the reference in place of all.
+//
+// Inputs that share memory with an output behave as if they had been copied beforehand. Where the
+// program reads each position before it writes it, and both are the very same elements, that holds by
+// itself; else the input is copied. The copy has the strides of the original, so that it runs by the
+// same plan and gives the same bits.
+#pragma once
+
+#include "jit/setup.hpp"
+#include "jit/specialisation.hpp"
+
+namespace broadloom::jit {
+
+// Operands are those of a call with its windows behind the inputs.
+class Executor {
+public:
+  explicit Executor(const Setup &setup) : setup_(setup) {}
+
+  // Looks at pointers only.
+  void execute(const Specialisation &special, kernel::Operands operands) const;
+  void run_phases(const Specialisation &special, char *const *buffers,
+                  bool interpreted = false) const;
+  // For calls on the same memory again and again: the buffers of the frame, if the phases are all that
+  // such a call has to run; else empty.
+  std::vector<char *> ready_buffers(const Specialisation &special, kernel::Operands operands) const;
+  void run_reference(kernel::Operands operands) const;
+
+  std::int64_t interpreted() const { return interpreted_.load(std::memory_order_relaxed); }
+
+private:
+  void execute_on_copies(const Specialisation &special, kernel::Operands operands) const;
+  void execute_twice(const Specialisation &special, kernel::Operands operands) const; // twice.cpp
+  void interpret_or_refer(const Specialisation &special, kernel::Operands operands) const;
+  void invoke(const Specialisation &special, void *const *addresses, bool interpreted) const;
+  void interpret(const Specialisation &special, const loop::Frame &frame) const;
+
+  const Setup &setup_;
+  mutable std::atomic<std::int64_t> interpreted_{0}; // calls, so far
+};
+
+} // namespace broadloom::jit

@@ -1,0 +1,82 @@
+// See setup.hpp.
+#include "jit/setup.hpp"
+
+#include "jit/environment.hpp"
+#include "jit/runtime/machine.hpp"
+#include "kernel/layouts.hpp"
+#include "support/fail.hpp"
+
+namespace broadloom::jit {
+namespace {
+
+using Elements = kernel::WindowedOperands::Elements;
+
+bool asked_to_verify() {
+  const char *asked = std::getenv("BROADLOOM_VERIFY");
+  return asked != nullptr && std::string_view(asked) == "1";
+}
+
+std::vector<Setup::Declared> declared_by(const spec::TypedSpec &typed) {
+  std::vector<Setup::Declared> declared;
+  for (const spec::TypedInput &input : typed.inputs)
+    declared.push_back({input.dtype, int(input.axis_of_dim.size())});
+  for (const spec::TypedOutput &output : typed.outputs)
+    declared.push_back({output.dtype, int(output.axes.size())});
+  return declared;
+}
+
+} // namespace
+
+Setup::Setup(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
+             std::optional<Target> target, Profile profile, int threads)
+    : spec(spec), options(options), scatters(rewrite::split_scatters(typed)),
+      typed(scatters ? scatters->after : std::move(typed)), names(this->typed),
+      reads(kernel::inputs_read(this->typed)), declared(declared_by(this->typed)),
+      callers_inputs(this->typed.callers_inputs()), engine(options.engine),
+      target(std::move(target)), profile(profile), threads(threads),
+      compares(asked_to_verify() || asks(Debug::interpreter)),
+      verifies(compares || asks(Debug::memory)), workers(runtime::workers(threads)),
+      split_from_bytes(number_in("BROADLOOM_SPLIT", std::int64_t(512) << 10)),
+      has_windows(this->typed.given_inputs() < this->typed.inputs.size()),
+      has_lent(this->typed.given_inputs() > 0 &&
+               this->typed.inputs[this->typed.given_inputs() - 1].is_lent()),
+      facts(kernel::inputs_with_facts(this->typed)),
+      is_plain(!is_debugged() && whole().materialised.empty() && !has_lent && !has_windows &&
+               facts.empty()),
+      by_parts(has_windows && engine != Engine::reference ? kernel::by_parts(this->typed)
+                                                          : std::vector<kernel::ByParts>()) {}
+
+kernel::WindowedOperands::How Setup::windows() const {
+  if (engine == Engine::reference) return {.elements = Elements::NotThere};
+  return {.elements = Elements::Read, .split_from_bytes = split_from_bytes, .by_parts = by_parts};
+}
+
+kernel::WindowedOperands::How Setup::windows_or_output() const {
+  kernel::WindowedOperands::How how = windows();
+  if (engine != Engine::reference && engine != Engine::interpreter && !verifies)
+    how.elements = Elements::ReadInto;
+  return how;
+}
+
+kernel::WindowedOperands::How Setup::windows_of_nothing() const {
+  kernel::WindowedOperands::How how = windows_or_output();
+  how.elements = how.elements == Elements::ReadInto ? Elements::Planned : Elements::NotThere;
+  return how;
+}
+
+support::Machine Setup::machine(int threads) const {
+  support::Machine machine = target ? machine_of(*target) : support::Machine();
+  const runtime::Caches caches = runtime::caches();
+  machine.own_caches = caches.own;
+  machine.nearest_cache = std::min<std::int64_t>(machine.nearest_cache, caches.own);
+  machine.last_level_cache = caches.last_level;
+  machine.threads = threads;
+  return machine;
+}
+
+void Setup::fail_cancelled() const {
+  support::fail("E0701", "the call of kernel '" + typed.name + "' was cancelled", {},
+                "what its outputs hold is of no use; reset Options::cancel before the next call");
+}
+
+} // namespace broadloom::jit

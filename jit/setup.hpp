@@ -1,0 +1,94 @@
+// What a kernel is made of: the checked spec, the options, the target, and what follows from them.
+// No call changes it, so that any number of threads read it without a lock.
+#pragma once
+
+#include "jit/native/profile.hpp"
+#include "jit/native/target.hpp"
+#include "jit/runtime/threads.hpp"
+#include "kernel/check.hpp"
+#include "kernel/facts.hpp"
+#include "kernel/windows.hpp"
+#include "rewrite/scatters.hpp"
+#include "support/machine.hpp"
+
+#include <broadloom/kernel.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace broadloom::jit {
+
+struct Setup {
+  // `target` is empty where no native code is wanted.
+  Setup(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
+        std::optional<Target> target, Profile profile, int threads);
+
+  const LoopSpec spec;
+  const Options options;
+  const std::optional<rewrite::Scatters> scatters;
+  const spec::TypedSpec typed; // what the phases compute
+  const kernel::Names names;
+  const std::vector<std::vector<bool>> reads; // [output][input]
+  struct Declared {
+    DType dtype;
+    int rank;
+  };
+  const std::vector<Declared> declared; // [operand]
+  const std::size_t callers_inputs;
+  const Engine engine;
+  const std::optional<Target> target;
+  const Profile profile;
+  const int threads;
+  const bool compares; // with the interpreter: BROADLOOM_VERIFY, or Options::debug asks for it
+  const bool verifies; // that, or calls run on guarded memory
+  runtime::Workers &workers;
+  const std::int64_t split_from_bytes; // or BROADLOOM_SPLIT
+  const bool has_windows;
+  const bool has_lent;                  // shapes that outputs lend, or extents that are said
+  const std::vector<std::size_t> facts; // the inputs that something is declared of
+  const bool is_plain;                  // none of all these, no lets, and nothing is checked
+  const std::vector<kernel::ByParts> by_parts;
+
+  // As the definition has it.
+  const spec::TypedSpec &whole() const { return scatters ? scatters->whole : typed; }
+  bool is_debugged() const { return options.debug != Debug::none; }
+  bool asks(Debug what) const { return (options.debug & what) != Debug::none; }
+  // Whether a call has so many operands, of which so many are inputs.
+  bool takes(std::size_t inputs, std::size_t outputs) const {
+    return inputs == callers_inputs && outputs == typed.outputs.size();
+  }
+  // Looks at the elements of parameters of which something is declared. A call does so by itself; a
+  // bound one asks for it, as what it runs are the kernels behind.
+  void check_facts(kernel::Operands call) const {
+    if (!facts.empty()) kernel::check_facts(typed, facts, call);
+  }
+
+  // How a call sees its windows. The reference looks at the elements that say positions by itself.
+  kernel::WindowedOperands::How windows() const;
+  // The same where `fill` is called, if the operands say so, in place of all else.
+  kernel::WindowedOperands::How windows_or_output() const;
+  // Where none of the arrays is there yet.
+  kernel::WindowedOperands::How windows_of_nothing() const;
+
+  // What this call may use, by runtime::ThreadCap.
+  runtime::Workers &workers_now() const {
+    const int most = runtime::ThreadCap::now();
+    return most == 0 || most >= threads ? workers : runtime::workers(most);
+  }
+  int threads_now() const {
+    const int most = runtime::ThreadCap::now();
+    return most == 0 ? threads : std::min(most, threads);
+  }
+  void stop_if_cancelled() const {
+    if (runtime::is_cancelled(options.cancel.get())) [[unlikely]]
+      fail_cancelled();
+  }
+  // The target's core, with what this process may use of caches and threads.
+  support::Machine machine(int threads) const;
+
+private:
+  [[noreturn]] void fail_cancelled() const;
+};
+
+} // namespace broadloom::jit
