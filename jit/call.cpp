@@ -170,8 +170,10 @@ void KernelImpl::run_with_windows(Operands given) const {
   // So are mistakes in shapes.
   for (std::size_t c = 0; c < windowed.calls() && windowed.calls() > 1; ++c)
     subs_.of_part(windowed.part(c)).bind(windowed.call(c), windowed.lies(c), jit::Use::Once);
-  for (std::size_t c = 0; c < windowed.calls(); ++c)
+  for (std::size_t c = 0; c < windowed.calls(); ++c) {
+    calls::Recorder::note(calls::Step::Kind::Run, setup_.typed.name);
     subs_.of_part(windowed.part(c)).run_windowed(windowed.call(c), windowed.lies(c));
+  }
 }
 
 void KernelImpl::run_windowed(Operands operands, kernel::Lies lies) const {

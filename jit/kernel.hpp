@@ -19,6 +19,7 @@
 //   show.cpp, why_kernel.cpp, predict.cpp, describe_call.cpp   of what shown.cpp and parts.cpp find
 #pragma once
 
+#include "calls/record.hpp"
 #include "jit/executor.hpp"
 #include "jit/layout_cache.hpp"
 #include "jit/patterns.hpp"
@@ -64,7 +65,9 @@ public:
     setup_.has_lent ? run_given(kernel::LentOperands(setup_.typed, named).all()) : run_given(named);
   }
   void run_given(kernel::Operands given) const {
-    setup_.has_windows ? run_with_windows(given) : run_windowed(given);
+    if (setup_.has_windows) return run_with_windows(given);
+    calls::Recorder::note(calls::Step::Kind::Run, setup_.typed.name);
+    run_windowed(given);
   }
   void run_windowed(kernel::Operands operands, kernel::Lies lies = {}) const;
   // Looks at layouts only.

@@ -208,6 +208,7 @@ void TimeLoop::step(std::int64_t n, Calls &calls, const Watch &watch) const {
       Call &call = calls[m][p];
       for (std::size_t i = 0; i < call.views.size(); ++i)
         call.views[i].data = step.parts[p][i].at(t);
+      calls::Recorder::note(calls::Step::Kind::Run, step.kernel->typed().name);
       step.kernels[p]->run_windowed(call.operands, step.windowed->lies(p));
       if (watch) watch(first_ + m, t, call.views.back());
     }

@@ -1,4 +1,4 @@
-// Inside the gradient stage: extents and indices that say of which inputs they are.
+// For gradients and scales: extents and indices that say of which inputs they are.
 //
 //   sum(w * iota(j), j)      ->  sum(w * iota(j, of=w), j)
 //

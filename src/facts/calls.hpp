@@ -1,4 +1,4 @@
-// Inside the gradient stage: calls of functions that say what their derivatives are.
+// For gradients and scales: calls of functions that say what their derivatives are.
 //
 //   def f(a, b) = a ^ b                 z = f(p, q), with cotangent d_z:
 //     derivative a = g * b / a          p gets d_z * q / p: the clause, a and b being p and q, g being d_z

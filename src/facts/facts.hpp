@@ -1,4 +1,4 @@
-// Inside the gradient stage: what is known of the expressions of the kernel that is differentiated, and
+// For gradients and scales: what is known of the expressions of the kernel that is differentiated, and
 // of those made from them.
 #pragma once
 

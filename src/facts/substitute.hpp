@@ -1,4 +1,4 @@
-// Inside the gradient stage: expressions with some of their parts exchanged.
+// For gradients and scales: expressions with some of their parts exchanged.
 #pragma once
 
 #include "expr/walk.hpp"

@@ -1,4 +1,4 @@
-// Inside the gradient stage: making expressions at the place of the one that is differentiated.
+// For gradients and scales: making expressions at the place of the one that is differentiated.
 //
 // An empty Expr stands for zero, so that what does not matter never comes into being.
 #pragma once

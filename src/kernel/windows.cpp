@@ -2,6 +2,7 @@
 #include "kernel/windows.hpp"
 
 #include "array/copy.hpp"
+#include "calls/record.hpp"
 #include "kernel/check.hpp"
 #include "kernel/overlap.hpp"
 #include "kernel/padding.hpp"
@@ -100,6 +101,7 @@ AnyView WindowedOperands::copy_of(AnyView of, Padding padding) {
 // Reads a gather; where nobody reads its elements, its positions only.
 void WindowedOperands::look_up(std::size_t window, const AnyView &of, const Seen &seen,
                                const AnyView *into, AnyView &view) {
+  if (into == nullptr) calls::Recorder::note(calls::Step::Kind::Gather);
   if (element_count(seen.layout) == 0) return;
   check_gathered(spec_, window, operands_, true);
   const AnyView from = seen.padding ? copy_of(of, *seen.padding) : of;
@@ -146,6 +148,7 @@ void WindowedOperands::look() const {
 }
 
 void WindowedOperands::fill() const {
+  calls::Recorder::note(calls::Step::Kind::Gather);
   const Made &made = gathered_.back();
   gather(spec_, made.window, operands_, made.from, made.elements, helpers_.tasks);
 }
@@ -154,6 +157,7 @@ void WindowedOperands::add_up(std::size_t sum, const Layout &layout, AnyView &vi
   const std::uint32_t window = *spec_.inputs[sum].window->sum;
   if (sums_.empty()) summed_ = helpers_.summed(Operands(operands_).first(given_.size()));
   check_gathered(spec_, window, operands_, false);
+  calls::Recorder::note(calls::Step::Kind::Scatter);
   const Made &made =
       sums_.emplace_back(window, AnyView(), Array::to_be_written(view.dtype, layout));
   scatter(spec_, window, operands_, summed_[sums_.size() - 1], made.elements, helpers_.tasks);

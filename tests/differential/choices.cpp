@@ -5,6 +5,7 @@
 #include "same_bits.hpp"
 
 #include "array/copy.hpp"
+#include "calls/record.hpp"
 #include "calls/verify.hpp"
 #include "jit/runtime/paths.hpp"
 #include "kernel/overlap.hpp"
@@ -311,24 +312,30 @@ private:
       kernel = kernel.freeze(parameters);
       in = others;
     }
-    if (choices.bound)
+    std::optional<calls::Counts> record; // of a bound call there is none
+    if (choices.bound) {
       kernel.bind_named(in, out)();
-    else
+    } else {
+      const calls::Recorder recorder;
       kernel.run_named(in, out);
-    verify_steps(kernel, choices);
+      record = recorder.counts();
+    }
+    verify_steps(kernel, choices, record);
     std::vector<Bytes> hashes;
     for (const NamedView &view : out) hashes.push_back(canonical(view.view));
     set_environment({});
     return hashes;
   }
 
-  // What the kernel says that it did keeps to the rules of calls, and reads back as it was printed. A frozen one, and one whose call is
-  // checked, run others.
-  void verify_steps(const Kernel &kernel, const Choices &choices) const {
+  // What the kernel says that it did is what it did, keeps to the rules of calls, and reads back as it was printed. A frozen one, and one
+  // whose call is checked, run others. A single nest without windows is not recorded.
+  void verify_steps(const Kernel &kernel, const Choices &choices,
+                    const std::optional<calls::Counts> &record) const {
     if (choices.frozen || choices.options.debug != Debug::none) return;
     const std::string text = kernel.show(Stage::call);
     try {
       const calls::Call call = calls::parse(text);
+      if (record && !record->empty()) calls::check_record(*record, call), ++tally_.recorded;
       std::int64_t elements = 0;
       for (const calls::Array &array : call.arrays)
         elements += std::accumulate(array.extents.begin(), array.extents.end(), std::int64_t(1),

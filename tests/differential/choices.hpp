@@ -15,6 +15,7 @@ namespace broadloom::differential {
 struct ChoicesTally {
   std::int64_t kernels = 0, refused = 0, gradients = 0;
   std::int64_t verified = 0; // calls, of which the steps that they took were looked at
+  std::int64_t recorded = 0; // and held against what they ran
   std::map<std::string, std::int64_t> taken; // [choice]: how often it had something to change
 };
 

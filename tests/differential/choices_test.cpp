@@ -24,6 +24,7 @@ TEST_CASE("no choice that is made around the loops of a kernel changes a bit") {
   if (count < default_count) return;
   CHECK(tally.refused < std::int64_t(count) / 2);
   CHECK(tally.verified > std::int64_t(count));
+  CHECK(tally.recorded > std::int64_t(count) / 2);
   for (const std::string &choice : all_choices())
     CHECK_MESSAGE(tally.taken[choice] > 0, choice << " was never taken");
 }

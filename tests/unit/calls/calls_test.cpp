@@ -1,4 +1,5 @@
 // Calls as text: what is read back, and what breaks a rule.
+#include "calls/record.hpp"
 #include "calls/verify.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -153,4 +154,27 @@ TEST_CASE("why says in text what it says in JSON, of lets too") {
   CHECK(has(text, "lets: let 'a' is read at positions"));
   CHECK(has(text, "let 'a' is an array, as it is read at positions or lists its dims"));
   CHECK(has(text, "fuse: a, m: let 'a' is an array, which a kernel of its own computes first"));
+}
+
+TEST_CASE("what a call ran is held against what is printed of it") {
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f64[i]; let u[t < 4, i] = u[t - 1, i] + x[i] from x; "
+                    "let h[i] = x * 2; out y[i] = u[-1, i] + h[i] }"));
+  const std::vector<double> x{0, 1, 2};
+  calls::Counts record;
+  {
+    const calls::Recorder recorder;
+    const Results made = kernel({{"x", View<const double>(x.data(), {3})}});
+    CHECK(made["y"].data<double>()[2] == 2 * 5 + 2 * 2);
+    record = recorder.counts();
+  }
+  CHECK(record ==
+        calls::Counts{{"run k", 1}, {"run k_h", 1}, {"run k_u", 4}, {"run k_u_start", 1}});
+  calls::Call call = calls::parse(kernel.show(Stage::call));
+  CHECK_NOTHROW(calls::check_record(record, call));
+  for (calls::Step &step : call.steps)
+    if (step.kind == calls::Step::Kind::For) --step.over[0].count;
+  CHECK_THROWS_AS(calls::check_record(record, call), InternalError);
+  call.steps.clear();
+  CHECK_THROWS_AS(calls::check_record(record, call), InternalError);
 }

@@ -1,0 +1,66 @@
+// See record.hpp.
+#include "calls/record.hpp"
+
+#include <broadloom/error.hpp>
+
+#include <fmt/format.h>
+
+namespace broadloom::calls {
+namespace {
+
+std::string name_of(Step::Kind kind, std::string_view kernel) {
+  return kernel.empty() ? std::string(word_of(kind)) : fmt::format("{} {}", word_of(kind), kernel);
+}
+
+bool is_counted(Step::Kind kind) {
+  return kind == Step::Kind::Run || kind == Step::Kind::Gather || kind == Step::Kind::Scatter ||
+         kind == Step::Kind::Copy;
+}
+
+void add(Counts &counts, const std::vector<Step> &steps, std::int64_t times) {
+  for (const Step &step : steps) {
+    if (is_counted(step.kind)) counts[name_of(step.kind, step.kernel)] += times;
+    if (step.kind == Step::Kind::For) add(counts, step.body, times * step.over[0].count);
+  }
+}
+
+bool computes_again(const std::vector<Step> &steps) {
+  for (const Step &step : steps)
+    if (step.kind == Step::Kind::Again || computes_again(step.body)) return true;
+  return false;
+}
+
+std::string text_of(const Counts &counts) {
+  std::string text;
+  for (const auto &[step, count] : counts)
+    if (count > 0) text += fmt::format("{}{} times {}", text.empty() ? "" : ", ", count, step);
+  return text;
+}
+
+} // namespace
+
+Counts counts_of(const Call &call) {
+  Counts counts;
+  add(counts, call.steps, 1);
+  return counts;
+}
+
+void Recorder::add(Step::Kind kind, std::string_view kernel) { ++counts_[name_of(kind, kernel)]; }
+
+void check_record(const Counts &record, const Call &call) {
+  Counts said = counts_of(call);
+  const bool again = computes_again(call.steps);
+  bool same = true;
+  for (const auto &[step, count] : record) same = same && (again || said[step] == count);
+  for (const auto &[step, count] : said) {
+    const auto found = record.find(step);
+    const std::int64_t ran = found == record.end() ? 0 : found->second;
+    same = same && (again ? ran >= count : ran == count);
+  }
+  if (!same)
+    throw InternalError(
+        fmt::format("a call ran {}, and its steps say {}", text_of(record), text_of(said)),
+        print(call));
+}
+
+} // namespace broadloom::calls
