@@ -121,7 +121,7 @@ std::vector<Error> find_mistakes(std::string_view text, std::string_view file) t
       mistakes.push_back(SpecError("E0010", "there is no kernel in " + std::string(file), {},
                                    "write one: kernel name { in x : f32[:]; out z = x + 1 }"));
     if (!recovery.lost_setting())
-      for (const LoopSpec &kernel : kernels) spec::check_outputs(kernel, mistakes);
+      for (const LoopSpec &kernel : kernels) text::check_outputs(kernel, mistakes);
   } catch (const SpecError &error) { // the text as a whole cannot be read
     mistakes.push_back(error);
   }

@@ -205,7 +205,7 @@ void Printer::schedule() {
   if (data_.schedule.clauses().empty()) return;
   text_ += "  schedule {\n";
   for (const ScheduleClause &clause : data_.schedule.clauses())
-    text_ += "    " + print(clause) + "\n";
+    text_ += "    " + spec::print(clause) + "\n";
   text_ += "  }\n";
 }
 

@@ -14,7 +14,7 @@ std::string print(const std::vector<LoopSpec> &kernels) try {
   std::string definitions, text;
   std::unordered_map<std::string, std::string> known;
   for (const LoopSpec &kernel : kernels) {
-    const text::Printed printed = spec::print(kernel.data());
+    const text::Printed printed = text::print(kernel.data());
     for (const text::Printed::Definition &definition : printed.definitions) {
       const auto [it, fresh] = known.try_emplace(definition.name, definition.text);
       if (fresh)

@@ -107,7 +107,7 @@ void Printer::node(const ExprNode &node, int level, std::vector<Piece> &work) {
     text(")");
     break;
   case ExprKind::Call: call(definitions_.names.at(node.function.get()), node, pieces); break;
-  case ExprKind::Op: own = rewrite::operation(node, pieces); break;
+  case ExprKind::Op: own = operation(node, pieces); break;
   }
   bool enclosed = own < level;
   if (enclosed) work.push_back({nullptr, 0, ")"});
