@@ -241,7 +241,9 @@ constexpr auto table = std::to_array<ReasonInfo>({
      "an input is read again: the loops of the two phases are not the same"},
     {Reason::ReadInBlocks, "read-in-blocks", "sweeps",
      "an input is read again from the caches: each block goes through both phases"},
-    {Reason::FuseDone, "fuse-done", "fuse", "two outputs that `fuse` names share a phase"},
+    {Reason::FuseDone, "fuse-done", "fuse",
+     "what `fuse` names shares a phase, which may be that of its sums before their chunks are "
+     "joined"},
     {Reason::FuseImpossible, "fuse-impossible", "fuse",
      "two outputs that `fuse` names cannot share a phase"},
     {Reason::FuseOfLet, "fuse-of-let", "fuse", "`fuse` names a let, which has no loops of its own"},
