@@ -7,18 +7,12 @@
 // A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
 // second can come. failure.hpp says what then takes over.
 #include "jit/cache/disk.hpp"
-#include "jit/failure.hpp"
 #include "jit/kernel.hpp"
 #include "jit/native/backend.hpp"
 #include "jit/native/profile.hpp"
 #include "jit/runtime/machine.hpp"
-#include "jit/small.hpp"
 #include "jit/stopwatch.hpp"
-#include "jit/why.hpp"
-#include "kernel/layouts.hpp"
-#include "plan/scratch.hpp"
 #include "scale/fold.hpp"
-#include "support/check.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/log.hpp"
