@@ -8,8 +8,6 @@
 
 #include <oneapi/tbb/version.h>
 
-#include <algorithm>
-
 namespace broadloom::jit {
 namespace {
 

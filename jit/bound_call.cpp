@@ -6,7 +6,6 @@
 #include "kernel/layouts.hpp"
 #include "kernel/windows.hpp"
 #include "support/fail.hpp"
-#include "support/out_of_memory.hpp"
 
 namespace broadloom {
 
@@ -18,8 +17,7 @@ namespace {
 struct BoundState {
   int most_threads = 0; // of the call as a whole
   // Of a kernel that is debugged all that there is: the operands, for each call to look at anew.
-  std::vector<AnyView> checked;
-  std::vector<bool> is_given;                          // [operand]
+  std::vector<std::optional<AnyView>> checked;
   std::vector<std::shared_ptr<const BoundState>> lets; // in order
   std::shared_ptr<const jit::TimeLoop> loop;           // then it is all that this is
   Array let_memory;                                    // of all of them
@@ -67,8 +65,8 @@ static std::shared_ptr<BoundState> bound_state(std::shared_ptr<const KernelImpl>
   const jit::Lets &lets = kernel->subs().lets();
   state->frozen = std::move(frozen);
   if (kernel->setup().is_debugged()) {
-    for (const AnyView *view : call) state->checked.push_back(view != nullptr ? *view : AnyView());
-    for (std::size_t k = 0; k < call.size(); ++k) state->is_given.push_back(call[k] != nullptr);
+    for (const AnyView *view : call)
+      view != nullptr ? state->checked.push_back(*view) : state->checked.push_back(std::nullopt);
     state->kernel = std::move(kernel);
     return state;
   }
@@ -104,23 +102,22 @@ static std::shared_ptr<BoundState> bound_state(std::shared_ptr<const KernelImpl>
   return state;
 }
 
-static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kernel,
+static void bind_given(BoundState &state, std::shared_ptr<const KernelImpl> kernel,
                        kernel::Operands call) {
   const spec::TypedSpec &spec = kernel->typed();
-  BoundState *state = &bound;
   const kernel::LentOperands lent(spec, call);
   const kernel::Operands given = lent.all();
   kernel::check_operands(spec, given.first(spec.given_inputs()));
-  state->windowed = std::make_unique<const kernel::WindowedOperands>(
+  state.windowed = std::make_unique<const kernel::WindowedOperands>(
       spec, given, kernel->helpers(), kernel->setup().windows_or_output());
-  if (state->windowed->fills_output()) state->windowed->look();
-  const std::size_t calls = state->windowed->calls();
-  if (calls > 1) kernel::check_apart(spec, state->windowed->all());
-  kernel->note_windows(*state->windowed);
+  if (state.windowed->fills_output()) state.windowed->look();
+  const std::size_t calls = state.windowed->calls();
+  if (calls > 1) kernel::check_apart(spec, state.windowed->all());
+  kernel->note_windows(*state.windowed);
   for (std::size_t c = 0; c < calls; ++c) {
-    const kernel::Operands operands = state->windowed->call(c);
-    BoundState::Part &part = state->parts.emplace_back();
-    part.kernel = &kernel->subs().of_part(state->windowed->part(c));
+    const kernel::Operands operands = state.windowed->call(c);
+    BoundState::Part &part = state.parts.emplace_back();
+    part.kernel = &kernel->subs().of_part(state.windowed->part(c));
     const spec::TypedSpec &of_part = part.kernel->typed();
     for (const AnyView *view : operands) part.views.push_back(view != nullptr ? *view : AnyView());
     for (std::size_t k = 0; k < operands.size(); ++k)
@@ -129,10 +126,10 @@ static void bind_given(BoundState &bound, std::shared_ptr<const KernelImpl> kern
     kernel::check_pointers(of_part, part.operands);
     kernel::check_apart(of_part, part.operands);
     if (kernel->setup().engine == Engine::reference) continue;
-    part.special = part.kernel->bind(part.operands, state->windowed->lies(c), jit::Use::Often);
+    part.special = part.kernel->bind(part.operands, state.windowed->lies(c), jit::Use::Often);
     part.buffers = part.kernel->executor().ready_buffers(*part.special, part.operands);
   }
-  state->kernel = std::move(kernel);
+  state.kernel = std::move(kernel);
 }
 
 // As KernelImpl::run_unchecked.
@@ -162,10 +159,8 @@ BoundCall Kernel::bind(std::span<const AnyView> inputs, std::span<const AnyView>
   for (const AnyView &view : outputs) operands.push_back(&view);
   const jit::runtime::ThreadCap cap(most_threads_); // copies are made here
   return BoundCall(bound_call(impl(), frozen_, operands, most_threads_));
-} catch (Error &error) {
-  rethrow(error, impl_.get(), line);
-} catch (const std::bad_alloc &) {
-  support::out_of_memory();
+} catch (const std::exception &) {
+  rethrow(impl_.get(), line);
 }
 
 BoundCall Kernel::bind_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs,
@@ -176,17 +171,14 @@ BoundCall Kernel::bind_named(std::span<const NamedView> inputs, std::span<const 
   return BoundCall(bound_call(
       impl(), frozen_, kernel::by_name(impl()->typed(), impl()->setup().names, inputs, outputs),
       most_threads_));
-} catch (Error &error) {
-  rethrow(error, impl_.get(), line);
-} catch (const std::bad_alloc &) {
-  support::out_of_memory();
+} catch (const std::exception &) {
+  rethrow(impl_.get(), line);
 }
 
 static void run_bound(const BoundState &state) {
   if (!state.checked.empty()) {
-    std::vector<const AnyView *> operands = pointers_to(state.checked);
-    for (std::size_t k = 0; k < operands.size(); ++k)
-      if (!state.is_given[k]) operands[k] = nullptr;
+    std::vector<const AnyView *> operands;
+    for (const auto &view : state.checked) operands.push_back(view ? &*view : nullptr);
     return state.kernel->run(operands);
   }
   if (!state.inputs.empty()) state.kernel->setup().check_facts(pointers_to(state.inputs));
@@ -214,11 +206,9 @@ void BoundCall::operator()(std::source_location line) const try {
     return jit::run_steps(state->steps, state->frame);
   const jit::runtime::ThreadCap cap(state->most_threads);
   run_bound(*state);
-} catch (Error &error) {
+} catch (const std::exception &) {
   const auto *state = static_cast<const BoundState *>(state_.get());
-  rethrow(error, state ? state->kernel.get() : nullptr, line);
-} catch (const std::bad_alloc &) {
-  support::out_of_memory();
+  rethrow(state ? state->kernel.get() : nullptr, line);
 }
 
 } // namespace broadloom

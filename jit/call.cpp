@@ -7,11 +7,9 @@
 // allocates, takes a lock or counts references.
 #include "jit/kernel.hpp"
 
-#include "jit/checked_call.hpp"
 #include "jit/runtime/paths.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/runtime/small.hpp"
-#include "jit/specialise.hpp"
 #include "jit/stopwatch.hpp"
 #include "jit/time_loop.hpp"
 
@@ -86,7 +84,7 @@ inline bool KernelImpl::run_again(const Specialisation *special, Operands operan
 
 // Mistakes in shapes come before those in data, which may come of them. Elements that say positions are read before all
 // shapes are looked at, as that is done once for many calls.
-void KernelImpl::run_unchecked(Operands call, const jit::LetWatch *watch) const try {
+void KernelImpl::run_unchecked(Operands call, const jit::LetWatch &watch) const try {
   setup_.check_facts(call);
   subs_.lets().empty() ? run_lent(call) : run_lets(call, watch);
 } catch (const DataError &) {
@@ -95,6 +93,7 @@ void KernelImpl::run_unchecked(Operands call, const jit::LetWatch *watch) const 
 }
 
 void KernelImpl::check_shapes(Operands call) const {
+  const spec::TypedSpec &typed = setup_.typed;
   const Operands inputs = call.first(setup_.callers_inputs),
                  outputs = call.subspan(setup_.callers_inputs);
   std::vector<AnyView> views;
@@ -110,20 +109,21 @@ void KernelImpl::check_shapes(Operands call) const {
     shapes[k].data = nullptr;
     given[k] = &shapes[k];
   }
-  const kernel::LentOperands lent(setup_.typed, given);
-  kernel::check_operands(setup_.typed, lent.all().first(setup_.typed.given_inputs()));
-  const kernel::WindowedOperands windowed(setup_.typed, lent.all(), helpers(),
+  const kernel::LentOperands lent(typed, given);
+  kernel::check_operands(typed, lent.all().first(typed.given_inputs()));
+  const kernel::WindowedOperands windowed(typed, lent.all(), helpers(),
                                           setup_.windows_of_nothing());
-  kernel::check_operands(setup_.typed, windowed.all());
+  kernel::check_operands(typed, windowed.all());
   kernel::Layouts layouts;
   jit::resolve(setup_, windowed.all(), layouts);
 }
 
-void KernelImpl::run_lets(Operands call, const jit::LetWatch *watch) const {
+void KernelImpl::run_lets(Operands call, const jit::LetWatch &watch) const {
+  const spec::TypedSpec &typed = setup_.typed;
   const jit::Lets &lets = subs_.lets();
-  const Operands inputs = call.first(setup_.typed.callers_inputs());
+  const Operands inputs = call.first(typed.callers_inputs());
   const Operands outputs = call.subspan(inputs.size());
-  kernel::check_operands(setup_.typed, inputs);
+  kernel::check_operands(typed, inputs);
   const std::shared_ptr<const jit::Lets::Layouts> layouts = lets.layouts(inputs);
   const jit::runtime::Scratch memory(std::size_t(layouts->bytes_to_have()));
   const std::vector<AnyView> views = lets.views(*layouts, memory.data());
@@ -136,7 +136,7 @@ void KernelImpl::run_lets(Operands call, const jit::LetWatch *watch) const {
     const std::optional<spec::Recurrence> &loop = lets.specs()[k]->recurrence;
     if (!loop) {
       lets.kernels()[k]->run_lent(lets.operands(k, inputs, views));
-      if (watch) watch->look_at_let(k, views);
+      if (watch) watch(k, std::nullopt, views[k], views);
     } else if (loop->first == k) {
       if (setup_.profile == Profile::paths && lets.keeps_last_rows(k))
         jit::count(jit::Path::RowsKept);
@@ -147,7 +147,7 @@ void KernelImpl::run_lets(Operands call, const jit::LetWatch *watch) const {
       const jit::TimeLoop &steps = *loops[k];
       if (watch)
         steps.run([&](std::size_t let, std::int64_t step, const AnyView &row) {
-          watch->look_at_step(let, step, row, views);
+          watch(let, step, row, views);
         });
       else
         steps.run();
@@ -157,21 +157,21 @@ void KernelImpl::run_lets(Operands call, const jit::LetWatch *watch) const {
 }
 
 void KernelImpl::run_with_windows(Operands given) const {
-  kernel::check_operands(setup_.typed, given.first(setup_.typed.given_inputs()));
-  const kernel::WindowedOperands windowed(setup_.typed, given, helpers(),
-                                          setup_.windows_or_output());
+  const spec::TypedSpec &typed = setup_.typed;
+  kernel::check_operands(typed, given.first(typed.given_inputs()));
+  const kernel::WindowedOperands windowed(typed, given, helpers(), setup_.windows_or_output());
   note_windows(windowed);
   if (windowed.fills_output()) {
     setup_.stop_if_cancelled();
     return windowed.fill();
   }
   if (windowed.calls() > 1)
-    kernel::check_apart(setup_.typed, windowed.all()); // before any part is written
+    kernel::check_apart(typed, windowed.all()); // before any part is written
   // So are mistakes in shapes.
   for (std::size_t c = 0; c < windowed.calls() && windowed.calls() > 1; ++c)
     subs_.of_part(windowed.part(c)).bind(windowed.call(c), windowed.lies(c), jit::Use::Once);
   for (std::size_t c = 0; c < windowed.calls(); ++c) {
-    calls::Recorder::note(calls::Step::Kind::Run, setup_.typed.name);
+    calls::Recorder::note(calls::Step::Kind::Run, typed.name);
     subs_.of_part(windowed.part(c)).run_windowed(windowed.call(c), windowed.lies(c));
   }
 }

@@ -1,6 +1,5 @@
 // A call that Options::debug has checked: computed into memory of our own, held against what the definition says, and only then written
 // to the caller's. What is compared with the interpreter, and memory between forbidden pages: twice.cpp.
-#include "jit/checked_call.hpp"
 #include "jit/kernel.hpp"
 #include "jit/show.hpp"
 
@@ -87,7 +86,7 @@ bool is_held(const spec::TypedSpec &whole, Operands inputs, Oddity oddity) {
                 origin && origin->where.known() ? origin->where : declared, watch.help);
 }
 
-class CheckedCall : public LetWatch {
+class CheckedCall {
 public:
   CheckedCall(const KernelImpl &kernel, Operands call)
       : kernel_(kernel), setup_(kernel.setup()), typed_(setup_.typed), whole_(setup_.whole()),
@@ -96,9 +95,8 @@ public:
   void run();
 
 private:
-  void look_at_let(std::size_t k, std::span<const AnyView> lets) const override;
-  void look_at_step(std::size_t k, std::int64_t step, const AnyView &row,
-                    std::span<const AnyView> lets) const override;
+  void look_at_let(std::size_t k, std::optional<std::int64_t> step, const AnyView &row,
+                   std::span<const AnyView> lets) const;
   void hold_against_reference() const;
   void look_at_outputs() const;
   // What let k reads, as the reference takes it.
@@ -131,7 +129,9 @@ void CheckedCall::run() {
     if (typed_.outputs[k - inputs].add) copy.load();
     made_[k] = &copy.view();
   }
-  kernel_.run_unchecked(made_, this);
+  kernel_.run_unchecked(made_,
+                        [&](std::size_t let, std::optional<std::int64_t> step, const AnyView &row,
+                            std::span<const AnyView> lets) { look_at_let(let, step, row, lets); });
   const support::FloatWorld world;
   if (setup_.asks(Debug::reference) && setup_.engine != Engine::reference) hold_against_reference();
   look_at_outputs();
@@ -205,21 +205,6 @@ void CheckedCall::look_at_outputs() const {
     }
 }
 
-void CheckedCall::look_at_let(std::size_t k, std::span<const AnyView> lets) const {
-  const spec::TypedSpec &typed = lets_.specs()[k]->typed;
-  for (const Watched &watch : watched) {
-    if (!setup_.asks(watch.flag)) continue;
-    const std::int64_t at = checked::first_odd(lets[k], watch.oddity);
-    if (at < 0 || is_held(whole_, inputs_, watch.oddity)) continue;
-    const std::vector<AnyView> read = read_by_let(k, lets);
-    std::optional<checked::Origin> origin;
-    if (checked::points_of(typed, layouts_of(read)) <= most_points)
-      origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_);
-    fail_odd(watch, "let '" + typed.outputs[0].name + "'", checked::indices_of(lets[k].layout, at),
-             origin, typed.outputs[0].where);
-  }
-}
-
 std::vector<AnyView> CheckedCall::read_by_let(std::size_t k, std::span<const AnyView> lets) const {
   std::vector<AnyView> read;
   for (const AnyView *view : lets_.operands(k, inputs_, lets)) read.push_back(*view);
@@ -228,24 +213,25 @@ std::vector<AnyView> CheckedCall::read_by_let(std::size_t k, std::span<const Any
 }
 
 // Of a let that reads itself, a row: before the next step reads it.
-void CheckedCall::look_at_step(std::size_t k, std::int64_t step, const AnyView &row,
-                               std::span<const AnyView> lets) const {
+void CheckedCall::look_at_let(std::size_t k, std::optional<std::int64_t> step, const AnyView &row,
+                              std::span<const AnyView> lets) const {
   const spec::TypedSpec &typed = lets_.specs()[k]->typed;
-  const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
+  const std::optional<spec::Recurrence> &loop = lets_.specs()[k]->recurrence;
   for (const Watched &watch : watched) {
     if (!setup_.asks(watch.flag)) continue;
     const std::int64_t at = checked::first_odd(row, watch.oddity);
     if (at < 0 || is_held(whole_, inputs_, watch.oddity)) continue;
     std::vector<std::int64_t> indices = checked::indices_of(row.layout, at);
-    indices[loop.dim] = step;
+    if (step) indices[loop->dim] = *step;
     const std::vector<AnyView> read = read_by_let(k, lets);
     // Where few rows are kept, they lie elsewhere than the reference would look for them.
-    const bool lies_whole = std::ranges::none_of(
-        loop.reads, [&](const auto &earlier) { return lets_.keeps_last_rows(earlier.let); });
+    const bool lies_whole = !step || std::ranges::none_of(loop->reads, [&](const auto &earlier) {
+      return lets_.keeps_last_rows(earlier.let);
+    });
+    const auto pin = step ? std::optional(reference::Pin{*typed.time, *step}) : std::nullopt;
     std::optional<checked::Origin> origin;
     if (lies_whole && checked::points_of(typed, layouts_of(read)) <= most_points)
-      origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_,
-                                  reference::Pin{*typed.time, step});
+      origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_, pin);
     fail_odd(watch, "let '" + typed.outputs[0].name + "'", indices, origin, typed.outputs[0].where);
   }
 }

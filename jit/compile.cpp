@@ -1,25 +1,19 @@
-// The table of contents: read `compile` and `KernelImpl::build` to know the compiler.
+// The table of contents: read `compile` and `specialise` to know the compiler.
 //
-//   compile      text or expressions -> checked spec                        once for a kernel
-//   build        layouts -> shapes -> plan (loop program and its numbers)   once for a tuple of layouts
-//   find_pattern loop program -> native code (patterns.cpp)                 once for a pattern
+//   compile     text or expressions -> checked spec                        once for a kernel
+//   specialise  layouts -> shapes -> plan (loop program and its numbers)   once for some layouts
+//   find        loop program -> native code (patterns.cpp)                 once for a pattern
 //
 // A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
 // second can come. failure.hpp says what then takes over.
 #include "analysis/analyse.hpp"
 #include "jit/cache/disk.hpp"
-#include "jit/failure.hpp"
 #include "jit/kernel.hpp"
 #include "jit/native/backend.hpp"
 #include "jit/native/profile.hpp"
 #include "jit/runtime/machine.hpp"
-#include "jit/runtime/small.hpp"
 #include "jit/stopwatch.hpp"
-#include "jit/why.hpp"
-#include "kernel/layouts.hpp"
-#include "plan/scratch.hpp"
 #include "scale/fold.hpp"
-#include "support/check.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/log.hpp"

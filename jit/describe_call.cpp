@@ -1,5 +1,5 @@
-// See describe_call.hpp.
-#include "jit/describe_call.hpp"
+// What a call of a kernel does (show.hpp).
+#include "jit/show.hpp"
 
 #include "jit/describe_windows.hpp"
 #include "kernel/layouts.hpp"
@@ -54,9 +54,8 @@ private:
       for (std::size_t i = 0; i < typed.callers_inputs(); ++i)
         inputs_.push_back({typed.inputs[i].dtype, nullptr, false, rest_->layouts.inputs[i]});
     } else {
-      std::vector<Layout> typical = kernel::typical_inputs(typed);
-      for (std::size_t i = 0; i < typed.callers_inputs(); ++i)
-        inputs_.push_back({typed.inputs[i].dtype, nullptr, false, typical[i]});
+      inputs_ = typical_views(typed);
+      inputs_.resize(typed.callers_inputs());
     }
     const std::vector<const AnyView *> in = kernel::pointers_to(inputs_);
     if (!lets_.empty()) {

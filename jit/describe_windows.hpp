@@ -1,10 +1,10 @@
-// Inside the description of a call (describe_call.hpp): the steps around one kernel, which are
+// Inside the description of a call (describe_call.cpp): the steps around one kernel, which are
 // those of its windows. Copies with borders, gathers and sums come first, then the nest runs, in
 // parts where the call is made so.
 #pragma once
 
 #include "calls/call.hpp"
-#include "jit/parts.hpp"
+#include "jit/shown.hpp"
 #include "kernel/check.hpp"
 #include "kernel/padding.hpp"
 #include "kernel/positions.hpp"

@@ -98,8 +98,8 @@ void Executor::execute_on_copies(const Specialisation &special, Operands operand
   invoke(special, addresses.data(), false);
 }
 
-// The interpreter writes copies of the outputs, so that the reference can begin with the outputs as they were
-// where a bug of ours ends it half-way.
+// The interpreter writes copies of the outputs, so that the reference can begin with the outputs as
+// they were where a bug of ours ends it half-way.
 void Executor::interpret_or_refer(const Specialisation &special, Operands operands) const {
   if (special.interpreter_failed.load(std::memory_order_relaxed)) return run_reference(operands);
   std::vector<void *> addresses = kernel::addresses_of(operands);
@@ -178,31 +178,30 @@ void Executor::interpret(const Specialisation &special, const loop::Frame &frame
 // The reference computes all outputs into arrays of its own, so overlaps need no thought.
 void Executor::run_reference(Operands operands) const {
   const support::FloatWorld world;
+  const spec::TypedSpec &typed = setup_.typed;
   // The reference takes all positions of time, and these operands have one.
-  support::check(!setup_.typed.time, "a step of a loop over time is compiled or interpreted");
-  kernel::check_operands(setup_.typed, operands);
-  const std::size_t inputs = setup_.typed.inputs.size();
+  support::check(!typed.time, "a step of a loop over time is compiled or interpreted");
+  kernel::check_operands(typed, operands);
+  const std::size_t inputs = typed.inputs.size();
   kernel::Layouts layouts;
   std::vector<AnyView> arguments;
-  for (std::size_t i = 0; i < setup_.typed.given_inputs();
-       ++i) { // it looks through windows by itself
+  for (std::size_t i = 0; i < typed.given_inputs(); ++i) { // it looks through windows by itself
     arguments.push_back(*operands[i]);
     layouts.inputs.push_back(operands[i]->layout);
   }
   const auto shapes = reference::output_shapes(setup_.whole(), layouts.inputs);
   std::vector<AnyView> before; // what `+=` adds to
   std::vector<Array> zeros;
-  for (std::size_t o = 0; o < setup_.typed.outputs.size(); ++o) {
+  for (std::size_t o = 0; o < typed.outputs.size(); ++o) {
     const AnyView *view = operands[inputs + o];
     layouts.wanted.push_back(view != nullptr);
-    before.push_back(view != nullptr
-                         ? *view
-                         : AnyView(zeros.emplace_back(setup_.typed.outputs[o].dtype, shapes[o])));
+    before.push_back(
+        view != nullptr ? *view : AnyView(zeros.emplace_back(typed.outputs[o].dtype, shapes[o])));
     layouts.outputs.push_back(before.back().layout);
   }
-  kernel::check_outputs(setup_.typed, layouts, shapes);
-  kernel::check_pointers(setup_.typed, operands);
-  kernel::check_apart(setup_.typed, operands);
+  kernel::check_outputs(typed, layouts, shapes);
+  kernel::check_pointers(typed, operands);
+  kernel::check_apart(typed, operands);
   setup_.stop_if_cancelled();
   const std::vector<Array> results = reference::evaluate(
       setup_.whole(), arguments, before, setup_.options.cancel.get(), setup_.threads_now());

@@ -1,10 +1,10 @@
-// Runs what a call of known layouts comes to: the phases of its Specialisation, in native code or in
-// the interpreter, or the reference in place of all.
+// Runs what a call of known layouts comes to: the phases of its Specialisation, natively or in the
+// interpreter, or the reference in place of all.
 //
 // Inputs that share memory with an output behave as if they had been copied beforehand. Where the
-// program reads each position before it writes it, and both are the very same elements, that holds by
-// itself; else the input is copied. The copy has the strides of the original, so that it runs by the
-// same plan and gives the same bits.
+// program reads each position before it writes it, and both are the very same elements, that holds
+// by itself; else the input is copied. The copy has the strides of the original, so that it runs by
+// the same plan and gives the same bits.
 #pragma once
 
 #include "jit/setup.hpp"
@@ -21,8 +21,8 @@ public:
   void execute(const Specialisation &special, kernel::Operands operands) const;
   void run_phases(const Specialisation &special, char *const *buffers,
                   bool interpreted = false) const;
-  // For calls on the same memory again and again: the buffers of the frame, if the phases are all that
-  // such a call has to run; else empty.
+  // For calls on the same memory again and again: the buffers of the frame, if the phases are all
+  // that such a call has to run; else empty.
   std::vector<char *> ready_buffers(const Specialisation &special, kernel::Operands operands) const;
   void run_reference(kernel::Operands operands) const;
 

@@ -25,10 +25,10 @@ bool may_fall_back(const Setup &setup);
 // comes out as an InternalError with an IR: that of `ir()` where it has none of its own.
 void with_ir(const std::function<void()> &work, const std::function<std::string()> &ir);
 
-// Logs the failure in one line, with what is done `instead` ("runs in the interpreter"), after its report is written to $XDG_STATE_HOME/broadloom (by default
-// ~/.local/state/broadloom), or, where that cannot be written, to $TMPDIR/broadloom-UID (by default in /tmp).
-// A report is named by what stands in it and never overwritten; a folder takes 50. Throws nothing: that the report
-// could not be written is part of the line.
+// Logs the failure in one line, with what is done `instead` ("runs in the interpreter"), after its
+// report is written to $XDG_STATE_HOME/broadloom (by default ~/.local/state/broadloom), or else to
+// $TMPDIR/broadloom-UID (by default in /tmp). A report is named by what stands in it and never
+// overwritten; a folder takes 50. Throws nothing: that there is no report is part of the line.
 void tell(const Setup &setup, const InternalError &error, const std::string &instead,
           const kernel::Layouts &layouts);
 

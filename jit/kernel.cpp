@@ -42,10 +42,8 @@ void Kernel::run(std::span<const AnyView> inputs, std::span<const AnyView> outpu
   for (const AnyView &view : inputs) operands[k++] = &view;
   for (const AnyView &view : outputs) operands[k++] = &view;
   impl()->run({operands.data(), count});
-} catch (Error &error) {
-  rethrow(error, impl_.get(), line);
-} catch (const std::bad_alloc &) {
-  support::out_of_memory();
+} catch (const std::exception &) {
+  rethrow(impl_.get(), line);
 }
 
 void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs,
@@ -54,33 +52,23 @@ void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedV
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
   impl()->run(kernel::by_name(impl()->typed(), impl()->setup().names, inputs, outputs));
-} catch (Error &error) {
-  rethrow(error, impl_.get(), line);
-} catch (const std::bad_alloc &) {
-  support::out_of_memory();
+} catch (const std::exception &) {
+  rethrow(impl_.get(), line);
 }
 
 Results Kernel::call(std::span<const NamedView> inputs, Order store, Line line) const try {
   const jit::runtime::ThreadCap cap(most_threads_);
   return impl()->call(in_order(*impl(), frozen_.get(), inputs), store);
-} catch (Error &error) {
-  rethrow(error, impl_.get(), line);
-} catch (const std::bad_alloc &) {
-  support::out_of_memory();
+} catch (const std::exception &) {
+  rethrow(impl_.get(), line);
 }
 
 static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
   const kernel::LentOperands lent(kernel.typed(), named);
   const kernel::Operands given = lent.all();
-  if (kernel.subs().before()) {
-    std::vector<AnyView> inputs;
-    for (const AnyView *view : given.first(kernel.typed().given_inputs())) inputs.push_back(*view);
-    const kernel::Layouts layouts = kernel.subs().before()->layouts_of_given(inputs);
-    for (std::size_t o = 0; o < layouts.outputs.size(); ++o)
-      inputs.push_back(
-          {kernel.subs().before()->typed().outputs[o].dtype, nullptr, true, layouts.outputs[o]});
-    prepare_given(*kernel.subs().before(), pointers_to(inputs));
-  }
+  if (const KernelImpl *before = kernel.subs().before())
+    prepare_given(*before, pointers_to(jit::with_outputs(
+                               *before, given.first(kernel.typed().given_inputs()))));
   const kernel::WindowedOperands windowed(kernel.typed(), given, kernel.helpers(),
                                           kernel.setup().windows_of_nothing());
   kernel.note_windows(windowed);
@@ -212,6 +200,76 @@ Kernel Kernel::with_threads(int most) const {
     support::fail("E0321", fmt::format("a call cannot run on {} threads", most), {},
                   "give a number from 1 on, or 0 for as many as the kernel was compiled for");
   return Kernel(impl(), frozen_, most);
+}
+
+// Blocks of the data: see fold_blocks.hpp.
+std::int64_t Kernel::unit(std::string_view axis, std::span<const NamedView> inputs) const try {
+  return impl()
+      ->subs()
+      .fold_blocks(std::string(axis))
+      ->unit(in_order(*impl(), frozen_.get(), inputs));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+Partial Kernel::partial(std::string_view axis, std::int64_t offset,
+                        std::span<const NamedView> inputs) const try {
+  const jit::runtime::ThreadCap cap(most_threads_);
+  return impl()
+      ->subs()
+      .fold_blocks(std::string(axis))
+      ->partial(offset, in_order(*impl(), frozen_.get(), inputs));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+Partial Kernel::partial(const Partial &before, std::int64_t offset,
+                        std::span<const NamedView> inputs) const try {
+  const jit::runtime::ThreadCap cap(most_threads_);
+  return impl()
+      ->subs()
+      .fold_blocks(before.axis)
+      ->partial(before, offset, in_order(*impl(), frozen_.get(), inputs));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+int Kernel::rounds(std::string_view axis) const try {
+  return impl()->subs().fold_blocks(std::string(axis))->rounds();
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+Partial Kernel::join(std::span<const Partial> blocks) const try {
+  if (blocks.empty())
+    support::fail("E0151", "there are no blocks of kernel '" + impl()->typed().name + "' to join",
+                  {}, "give at least one that has positions");
+  const jit::runtime::ThreadCap cap(most_threads_);
+  return impl()->subs().fold_blocks(blocks.front().axis)->join(blocks);
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+Results Kernel::combine(std::span<const Partial> blocks, std::span<const NamedView> inputs) const {
+  return combine(blocks, jit::FoldBlocks::nowhere, inputs);
+}
+
+Results Kernel::combine(std::span<const Partial> blocks, std::int64_t offset,
+                        std::span<const NamedView> inputs) const try {
+  if (blocks.empty())
+    support::fail("E0151",
+                  "there are no blocks of kernel '" + impl()->typed().name + "' to combine", {},
+                  "give at least one that has positions");
+  std::vector<NamedView> all;
+  if (frozen_) inputs = all = frozen_->all(inputs);
+  const jit::runtime::ThreadCap cap(most_threads_);
+  return impl()->subs().fold_blocks(blocks.front().axis)->combine(blocks, offset, inputs);
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+std::string Kernel::why_no_map(std::string_view axis) const {
+  return rewrite::why_no_map(impl()->setup().whole(), std::string(axis));
 }
 
 } // namespace broadloom

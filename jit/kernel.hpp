@@ -2,21 +2,21 @@
 //
 // A call, in the order in which it comes by them:
 //   kernel.cpp           the public face: arguments by position or by name
-//   bound_call.cpp       calls with their arguments fixed; stateful.cpp: with states; frozen.cpp: with parameters
+//   bound_call.cpp       with its arguments fixed; with states: stateful.cpp; frozen: frozen.cpp
 //   call.cpp             a call: lets and windows, look the layouts up, check the pointers, run
 //   layout_cache.cpp     the layouts seen so far
 //   executor.cpp         the phases, natively or interpreted, or the reference
 //   runtime/             threads, and memory for the time of a call
-//   checked_call.cpp     a call that Options::debug has checked; twice.cpp: native code held against the interpreter
+//   checked_call.cpp     a call that Options::debug has checked; twice.cpp: run in both engines
 // How it comes to be:
 //   compile.cpp          from the spec to a KernelImpl
 //   setup.cpp            what no call changes
-//   sub_kernels.cpp      the kernels behind: lets.cpp, time_loop.cpp, parts of calls, fold_blocks*.cpp
-//   specialise.cpp       from layouts to a Specialisation
+//   sub_kernels.cpp      the kernels behind: lets.cpp, time_loop.cpp, parts, fold_blocks*.cpp
+//   specialisation.cpp   from layouts to all that a call of them needs
 //   patterns.cpp         the programs and their code: cache/, emit/, engine/, native/
 //   failure.cpp          what a bug of ours leaves behind, and what then takes over
 // What it tells:
-//   show.cpp, why_kernel.cpp, predict.cpp, describe_call.cpp   of what shown.cpp and parts.cpp find
+//   show.cpp, why.cpp, predict.cpp, describe_call.cpp   of what shown.cpp finds
 #pragma once
 
 #include "calls/record.hpp"
@@ -26,6 +26,7 @@
 #include "jit/setup.hpp"
 #include "jit/sub_kernels.hpp"
 
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -34,31 +35,35 @@ namespace broadloom {
 using detail::KernelImpl;
 
 namespace jit {
-class LetWatch;
+// As KernelImpl::run_unchecked, where Options::debug asks for more (checked_call.cpp).
 void run_checked(const KernelImpl &kernel, kernel::Operands call);
+// Shown each let that is an array, once it is there, or, of one that goes step by step, the row of
+// each step. `views` are those of Lets::views.
+using LetWatch = std::function<void(std::size_t let, std::optional<std::int64_t> step,
+                                    const AnyView &row, std::span<const AnyView> views)>;
 } // namespace jit
 
 namespace detail {
-// What bl::compile makes. What is declared of the inputs `known` is known to hold: calls do not look at their elements.
+// What bl::compile makes. What is declared of the inputs `known` holds: calls do not look.
 std::shared_ptr<const KernelImpl> make_kernel(const LoopSpec &spec, const Options &options,
                                               const std::vector<std::string> &known);
 } // namespace detail
 
 class detail::KernelImpl {
 public:
-  // `target` is empty where no native code is wanted; `ms` is the time that compiling has taken so far.
+  // `target` is empty where no native code is wanted; `ms` is the time that was taken so far.
   KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
              std::optional<jit::Target> target, Profile profile, int threads, double ms);
 
-  // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does. `run` is given what a call is,
-  // `run_lent` also the lets that are arrays, `run_given` also the shapes that outputs lend; all else is about operands with their
-  // windows (kernel/windows.hpp).
+  // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does.
+  // `run` is given what a call is, `run_lent` also the lets that are arrays, `run_given` also the
+  // shapes that outputs lend; all else is about operands with their windows (kernel/windows.hpp).
   void run(kernel::Operands call) const {
     if (setup_.is_plain) [[likely]]
       return run_windowed(call);
     setup_.is_debugged() ? jit::run_checked(*this, call) : run_unchecked(call);
   }
-  void run_unchecked(kernel::Operands call, const jit::LetWatch *watch = nullptr) const;
+  void run_unchecked(kernel::Operands call, const jit::LetWatch &watch = nullptr) const;
   // Looks at layouts only, of all that a call is.
   void check_shapes(kernel::Operands call) const;
   void run_lent(kernel::Operands named) const {
@@ -97,7 +102,7 @@ public:
   Counters counters() const; // those of the kernels behind, too
 
 private:
-  void run_lets(kernel::Operands call, const jit::LetWatch *watch) const;
+  void run_lets(kernel::Operands call, const jit::LetWatch &watch) const;
   void run_with_windows(kernel::Operands given) const;
   bool run_again(const jit::Specialisation *special, kernel::Operands operands,
                  kernel::Lies lies) const;

@@ -15,51 +15,52 @@ KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Option
       executor_(setup_), patterns_(setup_, ms) {}
 
 Results KernelImpl::call(std::vector<AnyView> operands, Order store) const {
+  const spec::TypedSpec &typed = setup_.typed;
   kernel::Layouts layouts = allocated_layouts(operands);
   for (Layout &layout : layouts.outputs) {
     if (store == Order::c) layout = contiguous_layout(layout.shape());
     if (store == Order::f) layout = array::fortran_layout(layout.shape());
   }
   std::vector<std::pair<std::string, Array>> arrays;
-  for (std::size_t o = 0; o < setup_.typed.outputs.size(); ++o)
-    arrays.emplace_back(setup_.typed.outputs[o].name,
-                        kernel::allocate(setup_.typed.outputs[o], layouts.outputs[o]));
+  for (std::size_t o = 0; o < typed.outputs.size(); ++o)
+    arrays.emplace_back(typed.outputs[o].name,
+                        kernel::allocate(typed.outputs[o], layouts.outputs[o]));
   for (const auto &[name, array] : arrays) operands.push_back(array);
   run(pointers_to(operands));
   return Results(std::move(arrays));
 }
 
 kernel::Layouts KernelImpl::allocated_layouts(std::span<const AnyView> inputs) const {
+  const spec::TypedSpec &typed = setup_.typed;
   const support::FloatWorld world;
   const jit::Lets &lets = subs_.lets();
-  kernel::check_input_count(setup_.typed, inputs.size());
-  if (const spec::TypedInput *shape = setup_.typed.lent_input())
-    kernel::fail_lent(setup_.typed, *shape);
+  kernel::check_input_count(typed, inputs.size());
+  if (const spec::TypedInput *shape = typed.lent_input()) kernel::fail_lent(typed, *shape);
   if (lets.empty() && !setup_.has_lent) return layouts_of_given(inputs);
-  kernel::check_operands(setup_.typed, pointers_to(inputs));
+  kernel::check_operands(typed, pointers_to(inputs));
   std::vector<AnyView> views, given;
   if (!lets.empty()) views = lets.views(*lets.layouts(pointers_to(inputs)), nullptr);
-  const kernel::LentOperands lent(setup_.typed,
-                                  lets.operands_of_rest(pointers_to(inputs), views, {}));
+  const kernel::LentOperands lent(typed, lets.operands_of_rest(pointers_to(inputs), views, {}));
   for (const AnyView *view : lent.all()) given.push_back(*view);
   return layouts_of_given(given);
 }
 
 // The outputs have no memory yet: a layout for each.
 kernel::Layouts KernelImpl::layouts_of_given(std::span<const AnyView> inputs) const {
-  kernel::check_operands(setup_.typed, pointers_to(inputs));
+  const spec::TypedSpec &typed = setup_.typed;
+  kernel::check_operands(typed, pointers_to(inputs));
   kernel::Layouts layouts;
   for (const AnyView &view : inputs) layouts.inputs.push_back(view.layout);
-  layouts.lies = kernel::add_windows(setup_.typed, layouts.inputs);
+  layouts.lies = kernel::add_windows(typed, layouts.inputs);
   for (std::size_t i = 0; i < layouts.inputs.size(); ++i)
-    kernel::take_one_position(setup_.typed, i, layouts.inputs[i]);
+    kernel::take_one_position(typed, i, layouts.inputs[i]);
   // Shapes only: whether each fold has a value is asked when the outputs are computed.
-  const std::vector<bool> none(setup_.typed.outputs.size(), false);
-  const plan::Resolved resolved = plan::resolve(setup_.typed, layouts.inputs, none);
-  for (std::size_t o = 0; o < setup_.typed.outputs.size(); ++o)
-    layouts.outputs.push_back(kernel::output_layout(setup_.typed, o, setup_.reads[o],
+  const std::vector<bool> none(typed.outputs.size(), false);
+  const plan::Resolved resolved = plan::resolve(typed, layouts.inputs, none);
+  for (std::size_t o = 0; o < typed.outputs.size(); ++o)
+    layouts.outputs.push_back(kernel::output_layout(typed, o, setup_.reads[o],
                                                     resolved.output_shapes[o], layouts.inputs));
-  layouts.wanted.assign(setup_.typed.outputs.size(), true);
+  layouts.wanted.assign(typed.outputs.size(), true);
   return layouts;
 }
 

@@ -3,7 +3,6 @@
 
 #include "jit/cache/cache.hpp"
 #include "jit/cache/kept_code.hpp"
-#include "jit/environment.hpp"
 #include "jit/failure.hpp"
 #include "jit/stopwatch.hpp"
 #include "jit/why.hpp"

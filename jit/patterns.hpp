@@ -1,9 +1,9 @@
 // The patterns of a kernel: which program serves a call, and its native code.
 //
 // Each new pattern is compiled, until the kernel keeps 64. From then on its generic program
-// (plan/generic.hpp) serves all others, slower but with the same bits, and a layout has a pattern of
-// its own compiled once its calls have taken longer than that would: then it is worth it, and the
-// exact pattern that nobody has asked for the longest goes.
+// (plan/generic.hpp) serves all others, slower but with the same bits, and a layout has a pattern
+// of its own compiled once its calls have taken longer than that would: then it is worth it, and
+// the exact pattern that nobody has asked for the longest goes.
 #pragma once
 
 #include "jit/setup.hpp"

@@ -2,7 +2,6 @@
 #include "jit/predict.hpp"
 
 #include "jit/calibrate.hpp"
-#include "jit/parts.hpp"
 #include "jit/shown.hpp"
 #include "plan/predict.hpp"
 #include "plan/tasks.hpp"
@@ -102,32 +101,30 @@ Prediction predict(const loop::Program &program, const block::Program &blocks,
   return prediction;
 }
 
+static void add(Prediction &all, const Prediction &one) {
+  all.seconds += one.seconds;
+  all.phases.insert(all.phases.end(), one.phases.begin(), one.phases.end());
+}
+
 static Prediction predict_own(const KernelImpl &kernel) {
   const support::FloatWorld world;
   if (fills_output(kernel)) return {};
+  const Setup &setup = kernel.setup();
   const Shown shown = native_to_show(kernel);
   Prediction all;
-  const auto add = [&](const Prediction &one) {
-    all.seconds += one.seconds;
-    all.phases.insert(all.phases.end(), one.phases.begin(), one.phases.end());
-  };
   for (const auto &let : kernel.subs().lets().kernels())
-    if (let) add(predict(*let));
-  add(predict(shown.program, shown.pattern->code->blocks(), shown.binding,
-              kernel.setup().machine(shown.threads),
-              rates_here(*kernel.setup().target, kernel.setup().threads,
-                         kernel.setup().options.cache_dir)));
+    if (let) add(all, predict(*let));
+  add(all, predict(shown.program, shown.pattern->code->blocks(), shown.binding,
+                   setup.machine(shown.threads),
+                   rates_here(*setup.target, setup.threads, setup.options.cache_dir)));
   return all;
 }
 
 Prediction predict(const KernelImpl &kernel) {
   if (const auto kernels = latest_kernels(kernel); kernels.back() != &kernel) {
     Prediction all;
-    for (const KernelImpl *part : kernels) {
-      const Prediction one = part == &kernel ? predict_own(kernel) : predict(*part);
-      all.seconds += one.seconds;
-      all.phases.insert(all.phases.end(), one.phases.begin(), one.phases.end());
-    }
+    for (const KernelImpl *part : kernels)
+      add(all, part == &kernel ? predict_own(kernel) : predict(*part));
     return all;
   }
   return predict_own(kernel);

@@ -3,15 +3,19 @@
 
 #include "jit/frozen.hpp"
 #include "jit/kernel.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/text.hpp"
 
 namespace broadloom {
 
-// Of a call of the kernel: says so.
-[[noreturn]] inline void rethrow(Error &error, const KernelImpl *kernel,
-                                 const std::source_location &line) {
+// Inside a handler, of what a call of the kernel has thrown.
+[[noreturn]] inline void rethrow(const KernelImpl *kernel, const std::source_location &line) try {
+  throw;
+} catch (Error &error) {
   if (kernel) error.note_call(kernel->typed().name, place_of(line));
   throw;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 // The inputs in declared order, those that are built in too.

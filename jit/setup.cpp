@@ -1,10 +1,14 @@
 // See setup.hpp.
 #include "jit/setup.hpp"
 
-#include "jit/environment.hpp"
 #include "jit/runtime/machine.hpp"
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"
+#include "support/log.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
 
 namespace broadloom::jit {
 namespace {
@@ -26,6 +30,19 @@ std::vector<Setup::Declared> declared_by(const spec::TypedSpec &typed) {
 }
 
 } // namespace
+
+template <class Number> Number number_in(const char *name, Number usual) {
+  const char *variable = std::getenv(name);
+  if (variable == nullptr || *variable == '\0') return usual;
+  const std::string_view text = variable;
+  Number asked = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), asked);
+  if (error == std::errc() && end == text.data() + text.size()) return asked;
+  support::log().warn("{} is '{}': write a number", name, text);
+  return usual;
+}
+template std::size_t number_in(const char *, std::size_t);
+template std::int64_t number_in(const char *, std::int64_t);
 
 Setup::Setup(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
              std::optional<Target> target, Profile profile, int threads)

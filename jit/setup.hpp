@@ -2,7 +2,6 @@
 // No call changes it, so that any number of threads read it without a lock.
 #pragma once
 
-#include "jit/native/profile.hpp"
 #include "jit/native/target.hpp"
 #include "jit/runtime/threads.hpp"
 #include "kernel/check.hpp"
@@ -90,5 +89,8 @@ struct Setup {
 private:
   [[noreturn]] void fail_cancelled() const;
 };
+
+// The number that an environment variable holds, else `usual`.
+template <class Number> Number number_in(const char *name, Number usual);
 
 } // namespace broadloom::jit

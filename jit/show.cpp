@@ -1,8 +1,6 @@
 // The stages of a kernel as text, and its decisions as data.
 #include "jit/show.hpp"
-#include "jit/describe_call.hpp"
 #include "jit/native/backend.hpp"
-#include "jit/parts.hpp"
 #include "jit/predict.hpp"
 #include "jit/shown.hpp"
 #include "jit/why.hpp"
@@ -46,14 +44,14 @@ std::vector<Decision> why_with_times(const KernelImpl &kernel) {
 }
 
 std::string show_stage(const KernelImpl &kernel, Stage stage, const ShowFormat &format) {
+  const Setup &setup = kernel.setup();
   switch (stage) {
-  case Stage::spec: return print(kernel.setup().spec);
+  case Stage::spec: return print(setup.spec);
   case Stage::folded:
-    return print(scale::is_wanted(kernel.setup().spec.data()) ? fold_scales(kernel.setup().spec)
-                                                              : kernel.setup().spec);
+    return print(scale::is_wanted(setup.spec.data()) ? fold_scales(setup.spec) : setup.spec);
   case Stage::axes: {
     const kernel::Layouts layouts = layouts_to_show(kernel);
-    return text::print_axes(kernel.setup().whole()) +
+    return text::print_axes(setup.whole()) +
            text::print_axis_table(kernel.typed(), layouts.inputs, layouts.outputs, layouts.wanted);
   }
   case Stage::graph: return show_graph(kernel, format.graph);
@@ -70,15 +68,14 @@ std::string show_stage(const KernelImpl &kernel, Stage stage, const ShowFormat &
   }
   case Stage::llvm: {
     const Shown shown = native_to_show(kernel);
-    return backend().llvm_text(shown.program, shown.pattern->code->blocks(),
-                               *kernel.setup().target);
+    return backend().llvm_text(shown.program, shown.pattern->code->blocks(), *setup.target);
   }
   case Stage::assembly: {
     const Shown shown = native_to_show(kernel);
-    return asm_listing(shown.program, shown.pattern->code->blocks(), shown.binding,
-                       *kernel.setup().target, format.whole);
+    return asm_listing(shown.program, shown.pattern->code->blocks(), shown.binding, *setup.target,
+                       format.whole);
   }
-  case Stage::why: break; // show_rest
+  case Stage::why: break; // show
   }
   return {};
 }
@@ -129,12 +126,6 @@ std::string show_let(const KernelImpl &kernel, std::size_t k, Stage stage,
   return show_one(*lets.kernels()[k], stage, format);
 }
 
-std::string show_rest(const KernelImpl &kernel, Stage stage, const ShowFormat &format) {
-  if (stage == Stage::why)
-    return format.json ? to_json(why_with_times(kernel)) : text_of(explain_rest(kernel));
-  return show_one(kernel, stage, format);
-}
-
 } // namespace
 
 // The kernels of lets come first, each under a line that names it. A drawing shows all of them.
@@ -142,15 +133,15 @@ std::string show(const KernelImpl &kernel, Stage stage, const ShowFormat &format
   const support::FloatWorld world;
   const Lets &lets = kernel.subs().lets();
   const bool one = stage == Stage::spec || stage == Stage::call ||
-                   (stage == Stage::why && format.json) ||
                    (stage == Stage::graph && format.graph != ShowFormat::Graph::text);
-  if (one || lets.empty()) return show_rest(kernel, stage, format);
+  if (stage == Stage::why && format.json) return to_json(why_with_times(kernel));
   std::string text;
-  for (std::size_t k = 0; k < lets.kernels().size(); ++k)
+  for (std::size_t k = 0; k < lets.kernels().size() && !one; ++k)
     text += fmt::format("# let {}\n{}\n", lets.specs()[k]->typed.outputs[0].name,
                         show_let(kernel, k, stage, format));
-  return text + fmt::format("# kernel {}\n", kernel.typed().name) +
-         show_rest(kernel, stage, format);
+  if (!text.empty()) text += fmt::format("# kernel {}\n", kernel.typed().name);
+  return text +
+         (stage == Stage::why ? text_of(explain_rest(kernel)) : show_one(kernel, stage, format));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

@@ -1,4 +1,5 @@
-// Inside the texts of stages: what they show.
+// Inside all that a kernel tells: what its latest call ran; before any, what C-contiguous inputs of
+// typical extents would give.
 #pragma once
 
 #include "jit/kernel.hpp"
@@ -18,8 +19,7 @@ struct Shown {
   std::vector<Decision> why;
 };
 
-// What the latest call or `prepare` ran; before any, what C-contiguous inputs of typical extents would
-// give. Which engine that is shows only when the code is made, so then it is.
+// Of a call or `prepare`. Which engine that is shows only when the code is made, so then it is.
 Shown what_to_show(const KernelImpl &kernel);
 kernel::Layouts layouts_to_show(const KernelImpl &kernel);
 void find_engine(const KernelImpl &kernel, Shown &shown);
@@ -28,5 +28,17 @@ Engine engine_used(const KernelImpl &kernel);
 // The same where there is a program, and one whose calls run as native code. Both throw E0501.
 Shown program_to_show(const KernelImpl &kernel);
 Shown native_to_show(const KernelImpl &kernel);
+
+// C-contiguous, of typical extents, without memory.
+std::vector<AnyView> typical_views(const spec::TypedSpec &typed);
+// All operands of a call with these inputs, without memory for the outputs.
+std::vector<AnyView> with_outputs(const KernelImpl &kernel, kernel::Operands given);
+// What a call would choose that is given these inputs, without shapes that outputs lend.
+std::shared_ptr<const kernel::WindowChoice> planned_windows(const KernelImpl &kernel,
+                                                            kernel::Operands named);
+// Whether no loop ran, or would run, as a gather was all of the output.
+bool fills_output(const KernelImpl &kernel);
+// What computed the parts of a call: the kernel, and of each group the interior or the last part.
+std::vector<const KernelImpl *> latest_kernels(const KernelImpl &kernel);
 
 } // namespace broadloom::jit

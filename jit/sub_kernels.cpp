@@ -1,7 +1,6 @@
 // See sub_kernels.hpp.
 #include "jit/sub_kernels.hpp"
 
-#include "jit/environment.hpp"
 #include "jit/kernel.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -70,19 +69,12 @@ std::shared_ptr<const FoldBlocks> SubKernels::fold_blocks(const std::string &axi
 }
 
 std::vector<const KernelImpl *> SubKernels::all() const {
-  std::vector<const KernelImpl *> all;
-  const auto add = [&](const std::shared_ptr<const KernelImpl> &kernel) {
-    if (kernel) all.push_back(kernel.get());
-  };
-  add(before_);
-  {
-    const std::lock_guard lock(mutex_);
-    for (const Parts &parts : parts_) {
-      add(parts.border);
-      add(parts.interior);
-    }
-  }
-  for (const auto &let : lets_.kernels()) add(let);
+  std::vector<const KernelImpl *> all{before_.get()};
+  for (const auto &let : lets_.kernels()) all.push_back(let.get());
+  const std::lock_guard lock(mutex_);
+  for (const Parts &parts : parts_)
+    all.insert(all.end(), {parts.border.get(), parts.interior.get()});
+  std::erase(all, nullptr);
   return all;
 }
 

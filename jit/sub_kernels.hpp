@@ -1,5 +1,5 @@
-// The kernels that stand behind a kernel, which owns them: what its calls run before its own phases or
-// in their place, and those of the blocks of its folds. All are made as it was.
+// The kernels that stand behind a kernel, which owns them: what its calls run before its own phases
+// or in their place, and those of the blocks of its folds. All are made as it was.
 #pragma once
 
 #include "jit/fold_blocks.hpp"
@@ -19,7 +19,7 @@ public:
   const Lets &lets() const { return lets_; }
   // What computes the values of sums through gathers; null where there are none.
   const KernelImpl *before() const { return before_.get(); }
-  // What computes parts of this kind: the kernel, or one of them that is made when it is first asked for.
+  // What computes parts of this kind: the kernel, or one that is made when first asked for.
   const KernelImpl &of_part(const kernel::PartId &id) const;
   // The folds along an axis, block by block. Throws what split_folds does.
   std::shared_ptr<const FoldBlocks> fold_blocks(const std::string &axis) const;

@@ -1,13 +1,20 @@
 // See why.hpp.
 #include "jit/why.hpp"
 
+#include "jit/shown.hpp"
+#include "ops/complex.hpp"
+#include "plan/explain.hpp"
 #include "plan/tasks.hpp"
+#include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 namespace broadloom::jit {
 
@@ -116,6 +123,266 @@ Decision explain_miss(const loop::Program &program, std::span<const loop::Progra
                 fmt::format("miss: the nearest of the last {} differs: {}",
                             support::count(std::int64_t(known.size()), "pattern"), text),
                 {{"the nearest pattern", text}});
+}
+
+namespace {
+
+void append(std::vector<Decision> &all, const std::vector<Decision> &more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+void add_libm(const loop::Program &program, std::vector<Decision> &result) {
+  std::set<ops::Op> seen;
+  const auto add = [&](ops::Op op) {
+    if (ops::info(op).math == ops::Math::Libm && seen.insert(op).second)
+      result.push_back(decide(Reason::LaneAtATime, std::string(ops::info(op).spelling),
+                              "one lane at a time",
+                              fmt::format("{} runs one lane at a time", ops::info(op).spelling)));
+  };
+  for (const loop::Value &value : program.values) {
+    if (value.kind != loop::ValueKind::Op) continue;
+    if (is_complex(value.compute))
+      for (const ops::Op op : ops::complex::made_of(value.op)) add(op);
+    else
+      add(value.op);
+  }
+}
+
+// What runs the program.
+Decision explain_engine(const KernelImpl &kernel, const Shown &shown) {
+  const Setup &setup = kernel.setup();
+  if (shown.engine == Engine::reference) {
+    const std::string reason =
+        shown.failure.empty() ? "the interpreter failed by a bug of ours" : shown.failure;
+    return decide(Reason::NoPlan, "", "reference",
+                  "reference, for want of a program that runs: " + reason,
+                  {{"native code", reason}, {"interpreter", reason}});
+  }
+  if (!setup.target) {
+    const bool asked = setup.engine == Engine::interpreter;
+    return decide(asked ? Reason::InterpreterAsked : Reason::NoNativeTarget, "", "interpreter",
+                  std::string(name(setup.engine)) + ": the loop IR, one point at a time");
+  }
+  const std::string native =
+      fmt::format("native code for {} ({}, {}-bit vectors)", setup.target->name, setup.target->cpu,
+                  setup.target->vector_bits);
+  if (shown.engine == Engine::interpreter)
+    return decide(Reason::NoNativeCode, "", "interpreter",
+                  "interpreter, for want of native code: " + shown.pattern->no_code,
+                  {{"native code", shown.pattern->no_code}});
+  return decide(Reason::NativeCode, "", "native code", native,
+                {{"interpreter", "the same bits, far slower"}});
+}
+
+void explain_classes(const KernelImpl &kernel, std::vector<Decision> &why) {
+  const spec::TypedSpec &typed = kernel.typed();
+  for (const kernel::ByParts &group : kernel.setup().by_parts) {
+    if (group.residues.empty()) continue;
+    std::string axes, counts;
+    for (std::size_t axis = 0; axis < typed.axes.size(); ++axis) {
+      if (!group.axes.has(int(axis)) || group.steps[axis] == 1) continue;
+      axes += (axes.empty() ? "" : ", ") + typed.axes[axis].name;
+      counts += fmt::format("{}{}", counts.empty() ? "" : " x ", group.steps[axis]);
+    }
+    why.push_back(
+        decide(Reason::ResidueClasses, axes, counts + " classes",
+               fmt::format("{} in {} classes, of positions that meet the same elements of "
+                           "what flows back; shown is the last",
+                           axes, counts),
+               {{"all positions at once", "most of what is added up would be nothing"}}));
+  }
+}
+
+void explain_padding(const KernelImpl &kernel, std::vector<Decision> &why) {
+  const spec::TypedSpec &typed = kernel.typed();
+  if (!kernel.setup().has_windows) return; // a part of a call is told of with the whole
+  const std::vector<bool> read = kernel::elements_read(typed);
+  std::string padded;
+  for (std::size_t i = 0; i < typed.inputs.size(); ++i)
+    if (const auto &window = typed.inputs[i].window;
+        window && read[i] && kernel::is_guarded(*window))
+      padded = typed.inputs[window->of].name;
+  const auto latest = kernel.latest_windows();
+  const std::size_t parts = latest && latest->split ? latest->parts.size() : 0;
+  if (padded.empty()) return;
+  if (parts == 1)
+    why.push_back(decide(Reason::PaddingSplit, padded, "the array itself",
+                         fmt::format("nothing that is read lies in a border: '{}' is read where it "
+                                     "lies",
+                                     padded),
+                         {{"a padded copy", "takes more memory traffic"}}));
+  else if (parts > 1)
+    why.push_back(decide(Reason::PaddingSplit, padded, "interior and borders",
+                         fmt::format("the interior reads '{}' itself, {} around it copies of what "
+                                     "they read; shown is the interior",
+                                     padded, support::count(std::int64_t(parts) - 1, "part")),
+                         {{"a padded copy", "takes more memory traffic"}}));
+  else
+    why.push_back(decide(Reason::PaddingCopied, padded, "a padded copy",
+                         fmt::format("a call copies '{}' with its borders, once for all that is "
+                                     "padded alike",
+                                     padded),
+                         {{"the interior without a copy",
+                           "for arrays of 512 KiB and more, where each axis along a border is one "
+                           "of the output, and nothing folds, scans or counts along it"}}));
+}
+
+std::vector<Decision> why_own(const KernelImpl &kernel) {
+  std::vector<Decision> result = kernel.typed().notes;
+  Shown shown = what_to_show(kernel);
+  find_engine(kernel, shown);
+  if (shown.engine == Engine::reference) {
+    result.push_back(explain_engine(kernel, shown));
+    return result;
+  }
+  append(result, shown.why);
+  append(result, plan::explain_program(kernel.typed(), shown.program, shown.binding));
+  if (!shown.failure.empty())
+    result.push_back(decide(Reason::PlanFailed, "", "a plan for one thread",
+                            "a plan for one thread: " + shown.failure,
+                            {{"a plan for several threads", shown.failure}}));
+  result.push_back(explain_engine(kernel, shown));
+  if (shown.engine == Engine::jit) {
+    const block::Program &blocks = shown.pattern->code->blocks();
+    const loop::Numbers numbers = shown.binding.numbers();
+    append(result, block::explain(shown.program, blocks, &numbers));
+    append(result, explain_weights(blocks.weights));
+    add_libm(shown.program, result);
+  }
+  if (!shown.special) return result;
+  result.push_back(shown.special->found);
+  if (shown.pattern->code) {
+    const Counters counters = kernel.counters();
+    result.push_back(
+        decide(Reason::CodeSize, "", fmt::format("{} bytes", shown.pattern->code->code_bytes()),
+               fmt::format("{} bytes; {} compiled by this kernel in {:.2f} ms in all",
+                           shown.pattern->code->code_bytes(),
+                           support::count(counters.compiles, "pattern"), counters.compile_ms)));
+  }
+  append(result,
+         explain_threads(shown.program, shown.binding, kernel.setup().machine(shown.threads)));
+  return result;
+}
+
+// Of one kernel, without its lets; what computes the values of sums through gathers comes first.
+std::vector<Decision> why_one(const KernelImpl &kernel) {
+  const spec::TypedSpec &typed = kernel.typed();
+  std::vector<Decision> result;
+  if (const KernelImpl *before = kernel.subs().before()) append(result, why_one(*before));
+  if (kernel.setup().engine == Engine::reference) {
+    append(result, typed.notes);
+    result.push_back(decide(Reason::ReferenceAsked, "", "reference",
+                            "reference: point by point from the definition"));
+    return result;
+  }
+  if (fills_output(kernel)) {
+    append(result, typed.notes);
+    const std::string &name = typed.outputs[0].name;
+    result.push_back(
+        decide(Reason::GatherFillsOutput, name, "a gather",
+               fmt::format("a gather fills '{}': no loop is run, and no code compiled", name),
+               {{"native code", "it would move each element once more"}}));
+    return result;
+  }
+  for (const KernelImpl *part : latest_kernels(kernel))
+    append(result, part == &kernel ? why_own(kernel) : why_one(*part));
+  explain_classes(kernel, result);
+  explain_padding(kernel, result);
+  return result;
+}
+
+} // namespace
+
+// What was decided about let k, and by its kernel.
+std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
+  const Lets &lets = kernel.subs().lets();
+  std::vector<Decision> why;
+  const spec::Materialised &spec = *lets.specs()[k];
+  const std::string &name = spec.typed.outputs[0].name;
+  if (spec.join)
+    return {decide(Reason::LetIsArray, name, "an array",
+                   fmt::format("let '{}' is made up of {}: each is computed where it lies in it",
+                               name, support::quoted_list(spec.join->parts)),
+                   {{"copied together", "that would read and write all of it once more"}})};
+  if (const auto &rows = lets.rows_of_loop(k)) {
+    const std::string &loop = lets.specs()[rows->loop]->typed.outputs[0].name;
+    return {
+        decide(Reason::LetIsRows, name, "rows of " + loop,
+               fmt::format("let '{}' is '{}' {} before, which lies there with what it begins with",
+                           name, loop, support::count(rows->back, "step")),
+               {{"an array", "that would write and read all of it once more"}})};
+  }
+  const KernelImpl &let = *lets.kernels()[k];
+  why.push_back(decide(Reason::LetIsArray, name, "an array",
+                       fmt::format("let '{}' is read at positions: it is computed first, into "
+                                   "an array of {}",
+                                   name, broadloom::name(let.typed().outputs[0].dtype)),
+                       {{"computed where it is read", "only a whole array has positions"}}));
+  if (const std::optional<int> time = let.typed().time) {
+    const std::string &axis = let.typed().axes[std::size_t(*time)].name;
+    why.push_back(decide(Reason::LetGoesByStep, name, "step by step along " + axis,
+                         fmt::format("let '{}' reads itself at other positions of '{}': a kernel "
+                                     "of one step is run for one after the other",
+                                     name, axis),
+                         {{"all at once", "each step waits for the one before it"}}));
+  }
+  if (const std::int64_t rows = spec.recurrence ? spec.recurrence->lag + 1 : 0;
+      lets.keeps_last_rows(k))
+    why.push_back(
+        decide(Reason::LetKeepsRows, name, fmt::format("{} rows", rows),
+               fmt::format("only the last position of let '{}' is read: {} {} kept, "
+                           "which a step reads and writes",
+                           name, support::count(rows, "position"), rows == 1 ? "is" : "are"),
+               {{"all positions", "none but the last is read"}}));
+  if (const auto layouts = lets.latest()) {
+    if (std::ranges::count(layouts->reordered, k) != 0)
+      why.push_back(
+          decide(Reason::LetOrder, name,
+                 fmt::format("strides {}", fmt::join(layouts->lets[k].steps(), ", ")),
+                 fmt::format("let '{}' lies as what reads it goes through it: {:.3g} bytes "
+                             "in all, {:.3g} in the order of what it reads",
+                             name, layouts->traffic, layouts->traffic_before),
+                 {{"the order of what it reads", "more lines are read across"}}));
+    if (layouts->segment[k] > 0 && !lets.keeps_last_rows(k))
+      why.push_back(decide(
+          Reason::LetCheckpoints, name, fmt::format("every {} steps", layouts->segment[k]),
+          fmt::format(
+              "of let '{}' {} positions are kept at once, and one of every {}, from which the "
+              "others are computed again for what goes back along it",
+              name, layouts->kept_rows[k], layouts->segment[k]),
+          {{"all positions", "they take more than BROADLOOM_LOOP_BYTES"}}));
+  }
+  append(why, why_one(let));
+  return why;
+}
+
+std::vector<Decision> explain_rest(const KernelImpl &kernel) {
+  const Lets &lets = kernel.subs().lets();
+  std::vector<Decision> why;
+  if (const auto layouts = lets.latest()) {
+    std::int64_t apart = 0;
+    for (const std::int64_t bytes : layouts->bytes) apart += bytes;
+    why.push_back(decide(Reason::LetsShareMemory, "",
+                         fmt::format("{} bytes", layouts->places.bytes),
+                         fmt::format("the arrays of lets take {} bytes at once, {} if none shared "
+                                     "memory with another",
+                                     layouts->places.bytes, apart),
+                         {}, {.bytes = double(layouts->places.bytes)}));
+  }
+  append(why, why_one(kernel));
+  return why;
+}
+
+// Text and JSON have them in the same order.
+std::vector<Decision> why(const KernelImpl &kernel) try {
+  const support::FloatWorld world;
+  std::vector<Decision> result;
+  for (std::size_t k = 0; k < kernel.subs().lets().specs().size(); ++k)
+    append(result, explain_let(kernel, k));
+  append(result, explain_rest(kernel));
+  return result;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
 }
 
 } // namespace broadloom::jit

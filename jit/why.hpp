@@ -1,5 +1,5 @@
-// The decisions about a kernel, and of them those behind the plan and the blocks: threads, code. See
-// docs/why.md.
+// The decisions about a kernel, and of them those behind the plan and the blocks: threads, code.
+// See docs/why.md.
 #pragma once
 
 #include "block/block.hpp"
@@ -14,8 +14,8 @@ namespace broadloom::jit {
 
 using detail::KernelImpl;
 
-// All of them: about each let that is an array, and its kernel, and about the rest. Text and JSON have
-// them in this order.
+// All of them: about each let that is an array, and its kernel, and about the rest. Text and JSON
+// have them in this order.
 std::vector<Decision> why(const KernelImpl &kernel);
 std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k);
 std::vector<Decision> explain_rest(const KernelImpl &kernel);

@@ -216,7 +216,7 @@ MUTANTS = [
      "      if (lo[0] < hi[0]) part.code(&own, lo, hi);", "      if (lo[0] < hi[0] && (&part == &code.parts[0] || block % 2 == 0)) part.code(&own, lo, hi);"),
     ("interleaved phases: never", "src/plan/interleave.cpp",
      "together.blocks = together.phases.size() > 1 ? blocks(together, bytes) : 0;", "together.blocks = 0;"),
-    ("interleaved phases: run again", "jit/call.cpp", "    if (phase.runs_before) continue;\n", ""),
+    ("interleaved phases: run again", "jit/executor.cpp", "    if (phase.runs_before) continue;\n", ""),
     ("interleaved phases: also where one needs the other", "src/plan/interleave.cpp",
      "[&](std::uint32_t array) { return stored.contains(array); });", "[&](std::uint32_t) { return false && stored.empty(); });"),
     ("plan: no scan is kept in a row", "src/plan/place.cpp",

@@ -1,8 +1,9 @@
-// See specialise.hpp.
-#include "jit/specialise.hpp"
+// See specialisation.hpp.
+#include "jit/specialisation.hpp"
 
 #include "jit/failure.hpp"
 #include "jit/layout_cache.hpp"
+#include "jit/patterns.hpp"
 #include "jit/runtime/small.hpp"
 #include "jit/stopwatch.hpp"
 #include "kernel/check.hpp"
@@ -172,17 +173,18 @@ void describe_operands(Specialisation &special, const spec::TypedSpec &spec) {
 } // namespace
 
 plan::Resolved resolve(const Setup &setup, kernel::Operands operands, kernel::Layouts &layouts) {
-  for (std::size_t i = 0; i < setup.typed.inputs.size(); ++i)
+  const spec::TypedSpec &typed = setup.typed;
+  for (std::size_t i = 0; i < typed.inputs.size(); ++i)
     layouts.inputs.push_back(operands[i]->layout);
-  for (std::size_t o = 0; o < setup.typed.outputs.size(); ++o)
-    layouts.wanted.push_back(operands[setup.typed.inputs.size() + o] != nullptr);
-  plan::Resolved resolved = plan::resolve(setup.typed, layouts.inputs, layouts.wanted);
-  for (std::size_t o = 0; o < setup.typed.outputs.size(); ++o) {
-    const AnyView *view = operands[setup.typed.inputs.size() + o];
+  for (std::size_t o = 0; o < typed.outputs.size(); ++o)
+    layouts.wanted.push_back(operands[typed.inputs.size() + o] != nullptr);
+  plan::Resolved resolved = plan::resolve(typed, layouts.inputs, layouts.wanted);
+  for (std::size_t o = 0; o < typed.outputs.size(); ++o) {
+    const AnyView *view = operands[typed.inputs.size() + o];
     layouts.outputs.push_back(view != nullptr ? view->layout
                                               : contiguous_layout(resolved.output_shapes[o]));
   }
-  kernel::check_outputs(setup.typed, layouts, resolved.output_shapes);
+  kernel::check_outputs(typed, layouts, resolved.output_shapes);
   return resolved;
 }
 
