@@ -445,10 +445,10 @@ private:
   void make_join() {
     spec::TypedSpec &join = made_.rounds.back().join;
     join = empty_like(spec_, fmt::format("_join{}", made_.rounds.size() - 1));
-    const auto states_of = [&](const spec::Join &what) {
+    const auto states_of = [&](const Join &what) {
       return what.recipe ? graph_.recipe(*what.recipe).states : std::vector{DType::I64};
     };
-    for (const spec::Join &what : joins_) {
+    for (const Join &what : joins_) {
       std::vector<NodeId> both;
       for (const char *side : {"a", "b"})
         for (const DType dtype : states_of(what)) {
@@ -510,7 +510,7 @@ private:
     int round = 0;
     std::size_t first_known = 0; // of all states that are known: what comes before a block
   };
-  struct spec::Join {
+  struct Join {
     std::optional<expr::RecipeId> recipe; // none: of extents
     AxisSet axes;
     bool sums = false; // an extent that a block has a part of; others are the same in each
@@ -531,7 +531,7 @@ private:
       states_; // of folds_ in the rounds so far: which of all of their states
   std::map<NodeId, std::size_t> new_states_; // of a round, by its outputs
   std::size_t count_ = 0;                    // of all that is known
-  std::vector<spec::Join> joins_;            // of a round, in the order of the outputs of its block
+  std::vector<Join> joins_;            // of a round, in the order of the outputs of its block
   FoldSplit made_;
 };
 

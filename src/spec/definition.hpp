@@ -1,8 +1,8 @@
-// Definitions of accumulators: what makes one right, and what it becomes for arguments of certain types.
+// Definitions of accumulators: what makes one right.
 #pragma once
 
 #include "expr/definition.hpp"
-#include "ops/recipe.hpp"
+#include "ops/ops.hpp"
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ namespace broadloom::spec {
 
 inline constexpr std::size_t max_states = 16, max_arguments = 16;
 
-// The text form of the accumulators that the language defines in itself: var, logsumexp, argmin, argmax.
+// The accumulators that the language defines in itself, by their text (text/prelude.cpp): var, logsumexp, argmin, argmax.
 const AccumulatorDef &prelude(Fold fold);
 
 // The name of an accumulator, built in or not.
@@ -24,19 +24,6 @@ std::string of_two_values(const FoldUse &use);
 // Throws SpecError E0020 (what a definition needs), E0003 to E0005 (names), E0013 (limits). `source` is the
 // text of its places, null for the API.
 void check_definition(const AccumulatorDef &definition, const std::string *source);
-
-// `args` are the types in which the arguments enter. A state has the type that its init and its step
-// promote to. Throws SpecError, DTypeError for what does not fit these types.
-ops::Recipe recipe_of(const AccumulatorDef &definition, const std::vector<DType> &args,
-                      const std::shared_ptr<const std::string> &source);
-
-// What `result` gives of such states, and its type. No result: the first state.
-struct ResultCode {
-  ops::Code code;
-  DType dtype = DType::F64;
-};
-ResultCode result_of(const AccumulatorDef &definition, const std::vector<DType> &states,
-                     const std::shared_ptr<const std::string> &source);
 
 // Calls visit(root) for each expression in it.
 template <class Visit> void for_each_expression(const AccumulatorDef &definition, Visit visit) {

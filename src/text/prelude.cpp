@@ -87,12 +87,15 @@ std::map<std::string, AccumulatorDef> parse_prelude() {
 }
 
 } // namespace
+} // namespace broadloom::text
 
-const AccumulatorDef &prelude(Fold fold) {
-  static const std::map<std::string, AccumulatorDef> definitions = parse_prelude();
+namespace broadloom {
+
+const AccumulatorDef &spec::prelude(Fold fold) {
+  static const std::map<std::string, AccumulatorDef> definitions = text::parse_prelude();
   const auto it = definitions.find(std::string(ops::info(fold).name));
   support::check(it != definitions.end(), "the prelude lacks this accumulator");
   return it->second;
 }
 
-} // namespace broadloom::text
+} // namespace broadloom

@@ -3,7 +3,7 @@
 //
 //   sum(x, j), init=2      fold of sum over cast(x : f64), joined with 2
 #include "ops/joins.hpp"
-#include "spec/definition.hpp"
+#include "type/definition.hpp"
 #include "spec/words.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
@@ -149,7 +149,7 @@ const ops::Recipe &Typer::recipe(const AccumulatorDef &definition, const std::ve
   auto [it, fresh] = recipes_.try_emplace({&definition, args});
   ops::Recipe &recipe = it->second;
   if (!fresh) return recipe;
-  recipe = spec::recipe_of(definition, args, spec_.source);
+  recipe = recipe_of(definition, args, spec_.source);
   recipe.commutes = spec::is_built_in(definition.name) || ops::is_symmetric(recipe.combine);
   if (recipe.has_combine() && !spec::is_built_in(definition.name)) {
     note_wrong_join(definition, recipe);
@@ -186,7 +186,7 @@ void Typer::count_steps(const AccumulatorDef &definition, ops::Recipe &recipe) {
 }
 
 void Typer::note_wrong_join(const AccumulatorDef &definition, const ops::Recipe &recipe) {
-  const spec::ResultCode result = spec::result_of(definition, recipe.states, spec_.source);
+  const ResultCode result = result_of(definition, recipe.states, spec_.source);
   const std::optional<ops::WrongJoin> wrong = ops::joins_wrongly(recipe, result.code, result.dtype);
   if (!wrong) return;
   std::vector<std::string> blocks;

@@ -4,6 +4,7 @@
 #include "spec/definition.hpp"
 #include "spec/spec.hpp"
 #include "text/print_typed.hpp"
+#include "type/definition.hpp"
 
 #include <broadloom/broadloom.hpp>
 
@@ -38,7 +39,7 @@ bl::Accumulator damped() {
 bl::ops::Recipe recipe(const std::string &definition, std::vector<bl::DType> args) {
   const bl::LoopSpec spec = bl::parse(definition + "\nkernel k { in x : f64[i]; out z = r(x) }");
   const bl::Expr &value = spec.data().outputs[0].value;
-  return bl::spec::recipe_of(*value.node()->use->accumulator.definition(), args, nullptr);
+  return bl::type::recipe_of(*value.node()->use->accumulator.definition(), args, nullptr);
 }
 
 } // namespace
@@ -212,7 +213,7 @@ TEST_CASE("the accumulators of the language are right by their own rules") {
       if (!any_type && !is_float(type)) continue;
       std::vector<bl::DType> args(definition.args.size(), bl::i64);
       args[0] = type;
-      CHECK_FALSE(bl::spec::recipe_of(definition, args, nullptr).combine.results.empty());
+      CHECK_FALSE(bl::type::recipe_of(definition, args, nullptr).combine.results.empty());
     }
   }
 }
