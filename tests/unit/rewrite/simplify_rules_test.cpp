@@ -142,7 +142,7 @@ void check(const Kernel &kernel) {
   const std::vector<Scalar> values = boundary_values(dtype);
   const Array x = array_of(values, dtype);
   TypedSpec simple = kernel.spec;
-  simplify(simple);
+  rewrite::simplify(simple);
   const AnyView view = x;
   const auto before = reference::evaluate(kernel.spec, std::span(&view, 1));
   const auto after = reference::evaluate(simple, std::span(&view, 1));
