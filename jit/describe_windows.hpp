@@ -119,7 +119,7 @@ protected:
             padding && find(reader, *padding) == nullptr)
           pad(reader, *padding, to);
     reader.made.resize(typed.inputs.size());
-    const std::vector<bool> read = kernel::elements_read(typed);
+    const std::vector<bool> read = kernel::looked_up(typed).elements;
     if (std::ranges::any_of(typed.inputs,
                             [](const auto &input) { return input.window && input.window->sum; }))
       sums(reader, to);

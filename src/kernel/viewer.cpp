@@ -18,23 +18,28 @@ namespace broadloom::kernel {
 using spec::TypedWindow;
 using Wide = __int128; // positions: multiples times extents
 
-static std::vector<bool> looked_up(const spec::TypedSpec &spec) {
-  std::vector<bool> looked = elements_read(spec);
-  for (std::size_t i = spec.inputs.size(); i-- > 0;) {
-    if (!spec.inputs[i].window || !looked[i]) continue;
-    const TypedWindow &window = *spec.inputs[i].window;
-    if (window.sum)
-      for (const TypedWindow::Form &form : spec.inputs[*window.sum].window->forms)
-        for (const TypedWindow::Index &index : form.indices) looked[index.input] = true;
-    if (window.is_gather() && window.derived) looked[window.derived_from] = true;
+LookedUp looked_up(const spec::TypedSpec &spec) {
+  LookedUp looked;
+  looked.elements = elements_read(spec);
+  looked.positions = looked.elements;
+  const auto look_at = [&](const TypedWindow &window) {
     for (const TypedWindow::Form &form : window.forms)
-      for (const TypedWindow::Index &index : form.indices) looked[index.input] = true;
+      for (const TypedWindow::Index &index : form.indices)
+        looked.elements[index.input] = looked.positions[index.input] = true;
+  };
+  for (std::size_t i = spec.inputs.size(); i-- > 0;) {
+    if (!spec.inputs[i].window || !looked.positions[i]) continue;
+    const TypedWindow &window = *spec.inputs[i].window;
+    if (window.sum) look_at(*spec.inputs[*window.sum].window);
+    if (window.is_gather() && window.derived) looked.positions[window.derived_from] = true;
+    look_at(window);
   }
   return looked;
 }
 
 Viewer::Viewer(const spec::TypedSpec &spec, std::span<const Layout> given)
-    : spec_(spec), given_(given), read_(looked_up(spec)), extents_(window_extents(spec, given)) {}
+    : spec_(spec), given_(given), looked_up_(looked_up(spec)),
+      extents_(window_extents(spec, given)) {}
 
 bool is_guarded(const TypedWindow &window, std::size_t dim) {
   return window.forms[dim].may_leave || window.forms[dim].divisor != 1 ||
@@ -59,7 +64,7 @@ Seen Viewer::see(std::size_t index, const Box *box) {
   fits_ = true;
   Seen seen = see_array();
   const TypedWindow &window = *spec_.inputs[index].window;
-  const bool sees_elements = read_[index] && !array::has_no_elements(seen.layout);
+  const bool sees_elements = looked_up_.positions[index] && !array::has_no_elements(seen.layout);
   seen.lies = may_see_copy(window) && sees_elements ? order_of_folds(seen.layout) : seen.layout;
   return seen;
 }
@@ -73,13 +78,13 @@ Seen Viewer::see_array() {
   Layout of = given_[window.of];
   if (window.is_gather() || window.sum) {
     seen.layout = contiguous_layout(seen.layout.shape());
-    if (!window.pads.empty() && !empty && read_[index_])
+    if (!window.pads.empty() && !empty && looked_up_.positions[index_])
       seen.padding = {window.of, window.pads, {}};
     return seen;
   }
   std::vector<std::int64_t> first(window.forms.size()); // positions of what it looks at
   if (is_guarded(window)) {
-    if (empty || !read_[index_]) return seen; // its extents are all that matters
+    if (empty || !looked_up_.positions[index_]) return seen; // its extents are all that matters
     const std::vector<Padding::Dim> dims = positions_of(seen.layout);
     if (box_ != nullptr && is_inside(dims)) {
       for (const TypedWindow::Pad &pad : window.pads) first[std::size_t(pad.dim)] = pad.before;

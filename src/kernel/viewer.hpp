@@ -36,6 +36,13 @@ bool is_guarded(const spec::TypedWindow &window);
 // May some window of a call see a copy of its array in one way of making the call, and the array itself in another?
 bool sees_copies(const spec::TypedSpec &spec);
 
+// [input]: whether its positions are looked at in a call, as they are read, or what is derived of them; and whether its elements are
+// needed, by the kernel or as positions.
+struct LookedUp {
+  std::vector<bool> positions, elements;
+};
+LookedUp looked_up(const spec::TypedSpec &spec);
+
 class Viewer {
 public:
   // `given` are the layouts of the inputs that a call is given. Throws ShapeError E0102, E0142.
@@ -46,8 +53,8 @@ public:
   Seen see(std::size_t window, const Box *box = nullptr);
   // What a window reads along each dim of the padded array, at all positions of its axes.
   std::vector<Padding::Dim> positions(std::size_t window, const Box *box = nullptr);
-  // Must the positions be looked at? Those that are read, of gathers also those of which one is derived that is.
-  bool is_read(std::size_t input) const { return read_[input]; }
+  bool is_read(std::size_t input) const { return looked_up_.positions[input]; }
+  bool needs_elements(std::size_t input) const { return looked_up_.elements[input]; }
 
 private:
   Seen see_array();
@@ -67,7 +74,7 @@ private:
 
   const spec::TypedSpec &spec_;
   const std::span<const Layout> given_;
-  const std::vector<bool> read_; // [input]: are its elements read, by the kernel or by a gather?
+  const LookedUp looked_up_;
   const std::vector<std::int64_t> extents_; // [axis]
   std::size_t index_ = 0;
   const Box *box_ = nullptr;

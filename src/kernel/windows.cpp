@@ -58,6 +58,11 @@ WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, 
       continue;
     }
     if (!viewer.is_read(i) || how.elements == Elements::NotThere) continue;
+    if (!spec.inputs[i].window->sum && !viewer.needs_elements(i)) {
+      if (how.elements != Elements::Planned && element_count(window.layout) > 0)
+        look_at(looked_at_.emplace_back(i, window.layout));
+      continue;
+    }
     const AnyView *into = how.elements != Elements::Read && !spec.inputs[i].window->sum
                               ? output_of(i, window.layout, given, how.elements)
                               : nullptr;
@@ -98,7 +103,12 @@ AnyView WindowedOperands::copy_of(AnyView of, Padding padding) {
   return few == nullptr ? copy : array::rows_of(copy, few->dim, few->first, few->rows);
 }
 
-// Reads a gather; where nobody reads its elements, its positions only.
+// Of a gather of which another is derived: an element may say a position outside.
+void WindowedOperands::look_at(const Looked &looked) const {
+  check_gathered(spec_, looked.window, operands_, false);
+  listed_positions(spec_, looked.window, looked.layout, operands_, helpers_.tasks);
+}
+
 void WindowedOperands::look_up(std::size_t window, const AnyView &of, const Seen &seen,
                                const AnyView *into, AnyView &view) {
   if (into == nullptr) calls::Recorder::note(calls::Step::Kind::Gather);
@@ -170,6 +180,7 @@ void WindowedOperands::copy_again() const {
   for (const Copy &copy : copies_) pad_again(copy.padding, copy.of, copy.elements);
   for (const Made &gathered : std::span(gathered_).first(gathered_.size() - filled_))
     gather(spec_, gathered.window, operands_, gathered.from, gathered.elements, helpers_.tasks);
+  for (const Looked &looked : looked_at_) look_at(looked);
   if (sums_.empty()) return;
   const std::vector<Array> summed = helpers_.summed(Operands(operands_).first(given_.size()));
   for (std::size_t s = 0; s < sums_.size(); ++s)

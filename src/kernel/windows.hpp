@@ -101,7 +101,8 @@ public:
   // Brings the copies up to date where these operands are used for more than one call. Throws E0315.
   void copy_again() const;
   bool has_copies() const {
-    return !own_inputs_.empty() || !copies_.empty() || !gathered_.empty() || !sums_.empty();
+    return !own_inputs_.empty() || !copies_.empty() || !gathered_.empty() || !sums_.empty() ||
+           !looked_at_.empty();
   }
   // The same for some rows along a dim of one input alone, where it has no borders along that dim. Where few rows are kept, these are counted
   // from the first that lies in memory.
@@ -121,6 +122,8 @@ private:
                    std::vector<AnyView> &views);
   AnyView seen_by(const AnyView &of, const Seen &seen);
   AnyView copy_of(AnyView of, Padding padding);
+  struct Looked;
+  void look_at(const Looked &looked) const;
   void look_up(std::size_t window, const AnyView &of, const Seen &seen, const AnyView *into,
                AnyView &view);
   const AnyView *output_of(std::size_t window, const Layout &layout, Operands given,
@@ -143,6 +146,11 @@ private:
     Array elements;
   };
   std::vector<Made> gathered_, sums_;
+  struct Looked { // a gather of which nobody needs the elements
+    std::size_t window = 0;
+    Layout layout;
+  };
+  std::vector<Looked> looked_at_;
   bool filled_ = false;       // by the last of those that are gathered
   std::vector<Array> summed_; // until all sums are added up
   std::vector<AnyView> windows_;
