@@ -20,9 +20,11 @@ std::optional<std::size_t> output_called(const spec::TypedSpec &spec, const std:
   return std::nullopt; // a let
 }
 
-// What a let or an output that is computed has loops for: empty where it has none of its own.
+// What a let or an output that is computed has loops for: empty where it has none of its own. An output that is kept apart from a let
+// has its folds, too: `out s = max(x, j)` is to be swept by itself, not only stored.
+enum class Folds : std::uint8_t { OfLets, OfOutputsToo };
 Pairs::Items items_called(const spec::TypedSpec &spec, const Trees &trees, const Nests &nests,
-                          const std::string &name) {
+                          const std::string &name, Folds folds = Folds::OfLets) {
   Pairs::Items items;
   const auto add = [&](std::optional<ItemId> item) {
     for (; item; item = nests[*item].arg_item) // a fold over several groups
@@ -32,6 +34,9 @@ Pairs::Items items_called(const spec::TypedSpec &spec, const Trees &trees, const
     for (std::uint32_t k = 0; k < nests.items.size(); ++k)
       if (nests.items[k].kind == ItemKind::Store && nests.items[k].output == *output)
         add(ItemId{k});
+    if (folds == Folds::OfOutputsToo)
+      for (expr::NodeId fold : trees.folds_in({&spec.outputs[*output].value, 1}))
+        add(nests.item_of_fold[fold.index]);
     return items;
   }
   for (const spec::NamedValue &let : spec.lets) {
@@ -82,10 +87,12 @@ Pairs find_pairs(const Request &request, const Trees &trees, const Nests &nests)
     if ((a && !request.wanted[*a]) || (b && !request.wanted[*b])) continue;
     if (a && b)
       (pairing.fuse ? pairs.together : pairs.apart).push_back({*a, *b});
-    else
+    else {
+      const Folds folds = pairing.fuse ? Folds::OfLets : Folds::OfOutputsToo;
       (pairing.fuse ? pairs.items_together : pairs.items_apart)
-          .push_back({items_called(spec, trees, nests, pairing.a),
-                      items_called(spec, trees, nests, pairing.b)});
+          .push_back({items_called(spec, trees, nests, pairing.a, folds),
+                      items_called(spec, trees, nests, pairing.b, folds)});
+    }
   }
   return pairs;
 }
