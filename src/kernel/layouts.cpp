@@ -184,6 +184,16 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
     for (std::size_t d = 0; d < shapes[i].size(); ++d)
       if (spec.inputs[i].extents[d] < 0)
         shapes[i][d] = std::max(shapes[i][d], room_for_windows(spec, i, d, extents));
+  // Dims of one label stay equal: where one array is read at positions, the others get the room, too.
+  std::vector<std::int64_t> longest(count);
+  const auto for_each_label = [&](const auto &visit) {
+    for (std::size_t i = 0; i < given; ++i)
+      for (std::size_t d = 0; d < shapes[i].size(); ++d)
+        if (spec.inputs[i].labelled && spec.inputs[i].extents[d] < 0)
+          visit(longest[std::size_t(spec.inputs[i].axis_of_dim[d])], shapes[i][d]);
+  };
+  for_each_label([](std::int64_t &most, std::int64_t extent) { most = std::max(most, extent); });
+  for_each_label([](std::int64_t most, std::int64_t &extent) { extent = most; });
   // A dim at whose position a label stands alone is as long as the label says.
   expr::AxisSet labels;
   for (const spec::TypedInput &input : spec.given())

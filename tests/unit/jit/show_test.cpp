@@ -259,3 +259,11 @@ TEST_CASE("Predicted operations count each turn of each loop once") {
 }
 
 } // namespace broadloom
+
+TEST_CASE("typical extents of one label agree where one of its arrays is read at positions") {
+  const broadloom::Kernel kernel = broadloom::compile(broadloom::parse(
+      "kernel k { in y : i8; in z : f64[i, j]; in a : f64[p]; in b : f64[p, q]; let c = b; "
+      "let d[q, r] = c[r, q]; out o = sum(z) + y }"));
+  CHECK_NOTHROW(kernel.show(broadloom::Stage::loop));
+  CHECK_NOTHROW(kernel.why());
+}
