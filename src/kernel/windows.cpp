@@ -111,8 +111,9 @@ void WindowedOperands::look_at(const Looked &looked) const {
 
 void WindowedOperands::look_up(std::size_t window, const AnyView &of, const Seen &seen,
                                const AnyView *into, AnyView &view) {
-  if (into == nullptr) calls::Recorder::note(calls::Step::Kind::Gather);
-  if (element_count(seen.layout) == 0) return;
+  const bool is_empty = element_count(seen.layout) == 0; // then nothing is left to fill
+  if (into == nullptr || is_empty) calls::Recorder::note(calls::Step::Kind::Gather);
+  if (is_empty) return;
   check_gathered(spec_, window, operands_, true);
   const AnyView from = seen.padding ? copy_of(of, *seen.padding) : of;
   if (into != nullptr) { // only looked at here: nothing is written before all positions are known

@@ -343,6 +343,8 @@ private:
       if (elements < 20000) calls::verify(call), ++tally_.verified;
     } catch (const SpecError &error) {
       throw std::runtime_error("what a call does: " + error.render() + "\n" + text);
+    } catch (const InternalError &error) { // what it ran
+      throw std::runtime_error(error.what());
     }
   }
 
