@@ -531,7 +531,7 @@ private:
       states_; // of folds_ in the rounds so far: which of all of their states
   std::map<NodeId, std::size_t> new_states_; // of a round, by its outputs
   std::size_t count_ = 0;                    // of all that is known
-  std::vector<Join> joins_;            // of a round, in the order of the outputs of its block
+  std::vector<Join> joins_;                  // of a round, in the order of the outputs of its block
   FoldSplit made_;
 };
 

@@ -3,11 +3,11 @@
 //
 //   sum(x, j), init=2      fold of sum over cast(x : f64), joined with 2
 #include "ops/joins.hpp"
-#include "type/definition.hpp"
 #include "spec/words.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
+#include "type/definition.hpp"
 #include "type/typer.hpp"
 
 #include <broadloom/array.hpp>

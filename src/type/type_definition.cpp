@@ -4,11 +4,11 @@
 // code are the nodes of that graph. A state's type is found by going round until nothing grows:
 //
 //   init a = 0, step a = 0.5 * a + m, m : f64     a: a weak 0, then f64, then f64
-#include "type/definition.hpp"
 #include "spec/words.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
+#include "type/definition.hpp"
 #include "type/typer.hpp"
 
 #include <optional>
@@ -241,7 +241,7 @@ ops::Recipe recipe_of(const AccumulatorDef &definition, const std::vector<DType>
 }
 
 ResultCode result_of(const AccumulatorDef &definition, const std::vector<DType> &states,
-                           const std::shared_ptr<const std::string> &source) {
+                     const std::shared_ptr<const std::string> &source) {
   Scratch scratch(source);
   for (std::size_t k = 0; k < states.size(); ++k) scratch.declare(definition.states[k], states[k]);
   scratch.begin();
