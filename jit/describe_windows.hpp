@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -272,7 +273,7 @@ protected:
       if (!read[i]) continue;
       walked = walked | typed.inputs[i].axes();
       step.from.push_back(typed.inputs[i].window
-                              ? window_ref(reader, i, &part.seen[i - typed.given_inputs()])
+                              ? window_ref(reader, i, &part.seen[i - typed.given_inputs()], extents)
                               : array_ref(reader, typed.inputs[i].axis_of_dim, reader.given[i],
                                           layouts.inputs[i], extents));
     }
@@ -314,9 +315,17 @@ protected:
     return ref;
   }
 
-  // Where a window looks: at the array, or at a copy of it.
-  Ref window_ref(const Reader &reader, std::size_t i, const Seen *seen) const {
+  // Where a window looks: at the array, or at a copy of it. `extents` are those of the axes where a
+  // window of one position along an axis may be repeated.
+  Ref window_ref(const Reader &reader, std::size_t i, const Seen *seen,
+                 std::span<const std::int64_t> extents = {}) const {
     const TypedSpec &typed = reader.typed();
+    const auto is_repeated = [&](int axis) {
+      const auto &axes = typed.inputs[i].axis_of_dim;
+      const auto dim = std::size_t(std::ranges::find(axes, axis) - axes.begin());
+      return !extents.empty() && dim < axes.size() && extents[std::size_t(axis)] != 1 &&
+             reader.choice->layouts.inputs[i].extents[dim] == 1;
+    };
     if (seen != nullptr && !reader.made.empty() && !reader.made[i].empty()) {
       Ref ref{reader.made[i], {}};
       const Layout &layout = reader.choice->layouts.inputs[i];
@@ -341,7 +350,8 @@ protected:
             form, window.padded(int(dim), array.extents[dim]),
             [&](std::uint32_t input, std::size_t d) { return layouts[input].extents[d]; }));
         for (const TypedWindow::Term &term : form.terms)
-          position.terms.push_back({axis_name(reader, term.axis), term.times});
+          if (!is_repeated(term.axis))
+            position.terms.push_back({axis_name(reader, term.axis), term.times});
         for (const TypedWindow::Index &index : form.indices)
           position.indices.push_back(
               {index.times, std::make_shared<const Ref>(element_ref(reader, index.input))});
