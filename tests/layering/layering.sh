@@ -99,6 +99,13 @@ all_checks() {
   verdict 'the namespace of each file in src is that of its folder' "$work/found"
   tests/layering/size.sh --check >"$work/found"
   verdict 'the table of rooms has each room, and its lines to a tenth' "$work/found"
+  PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/mutation python3 -c '
+from mutants import MUTANTS
+for name, path, text, *_ in MUTANTS:
+    try:
+        if text not in open(path).read(): print(path, "lacks what the mutant changes:", name)
+    except OSError as error: print(error)' >"$work/found" 2>&1
+  verdict 'each mutant changes a text that is there' "$work/found"
   never 'what is derived is not asked of the reference, which it is held against' 'reference/' src/grad src/plan src/rewrite src/loop src/block
   never 'no include climbs out of its folder' '\.\./' include src jit tools samples tests python
 
