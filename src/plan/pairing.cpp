@@ -20,8 +20,17 @@ std::optional<std::size_t> output_called(const spec::TypedSpec &spec, const std:
   return std::nullopt; // a let
 }
 
-// What a let or an output that is computed has loops for: empty where it has none of its own. An output that is kept apart from a let
-// has its folds, too: `out s = max(x, j)` is to be swept by itself, not only stored.
+Pairs::Items stores_of(const Nests &nests, std::size_t output) {
+  Pairs::Items items;
+  for (std::uint32_t k = 0; k < nests.items.size(); ++k)
+    if (nests.items[k].kind == ItemKind::Store && nests.items[k].output == output)
+      items.push_back(ItemId{k});
+  return items;
+}
+
+// What a let or an output that is computed has loops for: empty where it has none of its own. An
+// output that is kept apart from a let has its folds, too: `out s = max(x, j)` is to be swept by
+// itself, not only stored.
 enum class Folds : std::uint8_t { OfLets, OfOutputsToo };
 Pairs::Items items_called(const spec::TypedSpec &spec, const Trees &trees, const Nests &nests,
                           const std::string &name, Folds folds = Folds::OfLets) {
@@ -31,9 +40,7 @@ Pairs::Items items_called(const spec::TypedSpec &spec, const Trees &trees, const
       if (std::ranges::find(items, *item) == items.end()) items.push_back(*item);
   };
   if (const auto output = output_called(spec, name)) {
-    for (std::uint32_t k = 0; k < nests.items.size(); ++k)
-      if (nests.items[k].kind == ItemKind::Store && nests.items[k].output == *output)
-        add(ItemId{k});
+    for (ItemId store : stores_of(nests, *output)) add(store);
     if (folds == Folds::OfOutputsToo)
       for (expr::NodeId fold : trees.folds_in({&spec.outputs[*output].value, 1}))
         add(nests.item_of_fold[fold.index]);
@@ -63,8 +70,8 @@ std::vector<bool> with_needs(const Nests &nests, const Pairs::Items &items) {
   return needed;
 }
 
-// The first phase that computes something of the one which the other does not need, and the other way round: a sum whose chunks are
-// joined later is in the phase that reads, too.
+// The first phase that computes something of the one which the other does not need, and the other
+// way round: a sum whose chunks are joined later is in the phase that reads, too.
 std::optional<std::size_t> shared_phase(const Nests &nests, const Pairs::Items &a,
                                         const Pairs::Items &b) {
   const std::vector<bool> of_a = with_needs(nests, a), of_b = with_needs(nests, b);
@@ -98,21 +105,9 @@ Pairs find_pairs(const Request &request, const Trees &trees, const Nests &nests)
 }
 
 Apart::Apart(const Nests &nests, const Pairs &pairs) : pairs_(pairs) {
-  const std::size_t count = pairs.apart.size();
-  if (count == 0) return;
-  needed_.assign(nests.items.size(), std::vector<bool>(2 * count));
-  for (std::size_t i = nests.items.size(); i-- > 0;) { // users come after what they need
-    const Item &item = nests.items[i];
-    for (std::size_t p = 0; p < count; ++p)
-      for (std::size_t side = 0; side < 2; ++side)
-        if (item.kind == ItemKind::Store && item.output == pairs.apart[p][side])
-          needed_[i][2 * p + side] = true;
-    auto pass = [&](ItemId need) {
-      for (std::size_t k = 0; k < 2 * count; ++k)
-        if (needed_[i][k]) needed_[need.index][k] = true;
-    };
-    for_each_need(item, pass);
-  }
+  for (const auto &[a, b] : pairs.apart)
+    needed_.push_back(
+        {with_needs(nests, stores_of(nests, a)), with_needs(nests, stores_of(nests, b))});
 }
 
 bool Apart::may_meet(ItemId item, ItemId other) const {
@@ -121,10 +116,8 @@ bool Apart::may_meet(ItemId item, ItemId other) const {
   };
   for (const auto &[a, b] : pairs_.items_apart)
     if ((has(a, item) && has(b, other)) || (has(b, item) && has(a, other))) return false;
-  if (needed_.empty()) return true;
-  const std::vector<bool> &x = needed_[item.index], &y = needed_[other.index];
-  for (std::size_t p = 0; p < pairs_.apart.size(); ++p) {
-    const bool xa = x[2 * p], xb = x[2 * p + 1], ya = y[2 * p], yb = y[2 * p + 1];
+  for (const auto &[a, b] : needed_) {
+    const bool xa = a[item.index], xb = b[item.index], ya = a[other.index], yb = b[other.index];
     if ((xa && !xb && yb && !ya) || (xb && !xa && ya && !yb)) return false;
   }
   return true;
