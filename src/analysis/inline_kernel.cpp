@@ -6,6 +6,7 @@
 #include "expr/exchange.hpp"
 #include "expr/join.hpp"
 #include "expr/window.hpp"
+#include "spec/definition.hpp"
 #include "spec/expand.hpp"
 #include "spec/materialise.hpp"
 #include "support/fail.hpp"
@@ -217,25 +218,7 @@ private:
 
   // An expression cannot say a fold along no axis, but of many accumulators it is the value itself.
   Expr fold_of_one(std::size_t k, const Expr &value) {
-    const FoldUse &use = callee_.outputs[k].mode.use;
-    bool is_value = false;
-    switch (use.accumulator.fold()) {
-    case Fold::Sum:
-    case Fold::Prod:
-    case Fold::Mean:
-    case Fold::Min:
-    case Fold::Max:
-    case Fold::LogSumExp: is_value = use.init.empty(); break;
-    case Fold::Norm:
-    case Fold::Var:
-    case Fold::Std:
-    case Fold::Any:
-    case Fold::All:
-    case Fold::ArgMin:
-    case Fold::ArgMax:
-    case Fold::User: break;
-    }
-    if (!is_value)
+    if (!spec::keeps_one_element(callee_.outputs[k].mode.use))
       cannot_be_called("its output '" + typed_.outputs[k].name + "' reduces along no axis",
                        "leave the mode out, or keep fewer axes");
     const DType wanted = typed_.outputs[k].dtype;

@@ -2,6 +2,7 @@
 #include "grad/recurrence.hpp"
 
 #include "facts/substitute.hpp"
+#include "spec/definition.hpp"
 #include "support/fail.hpp"
 
 #include <algorithm>
@@ -192,15 +193,14 @@ Names pull_clauses(facts::Facts &facts, const Steps &steps, const Names &clauses
 
 Expr fold_of_one(const FoldUse &use, const Expr &x, const Place &where) {
   const facts::Terms t(where);
+  if (spec::keeps_one_element(use)) return x;
   switch (use.accumulator.fold()) {
   case Fold::Sum:
   case Fold::Prod:
   case Fold::Mean:
   case Fold::Min:
   case Fold::Max:
-  case Fold::LogSumExp:
-    if (use.init.empty()) return x;
-    break;
+  case Fold::LogSumExp: break;
   case Fold::Norm: return t.op(Op::Abs, {x});
   case Fold::Var:
   case Fold::Std:

@@ -185,6 +185,26 @@ std::string_view name_of(const Accumulator &accumulator) {
   return ops::info(accumulator.fold()).name;
 }
 
+bool keeps_one_element(const FoldUse &use) {
+  switch (use.accumulator.fold()) {
+  case Fold::Sum:
+  case Fold::Prod:
+  case Fold::Mean:
+  case Fold::Min:
+  case Fold::Max:
+  case Fold::LogSumExp: return use.init.empty();
+  case Fold::Norm:
+  case Fold::Var:
+  case Fold::Std:
+  case Fold::Any:
+  case Fold::All:
+  case Fold::ArgMin:
+  case Fold::ArgMax:
+  case Fold::User: break;
+  }
+  return false;
+}
+
 void check_definition(const AccumulatorDef &definition, const std::string *source) {
   Checker(definition, source).run();
 }

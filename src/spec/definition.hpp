@@ -11,11 +11,15 @@ namespace broadloom::spec {
 
 inline constexpr std::size_t max_states = 16, max_arguments = 16;
 
-// The accumulators that the language defines in itself, by their text (text/prelude.cpp): var, logsumexp, argmin, argmax.
+// The accumulators that the language defines in itself, by their text (text/prelude.cpp): var,
+// logsumexp, argmin, argmax.
 const AccumulatorDef &prelude(Fold fold);
 
 // The name of an accumulator, built in or not.
 std::string_view name_of(const Accumulator &accumulator);
+
+// Whether such a fold of a single element is that element.
+bool keeps_one_element(const FoldUse &use);
 
 // What to write where a reduction was meant to be that of two values, as max(a, b + 1); empty where no such
 // function is.
