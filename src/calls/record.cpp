@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace broadloom::calls {
 namespace {
 
@@ -18,6 +20,7 @@ bool is_counted(Step::Kind kind) {
 }
 
 void add(Counts &counts, const std::vector<Step> &steps, std::int64_t times) {
+  if (times == 0) return; // as a record says nothing of what never ran
   for (const Step &step : steps) {
     if (is_counted(step.kind)) counts[name_of(step.kind, step.kernel)] += times;
     if (step.kind == Step::Kind::For) add(counts, step.body, times * step.over[0].count);
@@ -33,7 +36,7 @@ bool computes_again(const std::vector<Step> &steps) {
 std::string text_of(const Counts &counts) {
   std::string text;
   for (const auto &[step, count] : counts)
-    if (count > 0) text += fmt::format("{}{} times {}", text.empty() ? "" : ", ", count, step);
+    text += fmt::format("{}{} times {}", text.empty() ? "" : ", ", count, step);
   return text;
 }
 
@@ -48,15 +51,13 @@ Counts counts_of(const Call &call) {
 void Recorder::add(Step::Kind kind, std::string_view kernel) { ++counts_[name_of(kind, kernel)]; }
 
 void check_record(const Counts &record, const Call &call) {
-  Counts said = counts_of(call);
-  const bool again = computes_again(call.steps);
-  bool same = true;
-  for (const auto &[step, count] : record) same = same && (again || said[step] == count);
-  for (const auto &[step, count] : said) {
-    const auto found = record.find(step);
-    const std::int64_t ran = found == record.end() ? 0 : found->second;
-    same = same && (again ? ran >= count : ran == count);
-  }
+  const Counts said = counts_of(call);
+  const auto ran_at_least = [&](const auto &step) {
+    const auto found = record.find(step.first);
+    return found != record.end() && found->second >= step.second;
+  };
+  const bool same =
+      computes_again(call.steps) ? std::ranges::all_of(said, ran_at_least) : record == said;
   if (!same)
     throw InternalError(
         fmt::format("a call ran {}, and its steps say {}", text_of(record), text_of(said)),
