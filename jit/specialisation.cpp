@@ -31,8 +31,9 @@ std::vector<std::size_t> phases_run_at(const Specialisation &special) {
   return at;
 }
 
-// Where each buffer of the program finds its memory: scratch arrays, which share it where they are never used at once, then the rows of the
-// first thread, then those of the next. The phases are placed.
+// Where each buffer of the program finds its memory: scratch arrays, which share it where they are
+// never used at once, then the rows of the first thread, then those of the next. The phases are
+// placed.
 void place_buffers(Specialisation &special, int threads) {
   const support::Places scratch = support::places_of(plan::scratch_lifetimes(
       special.pattern->program, special.binding.scratch_bytes, phases_run_at(special)));

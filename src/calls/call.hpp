@@ -115,7 +115,8 @@ struct Step {
     Scatter, // to = scatter from over axes: adds up each element at the position that others say
     Start,   // to = start from, or zeros: the rows that a loop begins with
     Count,   // to = count: the numbers 0, 1, .. of the steps
-    // to = pad from by borders: with borders or zeros around; rows that the copy has not are left out
+    // to = pad from by borders: with borders or zeros around; rows that the copy has not are left
+    // out
     Pad,
     Copy,  // to = copy from
     View,  // to = view from: nothing is moved

@@ -4,8 +4,9 @@
 //   kernel.run(..);
 //   recorder.counts()      {"run heat": 1, "run heat_u": 100}
 //
-// Runs of kernels are counted by their names; gathers, scatters and copies of what parts would write
-// over without any. A kernel that is nothing but one nest is not counted, as its calls are short.
+// Runs of kernels are counted by their names; gathers, scatters and copies of what parts would
+// write over without any. A kernel that is nothing but one nest is not counted, as its calls are
+// short.
 #pragma once
 
 #include "calls/call.hpp"

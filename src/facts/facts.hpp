@@ -1,5 +1,5 @@
-// For gradients and scales: what is known of the expressions of the kernel that is differentiated, and
-// of those made from them.
+// For gradients and scales: what is known of the expressions of the kernel that is differentiated,
+// and of those made from them.
 #pragma once
 
 #include "facts/calls.hpp"

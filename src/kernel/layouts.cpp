@@ -184,7 +184,8 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
     for (std::size_t d = 0; d < shapes[i].size(); ++d)
       if (spec.inputs[i].extents[d] < 0)
         shapes[i][d] = std::max(shapes[i][d], room_for_windows(spec, i, d, extents));
-  // Dims of one label stay equal: where one array is read at positions, the others get the room, too.
+  // Dims of one label stay equal: where one array is read at positions, the others get the room,
+  // too.
   std::vector<std::int64_t> longest(count);
   const auto for_each_label = [&](const auto &visit) {
     for (std::size_t i = 0; i < given; ++i)

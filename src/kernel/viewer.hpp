@@ -36,8 +36,8 @@ bool is_guarded(const spec::TypedWindow &window);
 // May some window of a call see a copy of its array in one way of making the call, and the array itself in another?
 bool sees_copies(const spec::TypedSpec &spec);
 
-// [input]: whether its positions are looked at in a call, as they are read, or what is derived of them; and whether its elements are
-// needed, by the kernel or as positions.
+// [input]: whether its positions are looked at in a call, as they are read, or what is derived of
+// them; and whether its elements are needed, by the kernel or as positions.
 struct LookedUp {
   std::vector<bool> positions, elements;
 };

@@ -122,7 +122,10 @@ private:
                    std::vector<AnyView> &views);
   AnyView seen_by(const AnyView &of, const Seen &seen);
   AnyView copy_of(AnyView of, Padding padding);
-  struct Looked;
+  struct Looked { // a gather of which nobody needs the elements
+    std::size_t window = 0;
+    Layout layout;
+  };
   void look_at(const Looked &looked) const;
   void look_up(std::size_t window, const AnyView &of, const Seen &seen, const AnyView *into,
                AnyView &view);
@@ -146,10 +149,6 @@ private:
     Array elements;
   };
   std::vector<Made> gathered_, sums_;
-  struct Looked { // a gather of which nobody needs the elements
-    std::size_t window = 0;
-    Layout layout;
-  };
   std::vector<Looked> looked_at_;
   bool filled_ = false;       // by the last of those that are gathered
   std::vector<Array> summed_; // until all sums are added up

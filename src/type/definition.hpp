@@ -6,8 +6,8 @@
 
 namespace broadloom::type {
 
-// `args` are the types in which the arguments enter. A state has the type that its init and its step
-// promote to. Throws SpecError, DTypeError for what does not fit these types.
+// `args` are the types in which the arguments enter. A state has the type that its init and its
+// step promote to. Throws SpecError, DTypeError for what does not fit these types.
 ops::Recipe recipe_of(const AccumulatorDef &definition, const std::vector<DType> &args,
                       const std::shared_ptr<const std::string> &source);
 

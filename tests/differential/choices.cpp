@@ -327,8 +327,9 @@ private:
     return hashes;
   }
 
-  // What the kernel says that it did is what it did, keeps to the rules of calls, and reads back as it was printed. A frozen one, and one
-  // whose call is checked, run others. A single nest without windows is not recorded.
+  // What the kernel says that it did is what it did, keeps to the rules of calls, and reads back as
+  // it was printed. A frozen one, and one whose call is checked, run others. A single nest without
+  // windows is not recorded.
   void verify_steps(const Kernel &kernel, const Choices &choices,
                     const std::optional<calls::Counts> &record) const {
     if (choices.frozen || choices.options.debug != Debug::none) return;
