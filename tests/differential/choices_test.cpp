@@ -10,7 +10,8 @@ namespace {
 
 TEST_CASE("no choice that is made around the loops of a kernel changes a bit") {
   const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);
-  const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count);
+  constexpr std::uint64_t enough = 2000; // for each choice to be taken
+  const std::uint64_t count = from_environment("BROADLOOM_FUZZ", enough);
   ChoicesTally tally;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const Case c = random_choices_case(seed);
@@ -21,7 +22,7 @@ TEST_CASE("no choice that is made around the loops of a kernel changes a bit") {
   for (const auto &[choice, times] : tally.taken)
     counts += ", " + choice + " " + std::to_string(times);
   MESSAGE(tally.kernels << " kernels, " << tally.gradients << " of them gradients" << counts);
-  if (count < default_count) return;
+  if (count < enough) return;
   CHECK(tally.refused < std::int64_t(count) / 2);
   CHECK(tally.verified > std::int64_t(count));
   CHECK(tally.recorded > std::int64_t(count) / 2);

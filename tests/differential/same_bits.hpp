@@ -13,7 +13,7 @@
 
 namespace broadloom::differential {
 
-inline constexpr std::uint64_t default_count = 2000; // kernels, where BROADLOOM_FUZZ does not say
+inline constexpr std::uint64_t default_count = 1200; // kernels, where BROADLOOM_FUZZ does not say
 
 inline std::uint64_t from_environment(const char *name, std::uint64_t otherwise) {
   const char *text = std::getenv(name);
