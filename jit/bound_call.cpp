@@ -182,7 +182,7 @@ static void run_bound(const BoundState &state) {
     return state.kernel->run(operands);
   }
   if (!state.inputs.empty()) state.kernel->setup().check_facts(pointers_to(state.inputs));
-  if (state.loop) return state.loop->run();
+  if (state.loop) return state.loop->run(jit::TimeLoop::Copies::Again);
   for (const auto &let : state.lets) run_bound(*let);
   state.windowed->copy_again();
   if (state.windowed->fills_output()) {
@@ -190,6 +190,7 @@ static void run_bound(const BoundState &state) {
     return state.windowed->fill();
   }
   for (const BoundState::Part &part : state.parts) {
+    kernel::record_run(part.kernel->typed(), state.kernel->typed().name, part.operands);
     if (!part.buffers.empty())
       part.kernel->executor().run_phases(*part.special, part.buffers.data());
     else if (part.special)

@@ -86,6 +86,7 @@ inline bool KernelImpl::run_again(const Specialisation *special, Operands operan
 // shapes are looked at, as that is done once for many calls.
 void KernelImpl::run_unchecked(Operands call, const jit::LetWatch &watch) const try {
   setup_.check_facts(call);
+  jit::record_operands(*this, call);
   subs_.lets().empty() ? run_lent(call) : run_lets(call, watch);
 } catch (const DataError &) {
   check_shapes(call);
@@ -130,6 +131,7 @@ void KernelImpl::run_lets(Operands call, const jit::LetWatch &watch) const {
   const std::vector<bool> needed = lets.needed(outputs);
   for (std::size_t k = 0; setup_.profile == Profile::paths && k < needed.size(); ++k)
     if (lets.rows_of_loop(k)) jit::count(jit::Path::RowsOfLoop);
+  jit::record_lets(lets, needed, views);
   jit::LoopsBefore loops(needed.size());
   for (std::size_t k = 0; k < needed.size(); ++k) {
     if (!needed[k]) continue;
@@ -145,12 +147,12 @@ void KernelImpl::run_lets(Operands call, const jit::LetWatch &watch) const {
       loops[k] = std::make_shared<const jit::TimeLoop>(lets, layouts, k, inputs, views, loops,
                                                        setup_.windows());
       const jit::TimeLoop &steps = *loops[k];
+      jit::TimeLoop::Watch each = nullptr;
       if (watch)
-        steps.run([&](std::size_t let, std::int64_t step, const AnyView &row) {
+        each = [&](std::size_t let, std::int64_t step, const AnyView &row) {
           watch(let, step, row, views);
-        });
-      else
-        steps.run();
+        };
+      steps.run(jit::TimeLoop::Copies::AreThere, each);
     }
   }
   run_lent(lets.operands_of_rest(inputs, views, outputs));
@@ -171,8 +173,9 @@ void KernelImpl::run_with_windows(Operands given) const {
   for (std::size_t c = 0; c < windowed.calls() && windowed.calls() > 1; ++c)
     subs_.of_part(windowed.part(c)).bind(windowed.call(c), windowed.lies(c), jit::Use::Once);
   for (std::size_t c = 0; c < windowed.calls(); ++c) {
-    calls::Recorder::note(calls::Step::Kind::Run, typed.name);
-    subs_.of_part(windowed.part(c)).run_windowed(windowed.call(c), windowed.lies(c));
+    const KernelImpl &part = subs_.of_part(windowed.part(c));
+    kernel::record_run(part.typed(), typed.name, windowed.call(c));
+    part.run_windowed(windowed.call(c), windowed.lies(c));
   }
 }
 

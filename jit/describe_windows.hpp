@@ -121,12 +121,16 @@ protected:
           pad(reader, *padding, to);
     reader.made.resize(typed.inputs.size());
     const std::vector<bool> read = kernel::looked_up(typed).elements;
-    if (std::ranges::any_of(typed.inputs,
-                            [](const auto &input) { return input.window && input.window->sum; }))
-      sums(reader, to);
-    for (std::size_t i = count; i < typed.inputs.size(); ++i)
-      if (read[i] && typed.inputs[i].window->is_gather() && !reader.choice->fills_output)
+    std::vector<std::string> added; // [sum]
+    std::size_t next = 0;
+    for (std::size_t i = count; i < typed.inputs.size(); ++i) {
+      if (typed.inputs[i].window->sum) {
+        if (added.empty()) added = values_of_sums(reader, to);
+        sum(reader, i, added[next++], to);
+      } else if (read[i] && typed.inputs[i].window->is_gather() && !reader.choice->fills_output) {
         gather(reader, i, fresh(typed.inputs[typed.array_of(i)].name + "_gathered"), to);
+      }
+    }
   }
 
   static const Copy *find(const Reader &reader, const Padding &padding) {
@@ -179,35 +183,38 @@ protected:
     return fmt::format("{}", ops::as_f64(ops::convert(pad.value, dtype, DType::F64)));
   }
 
-  // A sum through a gather: its values, and what they are added up to.
-  void sums(Reader &reader, std::vector<Step> &to) {
+  // What is added up in the sums through gathers, one array for each.
+  std::vector<std::string> values_of_sums(const Reader &reader, std::vector<Step> &to) {
     const KernelImpl &before = *reader.kernel.subs().before();
-    const TypedSpec &typed = reader.typed();
     std::vector<AnyView> inputs;
-    for (std::size_t i = 0; i < typed.given_inputs(); ++i)
-      inputs.push_back({typed.inputs[i].dtype, nullptr, false, reader.choice->layouts.inputs[i]});
+    for (std::size_t i = 0; i < reader.typed().given_inputs(); ++i)
+      inputs.push_back(
+          {reader.typed().inputs[i].dtype, nullptr, false, reader.choice->layouts.inputs[i]});
     const auto choice = choice_of(before, kernel::pointers_to(inputs));
     Reader values{before, choice, reader.given, {}, reader.time};
+    std::vector<std::string> made;
     for (std::size_t o = 0; o < before.typed().outputs.size(); ++o) {
       const spec::TypedOutput &output = before.typed().outputs[o];
-      values.outputs.push_back({fresh(output.name + "_added")});
-      add(Owner::Copy, values.outputs.back().array, output.dtype, choice->layouts.outputs[o]);
+      values.outputs.push_back({made.emplace_back(fresh(output.name + "_added"))});
+      add(Owner::Copy, made.back(), output.dtype, choice->layouts.outputs[o]);
     }
     read(values, to);
-    std::size_t next = 0;
-    for (std::size_t i = typed.given_inputs(); i < typed.inputs.size(); ++i) {
-      const std::optional<std::uint32_t> window = typed.inputs[i].window->sum;
-      if (!window) continue;
-      reader.made[i] = fresh(typed.inputs[typed.array_of(*window)].name + "_sum");
-      add(Owner::Copy, reader.made[i], typed.inputs[i].dtype, reader.choice->layouts.inputs[i]);
-      Step step{.kind = Kind::Scatter};
-      step.over =
-          over_dims(typed, typed.inputs[*window].axis_of_dim, choice->layouts.outputs[next]);
-      step.from = {ref_over(values.outputs[next++].array, step.over)};
-      step.to = {window_ref(reader, *window, nullptr)};
-      step.to[0].array = reader.made[i];
-      to.push_back(std::move(step));
-    }
+    return made;
+  }
+
+  void sum(Reader &reader, std::size_t input, const std::string &values, std::vector<Step> &to) {
+    const TypedSpec &typed = reader.typed();
+    const std::uint32_t window = *typed.inputs[input].window->sum;
+    reader.made[input] = fresh(typed.inputs[typed.array_of(window)].name + "_sum");
+    add(Owner::Copy, reader.made[input], typed.inputs[input].dtype,
+        reader.choice->layouts.inputs[input]);
+    Step step{.kind = Kind::Scatter};
+    step.over = over_dims(typed, typed.inputs[window].axis_of_dim,
+                          contiguous_layout(call_.find(values)->extents));
+    step.from = {ref_over(values, step.over)};
+    step.to = {window_ref(reader, window, nullptr)};
+    step.to[0].array = reader.made[input];
+    to.push_back(std::move(step));
   }
 
   static std::vector<Range> over_dims(const TypedSpec &typed, const std::vector<int> &axes,

@@ -8,6 +8,7 @@
 //   executor.cpp         the phases, natively or interpreted, or the reference
 //   runtime/             threads, and memory for the time of a call
 //   checked_call.cpp     a call that Options::debug has checked; twice.cpp: run in both engines
+//   recorded_call.cpp    a call that is held against what is shown of it
 // How it comes to be:
 //   compile.cpp          from the spec to a KernelImpl
 //   setup.cpp            what no call changes
@@ -19,13 +20,14 @@
 //   show.cpp, why.cpp, predict.cpp, describe_call.cpp   of what shown.cpp finds
 #pragma once
 
-#include "calls/record.hpp"
 #include "jit/executor.hpp"
 #include "jit/layout_cache.hpp"
 #include "jit/patterns.hpp"
 #include "jit/setup.hpp"
 #include "jit/sub_kernels.hpp"
+#include "kernel/recorded.hpp"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -37,6 +39,14 @@ using detail::KernelImpl;
 namespace jit {
 // As KernelImpl::run_unchecked, where Options::debug asks for more (checked_call.cpp).
 void run_checked(const KernelImpl &kernel, kernel::Operands call);
+// As KernelImpl::run_unchecked, where BROADLOOM_VERIFY asks for more (recorded_call.cpp).
+struct CallCount {
+  std::atomic<std::int64_t> begun = 0, running = 0;
+};
+void run_recorded(const KernelImpl &kernel, kernel::Operands call, CallCount &calls);
+// For calls::Recorder: where the arrays lie that a call names.
+void record_operands(const KernelImpl &kernel, kernel::Operands call);
+void record_lets(const Lets &lets, const std::vector<bool> &needed, std::span<const AnyView> views);
 // Shown each let that is an array, once it is there, or, of one that goes step by step, the row of
 // each step. `views` are those of Lets::views.
 using LetWatch = std::function<void(std::size_t let, std::optional<std::int64_t> step,
@@ -61,7 +71,8 @@ public:
   void run(kernel::Operands call) const {
     if (setup_.is_plain) [[likely]]
       return run_windowed(call);
-    setup_.is_debugged() ? jit::run_checked(*this, call) : run_unchecked(call);
+    if (setup_.is_debugged()) return jit::run_checked(*this, call);
+    setup_.compares ? jit::run_recorded(*this, call, calls_) : run_unchecked(call);
   }
   void run_unchecked(kernel::Operands call, const jit::LetWatch &watch = nullptr) const;
   // Looks at layouts only, of all that a call is.
@@ -71,7 +82,7 @@ public:
   }
   void run_given(kernel::Operands given) const {
     if (setup_.has_windows) return run_with_windows(given);
-    calls::Recorder::note(calls::Step::Kind::Run, setup_.typed.name);
+    kernel::record_run(setup_.typed, setup_.typed.name, given);
     run_windowed(given);
   }
   void run_windowed(kernel::Operands operands, kernel::Lies lies = {}) const;
@@ -112,6 +123,7 @@ private:
   const jit::Executor executor_;
   mutable jit::LayoutCache layout_cache_;
   mutable jit::PatternCache patterns_;
+  mutable jit::CallCount calls_; // that BROADLOOM_VERIFY records
   mutable support::Mutex mutex_;
   mutable std::shared_ptr<const kernel::WindowChoice> latest_windows_; // under the lock
 };

@@ -159,6 +159,7 @@ void TimeLoop::fill_start(std::size_t k, std::int64_t row) const {
       from.layout.strides[loop.start_dims[d]] = start.layout.strides[d];
   }
   array::copy_elements(from, to.data, to.layout);
+  kernel::record(calls::Step::Kind::Start, from, to);
 }
 
 // Row `row` of the array of let k is there: copies with borders get it, too.
@@ -171,18 +172,21 @@ void TimeLoop::copy_borders(std::size_t k, std::int64_t row) const {
     }
 }
 
-void TimeLoop::begin() const {
-  for (const Step &step : each_) step.windowed->copy_again();
-  for (const AnyView &positions : positions_)
+void TimeLoop::begin(Copies copies) const {
+  if (copies == Copies::Again)
+    for (const Step &step : each_) step.windowed->copy_again();
+  for (const AnyView &positions : positions_) {
     for (std::int64_t t = 0; t < steps_; ++t) static_cast<std::int64_t *>(positions.data)[t] = t;
-  for (std::size_t k = first_; k < first_ + each_.size(); ++k) {
-    const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
-    for (std::int64_t c = 0; c < loop.lag; ++c) {
-      const std::int64_t row = loop.backwards ? steps_ + c : c;
-      fill_start(k, row);
-      copy_borders(k, row);
-    }
+    kernel::record(calls::Step::Kind::Count, {}, positions);
   }
+  const auto each_row = [&](const auto &take) {
+    for (std::size_t k = first_; k < first_ + each_.size(); ++k) {
+      const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
+      for (std::int64_t c = 0; c < loop.lag; ++c) take(k, loop.backwards ? steps_ + c : c);
+    }
+  };
+  each_row([&](std::size_t k, std::int64_t row) { fill_start(k, row); });
+  each_row([&](std::size_t k, std::int64_t row) { copy_borders(k, row); });
 }
 
 TimeLoop::Calls TimeLoop::calls() const {
@@ -208,7 +212,7 @@ void TimeLoop::step(std::int64_t n, Calls &calls, const Watch &watch) const {
       Call &call = calls[m][p];
       for (std::size_t i = 0; i < call.views.size(); ++i)
         call.views[i].data = step.parts[p][i].at(t);
-      calls::Recorder::note(calls::Step::Kind::Run, step.kernel->typed().name);
+      kernel::record_run(step.kernels[p]->typed(), step.kernel->typed().name, call.operands);
       step.kernels[p]->run_windowed(call.operands, step.windowed->lies(p));
       if (watch) watch(first_ + m, t, call.views.back());
     }
@@ -217,10 +221,10 @@ void TimeLoop::step(std::int64_t n, Calls &calls, const Watch &watch) const {
   }
 }
 
-void TimeLoop::run(const Watch &watch) const {
+void TimeLoop::run(Copies copies, const Watch &watch) const {
   if (element_count(views_[first_].layout) == 0 && each_.size() == 1) return;
   if (each_[0].kernel->setup().engine == Engine::reference) return run_reference(watch);
-  begin();
+  begin(copies);
   Calls made = calls();
   for (std::int64_t n = 0; n < steps_; ++n) {
     if (segment() > 0 && n % segment() == 0) save(n);
@@ -245,6 +249,7 @@ void TimeLoop::save(std::int64_t n) const {
           array::rows_of(lets_.checkpoints(k, views_), loop.dim, n / segment() * loop.lag + c, 1);
       array::copy_elements(from, to.data, to.layout);
     }
+    kernel::record(calls::Step::Kind::Save, with_start(k), lets_.checkpoints(k, views_));
   }
 }
 
@@ -266,6 +271,8 @@ bool TimeLoop::bring(std::int64_t t) const {
       each_[0].recurrence->backwards ? steps_ - 1 - last : last, 0, steps_ - 1);
   if (n >= there_ && n < there_ + segment()) return false;
   there_ = n - n % segment();
+  const AnyView rows = with_start(first_);
+  kernel::record(calls::Step::Kind::Again, rows, rows); // all until the next of them
   for (std::size_t k = first_; k < first_ + each_.size(); ++k) {
     const spec::Recurrence &loop = *lets_.specs()[k]->recurrence;
     for (std::int64_t c = 0; c < loop.lag; ++c) {
@@ -279,6 +286,7 @@ bool TimeLoop::bring(std::int64_t t) const {
   }
   Calls made = calls();
   for (std::int64_t m = there_; m < std::min(there_ + segment(), steps_); ++m) step(m, made, {});
+  kernel::record(calls::Step::Kind::Again, rows, rows);
   return true;
 }
 

@@ -25,7 +25,9 @@ public:
 
   // Shown each row once it is there, with its let and its step.
   using Watch = std::function<void(std::size_t let, std::int64_t step, const AnyView &row)>;
-  void run(const Watch &watch = nullptr) const;
+  // The copies that windows see are those of the constructor, or are made again, as inputs changed.
+  enum class Copies : std::uint8_t { AreThere, Again };
+  void run(Copies copies, const Watch &watch = nullptr) const;
   void prepare() const; // compiles what a step runs
 
 private:
@@ -80,7 +82,7 @@ private:
   std::int64_t row_before(std::size_t k, std::int64_t n, std::int64_t c) const;
 
   std::int64_t place_of_row(std::size_t k, std::int64_t row) const;
-  void begin() const;
+  void begin(Copies copies) const;
   void fill_start(std::size_t k, std::int64_t row) const;
   void copy_borders(std::size_t k, std::int64_t row) const;
   AnyView with_start(std::size_t k) const; // with the rows of the start

@@ -60,7 +60,7 @@ struct Affine {
 };
 
 // An element of an array for each position of the axes, a row, or all of it: `x[2*i + u - 1, j]`,
-// `u[t, :]`, `u`.
+// `u[t, :]`, `u`. All of a let that goes step by step is its steps, without the rows before them.
 struct Ref {
   std::string array;
   std::vector<Affine> at = {}; // [dim]; none: all of them

@@ -25,6 +25,7 @@ public:
   void load() const;  // from the operand
   void store() const; // to the operand
   const AnyView &view() const { return view_; }
+  const AnyView &operand() const { return operand_; }
   std::span<char> bytes() const; // with the gaps
   void forbid_writes() const;    // where it is guarded
   bool is_touched_before()

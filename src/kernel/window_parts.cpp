@@ -1,10 +1,10 @@
 // The parts of a call with windows: see interior.hpp and by_parts.hpp for which, windows.hpp for what they are given.
 #include "kernel/windows.hpp"
 
-#include "calls/record.hpp"
 #include "kernel/check.hpp"
 #include "kernel/interior.hpp"
 #include "kernel/overlap.hpp"
+#include "kernel/recorded.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -145,7 +145,7 @@ void WindowedOperands::copy_what_is_written(const Viewer &viewer, const How &how
     OperandCopy &copy =
         own_inputs_.emplace_back(given_[i], reach_of(given_[i].layout, given_[i].dtype));
     copy.load();
-    calls::Recorder::note(calls::Step::Kind::Copy);
+    record(calls::Step::Kind::Copy, given_[i], copy.view());
     given_[i] = copy.view();
     own_.push_back(i);
   }

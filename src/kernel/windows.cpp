@@ -2,10 +2,10 @@
 #include "kernel/windows.hpp"
 
 #include "array/copy.hpp"
-#include "calls/record.hpp"
 #include "kernel/check.hpp"
 #include "kernel/overlap.hpp"
 #include "kernel/padding.hpp"
+#include "kernel/recorded.hpp"
 #include "kernel/said.hpp"
 #include "kernel/scatter.hpp"
 #include "kernel/window_extents.hpp"
@@ -18,6 +18,8 @@
 #include <optional>
 
 namespace broadloom::kernel {
+
+using Kind = calls::Step::Kind;
 
 WindowedOperands::WindowedOperands(const spec::TypedSpec &spec, Operands given, Helpers helpers,
                                    const How &how)
@@ -96,6 +98,7 @@ AnyView WindowedOperands::copy_of(AnyView of, Padding padding) {
   auto known = std::ranges::find(copies_, padding, &Copy::padding);
   if (known == copies_.end()) {
     Array elements = padded(padding, of);
+    record(Kind::Pad, of, elements);
     copies_.emplace_back(std::move(padding), of, std::move(elements));
     known = copies_.end() - 1;
   }
@@ -111,9 +114,7 @@ void WindowedOperands::look_at(const Looked &looked) const {
 
 void WindowedOperands::look_up(std::size_t window, const AnyView &of, const Seen &seen,
                                const AnyView *into, AnyView &view) {
-  const bool is_empty = element_count(seen.layout) == 0; // then nothing is left to fill
-  if (into == nullptr || is_empty) calls::Recorder::note(calls::Step::Kind::Gather);
-  if (is_empty) return;
+  if (element_count(seen.layout) == 0) return;
   check_gathered(spec_, window, operands_, true);
   const AnyView from = seen.padding ? copy_of(of, *seen.padding) : of;
   if (into != nullptr) { // only looked at here: nothing is written before all positions are known
@@ -128,6 +129,21 @@ void WindowedOperands::look_up(std::size_t window, const AnyView &of, const Seen
       gathered_.emplace_back(window, from, Array::to_be_written(view.dtype, seen.layout));
   gather(spec_, window, operands_, from, made.elements, helpers_.tasks);
   view.data = made.elements.raw();
+  record_gather(window, view);
+}
+
+void WindowedOperands::record_gather(std::size_t window, const AnyView &to) const {
+  calls::Recorder *recorder = calls::Recorder::here();
+  if (recorder == nullptr) [[likely]]
+    return;
+  recorder->add({Kind::Gather, {}, {}, {recorded(spec_, spec_.inputs[window].axis_of_dim, to)}});
+}
+
+void WindowedOperands::record_sum(std::size_t sum, const AnyView &values) const {
+  const std::vector<int> &axes = spec_.inputs[sums_[sum].window].axis_of_dim;
+  if (calls::Recorder *recorder = calls::Recorder::here()) [[unlikely]]
+    recorder->add(
+        {Kind::Scatter, {}, {recorded(spec_, axes, values)}, {{sums_[sum].elements, {}}}});
 }
 
 // The output that this gather is all of, if there is one.
@@ -159,8 +175,8 @@ void WindowedOperands::look() const {
 }
 
 void WindowedOperands::fill() const {
-  calls::Recorder::note(calls::Step::Kind::Gather);
   const Made &made = gathered_.back();
+  record_gather(made.window, made.elements);
   gather(spec_, made.window, operands_, made.from, made.elements, helpers_.tasks);
 }
 
@@ -168,31 +184,47 @@ void WindowedOperands::add_up(std::size_t sum, const Layout &layout, AnyView &vi
   const std::uint32_t window = *spec_.inputs[sum].window->sum;
   if (sums_.empty()) summed_ = helpers_.summed(Operands(operands_).first(given_.size()));
   check_gathered(spec_, window, operands_, false);
-  calls::Recorder::note(calls::Step::Kind::Scatter);
   const Made &made =
       sums_.emplace_back(window, AnyView(), Array::to_be_written(view.dtype, layout));
   scatter(spec_, window, operands_, summed_[sums_.size() - 1], made.elements, helpers_.tasks);
+  record_sum(sums_.size() - 1, summed_.back());
   view.data = made.elements.raw();
 }
 
 // In the order in which they were made: some are copies of others, and what is gathered may be padded.
 void WindowedOperands::copy_again() const {
-  for (const OperandCopy &copy : own_inputs_) copy.load();
-  for (const Copy &copy : copies_) pad_again(copy.padding, copy.of, copy.elements);
-  for (const Made &gathered : std::span(gathered_).first(gathered_.size() - filled_))
+  for (std::size_t k = 0; k < own_.size(); ++k) {
+    own_inputs_[k].load();
+    record(Kind::Copy, own_inputs_[k].operand(), given_[own_[k]]);
+  }
+  for (const Copy &copy : copies_) {
+    pad_again(copy.padding, copy.of, copy.elements);
+    record(Kind::Pad, copy.of, copy.elements);
+  }
+  for (const Made &gathered : std::span(gathered_).first(gathered_.size() - filled_)) {
     gather(spec_, gathered.window, operands_, gathered.from, gathered.elements, helpers_.tasks);
+    record_gather(gathered.window, gathered.elements);
+  }
   for (const Looked &looked : looked_at_) look_at(looked);
   if (sums_.empty()) return;
   const std::vector<Array> summed = helpers_.summed(Operands(operands_).first(given_.size()));
-  for (std::size_t s = 0; s < sums_.size(); ++s)
+  for (std::size_t s = 0; s < sums_.size(); ++s) {
     scatter(spec_, sums_[s].window, operands_, summed[s], sums_[s].elements, helpers_.tasks);
+    record_sum(s, summed[s]);
+  }
 }
 
 void WindowedOperands::copy_rows_again(std::uint32_t input, std::size_t dim, std::int64_t first,
                                        std::int64_t count) const {
-  for (const Copy &copy : copies_)
-    if (copy.padding.of == input)
-      pad_rows_again(copy.padding, copy.of, copy.elements, dim, first, count);
+  for (const Copy &copy : copies_) {
+    if (copy.padding.of != input) continue;
+    pad_rows_again(copy.padding, copy.of, copy.elements, dim, first, count);
+    if (calls::Recorder *recorder = calls::Recorder::here()) [[unlikely]]
+      recorder->add({Kind::Pad,
+                     {},
+                     {{copy.of}, {array::rows_of(copy.of, dim, first, count)}},
+                     {{copy.elements}, {array::rows_of(copy.elements, dim, first, count)}}});
+  }
 }
 
 void take_one_position(const spec::TypedSpec &spec, std::size_t input, Layout &layout) {

@@ -132,6 +132,9 @@ private:
   const AnyView *output_of(std::size_t window, const Layout &layout, Operands given,
                            Elements elements) const;
   void add_up(std::size_t sum, const Layout &layout, AnyView &view);
+  // For calls::Recorder.
+  void record_gather(std::size_t window, const AnyView &to) const;
+  void record_sum(std::size_t sum, const AnyView &values) const;
 
   struct Copy {
     Padding padding;

@@ -312,13 +312,16 @@ private:
       kernel = kernel.freeze(parameters);
       in = others;
     }
-    std::optional<calls::Counts> record; // of a bound call there is none
+    calls::Record record;
     if (choices.bound) {
-      kernel.bind_named(in, out)();
+      const BoundCall call = kernel.bind_named(in, out);
+      const calls::Recorder recorder;
+      call();
+      record = recorder.record();
     } else {
       const calls::Recorder recorder;
       kernel.run_named(in, out);
-      record = recorder.counts();
+      record = recorder.record();
     }
     verify_steps(kernel, choices, record);
     std::vector<Bytes> hashes;
@@ -331,12 +334,12 @@ private:
   // it was printed. A frozen one, and one whose call is checked, run others. A single nest without
   // windows is not recorded.
   void verify_steps(const Kernel &kernel, const Choices &choices,
-                    const std::optional<calls::Counts> &record) const {
+                    const calls::Record &record) const {
     if (choices.frozen || choices.options.debug != Debug::none) return;
     const std::string text = kernel.show(Stage::call);
     try {
       const calls::Call call = calls::parse(text);
-      if (record && !record->empty()) calls::check_record(*record, call), ++tally_.recorded;
+      if (!record.events.empty()) calls::check_record(record, call), ++tally_.recorded;
       std::int64_t elements = 0;
       for (const calls::Array &array : call.arrays)
         elements += std::accumulate(array.extents.begin(), array.extents.end(), std::int64_t(1),

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -161,15 +162,17 @@ TEST_CASE("what a call ran is held against what is printed of it") {
       compile(parse("kernel k { in x : f64[i]; let u[t < 4, i] = u[t - 1, i] + x[i] from x; "
                     "let h[i] = x * 2; out y[i] = u[-1, i] + h[i] }"));
   const std::vector<double> x{0, 1, 2};
-  calls::Counts record;
+  calls::Record record;
   {
     const calls::Recorder recorder;
     const Results made = kernel({{"x", View<const double>(x.data(), {3})}});
     CHECK(made["y"].data<double>()[2] == 2 * 5 + 2 * 2);
-    record = recorder.counts();
+    record = recorder.record();
   }
-  CHECK(record ==
-        calls::Counts{{"run k", 1}, {"run k_h", 1}, {"run k_u", 4}, {"run k_u_start", 1}});
+  std::map<std::string, int> runs;
+  for (const calls::Event &event : record.events)
+    if (event.kind == calls::Step::Kind::Run) ++runs[event.kernel];
+  CHECK(runs == std::map<std::string, int>{{"k", 1}, {"k_h", 1}, {"k_u", 4}, {"k_u_start", 1}});
   calls::Call call = calls::parse(kernel.show(Stage::call));
   CHECK_NOTHROW(calls::check_record(record, call));
   for (calls::Step &step : call.steps)
@@ -177,4 +180,52 @@ TEST_CASE("what a call ran is held against what is printed of it") {
   CHECK_THROWS_AS(calls::check_record(record, call), InternalError);
   call.steps.clear();
   CHECK_THROWS_AS(calls::check_record(record, call), InternalError);
+}
+
+TEST_CASE("a printed position that is not where a step looked is noticed") {
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f64[i]; in g : i64[m]; "
+                    "let u[t < 4, i] = u[t - 1, i] + pad(u, 1: (1, 1), edge)[t - 1, i + 2] from x; "
+                    "let h[i] = x * 2; let w[i] = h[2 - i] - h[i]; "
+                    "out y[i] = u[-1, 2 - i] + w; out z[m] = x[g[m]] * 2 }"));
+  const std::vector<double> x{0, 1, 2};
+  const std::vector<std::int64_t> g{2, 0};
+  calls::Record record;
+  {
+    const calls::Recorder recorder;
+    const Results made = kernel(
+        {{"x", View<const double>(x.data(), {3})}, {"g", View<const std::int64_t>(g.data(), {2})}});
+    CHECK(made["z"].data<double>()[0] == 4);
+    record = recorder.record();
+  }
+  const std::string text = kernel.show(Stage::call);
+  REQUIRE_NOTHROW(calls::check_record(record, calls::parse(text)));
+  // Each position that is no element's is moved by one, each name of an array is another's.
+  int changed = 0;
+  const auto is_wrong = [&](const calls::Call &call) {
+    try {
+      calls::check_record(record, call);
+      return false;
+    } catch (const InternalError &) {
+      return true;
+    }
+  };
+  const std::function<void(const calls::Call &, std::vector<calls::Step> &)> change =
+      [&](const calls::Call &whole, std::vector<calls::Step> &steps) {
+        for (calls::Step &step : steps) {
+          change(whole, step.body);
+          for (auto *refs : {&step.from, &step.to})
+            for (calls::Ref &ref : *refs)
+              for (calls::Affine &position : ref.at) {
+                if (position.all || !position.indices.empty()) continue;
+                position.constant += 1;
+                CHECK_MESSAGE(is_wrong(whole), calls::print(whole));
+                position.constant -= 1;
+                ++changed;
+              }
+        }
+      };
+  calls::Call call = calls::parse(text);
+  change(call, call.steps);
+  CHECK(changed > 10);
 }
