@@ -24,16 +24,17 @@ public:
     const TypedSpec &typed = kernel_.typed();
     call_.name = typed.name;
     for (const spec::TypedInput &input : typed.given()) taken_.insert(input.name);
-    for (const spec::TypedOutput &output : typed.outputs) taken_.insert(output.name);
+    const std::vector<std::string> names = arrays_of_outputs(typed);
+    taken_.insert(names.begin(), names.end());
     find_layouts();
     for (std::size_t i = 0; i < typed.callers_inputs(); ++i)
       add(Owner::In, typed.inputs[i].name, typed.inputs[i].dtype, inputs_[i].layout);
     std::vector<Given> outputs;
     for (std::size_t o = 0; o < typed.outputs.size(); ++o) {
       const spec::TypedOutput &output = typed.outputs[o];
-      outputs.push_back({output.name});
+      outputs.push_back({names[o]});
       if (rest_->layouts.wanted[o])
-        add(Owner::Out, output.name, output.dtype, rest_->layouts.outputs[o]);
+        add(Owner::Out, names[o], output.dtype, rest_->layouts.outputs[o]);
     }
     if (kernel_.setup().engine == Engine::reference) {
       by_reference();
@@ -86,7 +87,7 @@ private:
     for (std::size_t i = 0; i < typed.callers_inputs(); ++i)
       step.from.push_back({typed.inputs[i].name, {}});
     for (std::size_t o = 0; o < typed.outputs.size(); ++o)
-      if (rest_->layouts.wanted[o]) step.to.push_back({typed.outputs[o].name, {}});
+      if (rest_->layouts.wanted[o]) step.to.push_back({arrays_of_outputs(typed)[o], {}});
   }
 
   // Lets.
@@ -208,6 +209,7 @@ private:
         continue;
       }
       if (rows) input.shift = of->backwards ? rows->back : -rows->back;
+      if (rows) input.rows = input.array;
       input.array = name_of(loop);
       const bool follows = member != nullptr && lets_.computed_again(*member, i).has_value();
       input.again = follows && layouts_->segment[loop] > 0;
@@ -369,6 +371,24 @@ private:
 
 } // namespace
 } // namespace description
+
+std::vector<std::string> arrays_of_outputs(const spec::TypedSpec &typed) {
+  std::vector<std::string> names;
+  for (const spec::TypedOutput &output : typed.outputs) {
+    const auto is_known = [&](const std::string &name) {
+      return std::ranges::any_of(typed.given(), [&](const auto &in) { return in.name == name; }) ||
+             std::ranges::count(names, name) != 0;
+    };
+    names.push_back(!is_known(output.name)
+                        ? output.name
+                        : support::free_name(output.name + "_next", [&](const std::string &free) {
+                            return !is_known(free) &&
+                                   std::ranges::count(typed.outputs, free,
+                                                      &spec::TypedOutput::name) == 0;
+                          }));
+  }
+  return names;
+}
 
 calls::Call describe_call(const KernelImpl &kernel) { return description::Describer(kernel).run(); }
 

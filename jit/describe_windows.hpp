@@ -45,6 +45,7 @@ struct Given {
   bool comes = false;                        // row by row, while the kernel's loop runs
   bool again = false;                        // with the segments of a loop that is computed again
   std::optional<std::int64_t> only_row = {}; // along `dim`: whatever the position
+  std::string rows = {}; // the let that is these rows of the array; empty: none is
 };
 
 struct Copy {
@@ -155,7 +156,9 @@ protected:
   // All of a copy, or a row of it.
   Step pad_step(const Reader &reader, const Copy &copy, const std::optional<Affine> &row) const {
     const Given &of = reader.given[copy.of];
-    Step step{.kind = Kind::Pad, .to = {{copy.array, {}}}, .from = {{of.array, {}}}};
+    const bool is_let = !of.rows.empty() && !of.comes && !of.again;
+    const std::string &from = is_let ? of.rows : of.array;
+    Step step{.kind = Kind::Pad, .to = {{copy.array, {}}}, .from = {{from, {}}}};
     if (row) {
       const std::size_t rank = call_.find(copy.array)->extents.size();
       for (Ref *ref : {&step.to[0], &step.from[0]}) {
@@ -265,16 +268,18 @@ protected:
     const kernel::Layouts &layouts = reader.choice->layouts;
     std::vector<std::int64_t> extents(typed.axes.size(), -1);
     const auto note = [&](const std::vector<int> &axes, const Layout &layout) {
-      for (std::size_t d = 0; d < axes.size(); ++d)
-        extents[std::size_t(axes[d])] =
-            extents[std::size_t(axes[d])] < 0 || extents[std::size_t(axes[d])] == 1
-                ? layout.extents[d]
-                : extents[std::size_t(axes[d])];
+      for (std::size_t d = 0; d < axes.size(); ++d) {
+        std::int64_t &extent = extents[std::size_t(axes[d])];
+        if (extent < 0 || extent == 1)
+          extent = layout.extents[d];
+        else if (layout.extents[d] != 1)
+          extent = std::min(extent, layout.extents[d]); // some outputs have more
+      }
     };
-    for (std::size_t o = 0; o < typed.outputs.size(); ++o)
-      if (part.wanted[o]) note(typed.outputs[o].axes, layouts.outputs[o]);
     for (std::size_t i = 0; i < typed.inputs.size(); ++i)
       if (read[i]) note(typed.inputs[i].axis_of_dim, layouts.inputs[i]);
+    for (std::size_t o = 0; o < typed.outputs.size(); ++o)
+      if (part.wanted[o]) note(typed.outputs[o].axes, layouts.outputs[o]);
     expr::AxisSet walked;
     for (std::size_t i = 0; i < typed.inputs.size(); ++i) {
       if (!read[i]) continue;
@@ -290,7 +295,7 @@ protected:
       Ref &output = step.to.emplace_back(
           array_ref(reader, typed.outputs[o].axes, reader.outputs[o], layouts.outputs[o], extents));
       for (std::size_t d = 0; d < output.at.size();
-           ++d) // of the shape of an input that nothing reads
+           ++d) // that has more elements than others along this axis
         output.at[d].all =
             typed.outputs[o].axes[d] != typed.time &&
             layouts.outputs[o].extents[d] != extents[std::size_t(typed.outputs[o].axes[d])];

@@ -72,7 +72,8 @@ public:
     if (setup_.is_plain) [[likely]]
       return run_windowed(call);
     if (setup_.is_debugged()) return jit::run_checked(*this, call);
-    setup_.compares ? jit::run_recorded(*this, call, calls_) : run_unchecked(call);
+    const bool is_recorded = setup_.compares && setup_.engine != Engine::reference;
+    is_recorded ? jit::run_recorded(*this, call, calls_) : run_unchecked(call);
   }
   void run_unchecked(kernel::Operands call, const jit::LetWatch &watch = nullptr) const;
   // Looks at layouts only, of all that a call is.

@@ -12,9 +12,10 @@ void record_operands(const KernelImpl &kernel, kernel::Operands call) {
   if (recorder == nullptr) return;
   const spec::TypedSpec &typed = kernel.typed();
   const std::size_t inputs = typed.callers_inputs();
+  const std::vector<std::string> outputs = arrays_of_outputs(typed);
   for (std::size_t k = 0; k < call.size(); ++k)
     if (call[k] != nullptr)
-      recorder->name(k < inputs ? typed.inputs[k].name : typed.outputs[k - inputs].name, *call[k]);
+      recorder->name(k < inputs ? typed.inputs[k].name : outputs[k - inputs], *call[k]);
 }
 
 void record_lets(const Lets &lets, const std::vector<bool> &needed,
@@ -46,8 +47,9 @@ void run_recorded(const KernelImpl &kernel, kernel::Operands call, CallCount &ca
   if (is_recorded) return kernel.run_unchecked(call);
   const calls::Recorder recorder;
   kernel.run_unchecked(call);
-  if (is_alone && calls.begun == number && !recorder.record().events.empty())
-    calls::check_record(recorder.record(), describe_call(kernel));
+  if (!is_alone || recorder.record().events.empty()) return;
+  const calls::Call shown = describe_call(kernel);
+  if (calls.begun == number) calls::check_record(recorder.record(), shown);
 }
 
 } // namespace broadloom::jit

@@ -92,7 +92,11 @@ private:
     while (e < events_.size() && (taken_[e] || events_[e].kind != kind)) ++e;
     return e < events_.size() ? &events_[e] : nullptr;
   }
-  void take(const Event &event) { taken_[std::size_t(&event - events_.data())] = true; }
+  void take(const Event &event) {
+    const auto e = std::size_t(&event - events_.data());
+    taken_[e] = true;
+    if (event.kind == Kind::Run) latest_run_ = e;
+  }
   const Event &expect(const Step &step) {
     const Event *event = next(step.kind);
     if (event == nullptr || event->kernel != step.kernel)
@@ -161,9 +165,10 @@ private:
       if (row < 0 || row >= array.extents[array.rows->dim]) return;
     }
     next(Kind::Pad);
-    for (std::size_t e = next_[std::size_t(Kind::Pad)]; e < events_.size(); ++e) {
+    for (std::size_t e = std::max(next_[std::size_t(Kind::Pad)], latest_run_); e < events_.size();
+         ++e) {
       const Event &event = events_[e];
-      if (event.kind == Kind::Run && e > next_[std::size_t(Kind::Run)]) break;
+      if (event.kind == Kind::Run && !taken_[e]) break;
       if (taken_[e] || event.kind != Kind::Pad || !copies(step, event)) continue;
       take(event);
       return;
@@ -176,16 +181,16 @@ private:
     const AnyView &from = event.from[0].view, &to = event.to[0].view;
     const auto source = memory_.find(step.from[0].array);
     const bool is_row = !step.from[0].at.empty();
-    if (is_row != (event.to.size() > 1)) return false;
+    const bool copied_all =
+        event.to.size() == 1 || element_count(event.to[1].view.layout) == element_count(to.layout);
+    if (is_row ? event.to.size() == 1 : !copied_all) return false;
+    const Array &copy = *call_.find(step.to[0].array);
+    if (!copy.rows && !std::ranges::equal(copy.extents, to.layout.shape())) return false;
     if (source != memory_.end() && source->second.begin != from.data && from.data != nullptr &&
         (is_row || first_step(step.from[0].array, source->second) != from.data))
       return false;
     const auto known = memory_.find(step.to[0].array);
     if (known == memory_.end()) {
-      if (std::ranges::any_of(memory_, [&](const auto &other) {
-            return other.second.begin == to.data && to.data != nullptr;
-          }))
-        return false;
       memory_[step.to[0].array] = memory_of(to);
     } else if (known->second.begin != to.data) {
       return false;
@@ -317,7 +322,7 @@ private:
       if (axis.empty() || view.layout.extents[d] == 1) continue;
       const auto range = std::ranges::find(step.over, axis, &Range::axis);
       if (range == step.over.end()) return false;
-      if (range->count != view.layout.extents[d]) return false;
+      if (range->count != view.layout.extents[d] && !has_own_shapes(step)) return false;
       axes_[axis] = range->first + range->step;
       const std::optional<std::int64_t> second = place_of(ref, memory);
       axes_[axis] = range->first;
@@ -325,6 +330,13 @@ private:
         return false;
     }
     return true;
+  }
+
+  // `y[:]`: more elements along an axis than others of the step have.
+  static bool has_own_shapes(const Step &step) {
+    return std::ranges::any_of(step.to, [](const Ref &ref) {
+      return std::ranges::any_of(ref.at, [](const Affine &position) { return position.all; });
+    });
   }
 
   // An array that is first seen here, of which this is all: where it lies its axes say.
@@ -357,6 +369,7 @@ private:
   const std::vector<Event> &events_;
   const Call &call_;
   std::vector<bool> taken_;
+  std::size_t latest_run_ = 0;
   std::array<std::size_t, 16> next_{}; // [kind]: no event before it is left
   std::map<std::string, Memory> memory_;
   std::map<std::string, std::int64_t> axes_;

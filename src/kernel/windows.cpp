@@ -187,7 +187,7 @@ void WindowedOperands::add_up(std::size_t sum, const Layout &layout, AnyView &vi
   const Made &made =
       sums_.emplace_back(window, AnyView(), Array::to_be_written(view.dtype, layout));
   scatter(spec_, window, operands_, summed_[sums_.size() - 1], made.elements, helpers_.tasks);
-  record_sum(sums_.size() - 1, summed_.back());
+  record_sum(sums_.size() - 1, summed_[sums_.size() - 1]);
   view.data = made.elements.raw();
 }
 
