@@ -229,3 +229,24 @@ TEST_CASE("a printed position that is not where a step looked is noticed") {
   change(call, call.steps);
   CHECK(changed > 10);
 }
+
+TEST_CASE("a copy with borders of the rows one step before is told of those rows") {
+  const Kernel kernel = compile(gradient(
+      parse("kernel k { in u0 : f64[i]; in k : f64; "
+            "let u[t < 7, i] = k * pad(u, 1: (1, 1), 0)[t - 1, i + 2] * u[t - 1, i] from u0; "
+            "out y[i] = u[-1, i] }"),
+      {"k"}));
+  const std::vector<double> u0{0.5, 1, 2}, d_y{1, 0, 0};
+  const double k = 2;
+  calls::Record record;
+  {
+    const calls::Recorder recorder;
+    kernel({{"u0", View<const double>(u0.data(), {3})},
+            {"k", View<const double>(&k, {})},
+            {"d_y", View<const double>(d_y.data(), {3})}});
+    record = recorder.record();
+  }
+  const std::string text = kernel.show(Stage::call);
+  CHECK_MESSAGE(has(text, "= pad u_1 by 1: (1, 1) 0"), text);
+  CHECK_NOTHROW(calls::check_record(record, calls::parse(text)));
+}
