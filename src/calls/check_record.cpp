@@ -186,6 +186,7 @@ private:
     if (is_row ? event.to.size() == 1 : !copied_all) return false;
     const Array &copy = *call_.find(step.to[0].array);
     if (!copy.rows && !std::ranges::equal(copy.extents, to.layout.shape())) return false;
+    if (!has_borders(step, event, copy)) return false;
     if (source != memory_.end() && source->second.begin != from.data && from.data != nullptr &&
         (is_row || first_step(step.from[0].array, source->second) != from.data))
       return false;
@@ -197,6 +198,17 @@ private:
     }
     return !is_row || (event.from[1].view.data == row_at(step.from[0], from) &&
                        event.to[1].view.data == row_at(step.to[0], to));
+  }
+
+  // Along the rows of a loop of which few are kept a copy has those.
+  static bool has_borders(const Step &step, const Event &event, const Array &copy) {
+    if (step.reach.size() != event.reach.size() || step.borders.size() != event.borders.size())
+      return false;
+    for (std::size_t d = 0; d < step.reach.size(); ++d)
+      if (!(copy.rows && copy.rows->dim == d) && step.reach[d] != event.reach[d]) return false;
+    return std::ranges::equal(step.borders, event.borders, [](const Border &a, const Border &b) {
+      return a.dim == b.dim && a.before == b.before && a.after == b.after;
+    });
   }
 
   // A row `u[t, :]`.

@@ -28,6 +28,8 @@ struct Event {
   Step::Kind kind = Step::Kind::Run;
   std::string kernel = {}; // Run
   std::vector<Operand> from = {}, to = {};
+  std::vector<Border> borders = {}; // Pad; without modes
+  std::vector<Step::Reach> reach = {};
 };
 
 struct Record {

@@ -26,4 +26,19 @@ void record_run(const spec::TypedSpec &spec, std::string_view kernel, Operands o
   recorder->add(std::move(event));
 }
 
+void record_pad(const Padding &padding, const AnyView &from, const AnyView &to,
+                const AnyView *row_from, const AnyView *row_to) {
+  calls::Recorder *recorder = calls::Recorder::here();
+  if (recorder == nullptr) [[likely]]
+    return;
+  calls::Event event{calls::Step::Kind::Pad, {}, {{from}}, {{to}}};
+  if (row_from != nullptr) event.from.push_back({*row_from});
+  if (row_to != nullptr) event.to.push_back({*row_to});
+  for (const spec::TypedWindow::Pad &pad : padding.pads)
+    event.borders.push_back({pad.dim, pad.before, pad.after});
+  for (const Padding::Dim &dim : padding.dims)
+    event.reach.push_back({dim.first, dim.last, dim.divisor});
+  recorder->add(std::move(event));
+}
+
 } // namespace broadloom::kernel

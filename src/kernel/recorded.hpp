@@ -3,6 +3,7 @@
 
 #include "calls/record.hpp"
 #include "kernel/operands.hpp"
+#include "kernel/padding.hpp"
 #include "spec/spec.hpp"
 
 namespace broadloom::kernel {
@@ -18,5 +19,9 @@ inline void record(calls::Step::Kind kind, const AnyView &from, const AnyView &t
   if (calls::Recorder *recorder = calls::Recorder::here()) [[unlikely]]
     recorder->add(kind, from, to);
 }
+
+// All of a copy with borders, or a row of it.
+void record_pad(const Padding &padding, const AnyView &from, const AnyView &to,
+                const AnyView *row_from = nullptr, const AnyView *row_to = nullptr);
 
 } // namespace broadloom::kernel

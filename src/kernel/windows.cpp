@@ -98,7 +98,7 @@ AnyView WindowedOperands::copy_of(AnyView of, Padding padding) {
   auto known = std::ranges::find(copies_, padding, &Copy::padding);
   if (known == copies_.end()) {
     Array elements = padded(padding, of);
-    record(Kind::Pad, of, elements);
+    record_pad(padding, of, elements);
     copies_.emplace_back(std::move(padding), of, std::move(elements));
     known = copies_.end() - 1;
   }
@@ -199,7 +199,7 @@ void WindowedOperands::copy_again() const {
   }
   for (const Copy &copy : copies_) {
     pad_again(copy.padding, copy.of, copy.elements);
-    record(Kind::Pad, copy.of, copy.elements);
+    record_pad(copy.padding, copy.of, copy.elements);
   }
   for (const Made &gathered : std::span(gathered_).first(gathered_.size() - filled_)) {
     gather(spec_, gathered.window, operands_, gathered.from, gathered.elements, helpers_.tasks);
@@ -219,11 +219,10 @@ void WindowedOperands::copy_rows_again(std::uint32_t input, std::size_t dim, std
   for (const Copy &copy : copies_) {
     if (copy.padding.of != input) continue;
     pad_rows_again(copy.padding, copy.of, copy.elements, dim, first, count);
-    if (calls::Recorder *recorder = calls::Recorder::here()) [[unlikely]]
-      recorder->add({Kind::Pad,
-                     {},
-                     {{copy.of}, {array::rows_of(copy.of, dim, first, count)}},
-                     {{copy.elements}, {array::rows_of(copy.elements, dim, first, count)}}});
+    if (calls::Recorder::here() == nullptr) continue;
+    const AnyView of = array::rows_of(copy.of, dim, first, count);
+    const AnyView to = array::rows_of(copy.elements, dim, first, count);
+    record_pad(copy.padding, copy.of, copy.elements, &of, &to);
   }
 }
 
