@@ -37,7 +37,7 @@ public:
         add(Owner::Out, names[o], output.dtype, rest_->layouts.outputs[o]);
     }
     if (kernel_.setup().engine == Engine::reference) {
-      by_reference();
+      by_reference(names);
       return std::move(call_);
     }
     if (!lets_.empty()) lets();
@@ -79,7 +79,7 @@ private:
                   {}, "call or prepare it first, or give data by --in");
   }
 
-  void by_reference() {
+  void by_reference(const std::vector<std::string> &outputs) {
     const TypedSpec &typed = kernel_.typed();
     Step &step = call_.steps.emplace_back();
     step.kernel = typed.name;
@@ -87,7 +87,7 @@ private:
     for (std::size_t i = 0; i < typed.callers_inputs(); ++i)
       step.from.push_back({typed.inputs[i].name, {}});
     for (std::size_t o = 0; o < typed.outputs.size(); ++o)
-      if (rest_->layouts.wanted[o]) step.to.push_back({arrays_of_outputs(typed)[o], {}});
+      if (rest_->layouts.wanted[o]) step.to.push_back({outputs[o], {}});
   }
 
   // Lets.
@@ -208,8 +208,10 @@ private:
         input = {name_of(*let), of->dim, of->backwards ? 0 : -of->lag, input.kept, true};
         continue;
       }
-      if (rows) input.shift = of->backwards ? rows->back : -rows->back;
-      if (rows) input.rows = input.array;
+      if (rows) {
+        input.shift = of->backwards ? rows->back : -rows->back;
+        input.rows = input.array;
+      }
       input.array = name_of(loop);
       const bool follows = member != nullptr && lets_.computed_again(*member, i).has_value();
       input.again = follows && layouts_->segment[loop] > 0;

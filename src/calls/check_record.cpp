@@ -28,6 +28,12 @@ Memory memory_of(const AnyView &view) {
   return made;
 }
 
+// Where a row lies: of an array of which few are kept one takes the place of another.
+std::int64_t place_of_row(const Array::Rows &rows, std::int64_t row) {
+  const std::int64_t place = row - rows.from;
+  return rows.kept > 0 ? place % rows.kept : place;
+}
+
 class Checker {
 public:
   Checker(const Record &record, const Call &call)
@@ -151,8 +157,7 @@ private:
   void learn_of_row(const std::string &name, std::int64_t row, const AnyView &view) {
     const Array::Rows &rows = *call_.find(name)->rows;
     Memory made = memory_of(view);
-    const std::int64_t place = row - rows.from;
-    made.begin -= (rows.kept > 0 ? place % rows.kept : place) * made.strides[rows.dim];
+    made.begin -= place_of_row(rows, row) * made.strides[rows.dim];
     memory_.emplace(name, std::move(made));
   }
 
@@ -216,8 +221,8 @@ private:
     const Memory memory = memory_of(view);
     const std::optional<Array::Rows> &rows = call_.find(ref.array)->rows;
     if (!rows) return memory.begin;
-    const std::int64_t row = value(ref.at[rows->dim]).value_or(0) - rows->from;
-    return memory.begin + (rows->kept > 0 ? row % rows->kept : row) * memory.strides[rows->dim];
+    const std::int64_t row = value(ref.at[rows->dim]).value_or(0);
+    return memory.begin + place_of_row(*rows, row) * memory.strides[rows->dim];
   }
 
   // Row 0 of an array that has rows before it.
@@ -273,10 +278,7 @@ private:
     for (std::size_t d = 0; d < ref.at.size(); ++d) {
       std::optional<std::int64_t> at = value(ref.at[d]);
       if (!at) return std::nullopt;
-      if (array.rows && array.rows->dim == d) {
-        *at -= array.rows->from;
-        if (array.rows->kept > 0) *at %= array.rows->kept;
-      }
+      if (array.rows && array.rows->dim == d) at = place_of_row(*array.rows, *at);
       place += *at * memory.strides[d];
     }
     return place;
@@ -287,7 +289,6 @@ private:
   void see(const Step &step, const std::vector<Ref> &refs, const std::vector<Operand> &operands) {
     for (const Range &range : step.over) axes_[range.axis] = range.first;
     auto operand = operands.begin();
-    std::vector<const Ref *> unknown;
     for (const Ref &ref : refs) {
       const auto known = memory_.find(ref.array);
       if (known == memory_.end()) {

@@ -2,8 +2,8 @@
 //
 // The interpreter and native code must give equal bits, for any number of threads and any instruction
 // set; both must meet the reference as random_spec.hpp says. A shape error must be the same error
-// everywhere. BROADLOOM_FUZZ is the number of kernels (default 1200, of which the tests beside this one
-// take a share), BROADLOOM_SEED the first seed: a failure prints its seed, and
+// everywhere. BROADLOOM_FUZZ is the number of kernels (default 1200, of which the tests beside this
+// one take a share), BROADLOOM_SEED the first seed: a failure prints its seed, and
 // `BROADLOOM_SEED=n BROADLOOM_FUZZ=1` runs it alone. `./dev fuzz` runs many more.
 #include "engines.hpp"
 #include "same_bits.hpp"
