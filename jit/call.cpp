@@ -1,4 +1,4 @@
-// A call: look the layouts up, check the pointers, run.
+// A call of a nest: look the layouts up, check the pointers, run.
 //
 // The way of a repeated call is kept short: where the layouts are those of this thread's latest call and no memory needs to be copied,
 // one pass over the operands checks all (`run_again`), and where each phase is one block nothing is asked between them
@@ -7,11 +7,8 @@
 // allocates, takes a lock or counts references.
 #include "jit/kernel.hpp"
 
-#include "jit/runtime/paths.hpp"
-#include "jit/runtime/scratch.hpp"
 #include "jit/runtime/small.hpp"
 #include "jit/stopwatch.hpp"
-#include "jit/time_loop.hpp"
 
 namespace broadloom {
 namespace {
@@ -82,101 +79,12 @@ inline bool KernelImpl::run_again(const Specialisation *special, Operands operan
   return true;
 }
 
-// Mistakes in shapes come before those in data, which may come of them. Elements that say positions are read before all
-// shapes are looked at, as that is done once for many calls.
-void KernelImpl::run_unchecked(Operands call, const jit::LetWatch &watch) const try {
+// Mistakes in shapes come before those in data, which may come of them: they are found where a call
+// is planned.
+void KernelImpl::run_unchecked(Operands call, const jit::LetWatch &watch) const {
+  const std::shared_ptr<const jit::CallPlan> plan = plans_.of(*this, call);
   setup_.check_facts(call);
-  jit::record_operands(*this, call);
-  subs_.lets().empty() ? run_lent(call) : run_lets(call, watch);
-} catch (const DataError &) {
-  check_shapes(call);
-  throw;
-}
-
-void KernelImpl::check_shapes(Operands call) const {
-  const spec::TypedSpec &typed = setup_.typed;
-  const Operands inputs = call.first(setup_.callers_inputs),
-                 outputs = call.subspan(setup_.callers_inputs);
-  std::vector<AnyView> views;
-  const jit::Lets &lets = subs_.lets();
-  if (!lets.empty()) views = lets.views(*lets.layouts(inputs), nullptr);
-  const std::vector<const AnyView *> rest = lets.operands_of_rest(inputs, views, outputs);
-  // Without their elements, which may be none: nothing has looked at the pointers.
-  std::vector<AnyView> shapes(rest.size());
-  std::vector<const AnyView *> given(rest.size(), nullptr);
-  for (std::size_t k = 0; k < rest.size(); ++k) {
-    if (rest[k] == nullptr) continue;
-    shapes[k] = *rest[k];
-    shapes[k].data = nullptr;
-    given[k] = &shapes[k];
-  }
-  const kernel::LentOperands lent(typed, given);
-  kernel::check_operands(typed, lent.all().first(typed.given_inputs()));
-  const kernel::WindowedOperands windowed(typed, lent.all(), helpers(),
-                                          setup_.windows_of_nothing());
-  kernel::check_operands(typed, windowed.all());
-  kernel::Layouts layouts;
-  jit::resolve(setup_, windowed.all(), layouts);
-}
-
-void KernelImpl::run_lets(Operands call, const jit::LetWatch &watch) const {
-  const spec::TypedSpec &typed = setup_.typed;
-  const jit::Lets &lets = subs_.lets();
-  const Operands inputs = call.first(typed.callers_inputs());
-  const Operands outputs = call.subspan(inputs.size());
-  kernel::check_operands(typed, inputs);
-  const std::shared_ptr<const jit::Lets::Layouts> layouts = lets.layouts(inputs);
-  const jit::runtime::Scratch memory(std::size_t(layouts->bytes_to_have()));
-  const std::vector<AnyView> views = lets.views(*layouts, memory.data());
-  const std::vector<bool> needed = lets.needed(outputs);
-  for (std::size_t k = 0; setup_.profile == Profile::paths && k < needed.size(); ++k)
-    if (lets.rows_of_loop(k)) jit::count(jit::Path::RowsOfLoop);
-  jit::record_lets(lets, needed, views);
-  jit::LoopsBefore loops(needed.size());
-  for (std::size_t k = 0; k < needed.size(); ++k) {
-    if (!needed[k]) continue;
-    const std::optional<spec::Recurrence> &loop = lets.specs()[k]->recurrence;
-    if (!loop) {
-      lets.kernels()[k]->run_lent(lets.operands(k, inputs, views));
-      if (watch) watch(k, std::nullopt, views[k], views);
-    } else if (loop->first == k) {
-      if (setup_.profile == Profile::paths && lets.keeps_last_rows(k))
-        jit::count(jit::Path::RowsKept);
-      if (setup_.profile == Profile::paths && layouts->segment[k] > 0)
-        jit::count(jit::Path::Checkpoints);
-      loops[k] = std::make_shared<const jit::TimeLoop>(lets, layouts, k, inputs, views, loops,
-                                                       setup_.windows());
-      const jit::TimeLoop &steps = *loops[k];
-      jit::TimeLoop::Watch each = nullptr;
-      if (watch)
-        each = [&](std::size_t let, std::int64_t step, const AnyView &row) {
-          watch(let, step, row, views);
-        };
-      steps.run(jit::TimeLoop::Copies::AreThere, each);
-    }
-  }
-  run_lent(lets.operands_of_rest(inputs, views, outputs));
-}
-
-void KernelImpl::run_with_windows(Operands given) const {
-  const spec::TypedSpec &typed = setup_.typed;
-  kernel::check_operands(typed, given.first(typed.given_inputs()));
-  const kernel::WindowedOperands windowed(typed, given, helpers(), setup_.windows_or_output());
-  note_windows(windowed);
-  if (windowed.fills_output()) {
-    setup_.stop_if_cancelled();
-    return windowed.fill();
-  }
-  if (windowed.calls() > 1)
-    kernel::check_apart(typed, windowed.all()); // before any part is written
-  // So are mistakes in shapes.
-  for (std::size_t c = 0; c < windowed.calls() && windowed.calls() > 1; ++c)
-    subs_.of_part(windowed.part(c)).bind(windowed.call(c), windowed.lies(c), jit::Use::Once);
-  for (std::size_t c = 0; c < windowed.calls(); ++c) {
-    const KernelImpl &part = subs_.of_part(windowed.part(c));
-    kernel::record_run(part.typed(), typed.name, windowed.call(c));
-    part.run_windowed(windowed.call(c), windowed.lies(c));
-  }
+  jit::run_call(*this, *plan, call, watch);
 }
 
 void KernelImpl::run_windowed(Operands operands, kernel::Lies lies) const {

@@ -80,13 +80,10 @@ FoldBlocks::Cut FoldBlocks::cut_of(std::span<const AnyView> inputs) const {
     if (takes_offset) views.push_back({DType::I64, nullptr, false, {}});
     for (std::size_t k = 0; views.size() < spec.given_inputs(); ++k)
       views.push_back({spec.inputs[views.size()].dtype, nullptr, false, known[k]});
-    const std::vector<const AnyView *> operands = pointers_to(views);
-    kernel::check_operands(spec, operands);
-    const kernel::WindowedOperands windowed(
-        spec, operands, {}, {.elements = kernel::WindowedOperands::Elements::NotThere});
+    kernel::check_operands(spec, pointers_to(views));
     plan::BlockLayouts made;
-    for (const AnyView *view : windowed.all()) made.inputs.push_back(view->layout);
-    made.lies.assign(windowed.lies().begin(), windowed.lies().end());
+    for (const AnyView &view : views) made.inputs.push_back(view.layout);
+    made.lies = kernel::add_windows(spec, made.inputs);
     made.resolved = plan::resolve(spec, made.inputs, std::vector<bool>(spec.outputs.size(), true));
     for (const auto &shape : made.resolved.output_shapes)
       made.outputs.push_back(contiguous_layout(shape));

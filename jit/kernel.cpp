@@ -1,13 +1,13 @@
 // The public face of a kernel: arguments by position or by name, allocated outputs.
 #include "jit/kernel.hpp"
 
+#include "jit/choose_call.hpp"
 #include "jit/frozen.hpp"
 #include "jit/predict.hpp"
 #include "jit/public_call.hpp"
 #include "jit/runtime/small.hpp"
 #include "jit/show.hpp"
 #include "jit/shown.hpp"
-#include "jit/time_loop.hpp"
 #include "jit/why.hpp"
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"
@@ -63,44 +63,17 @@ Results Kernel::call(std::span<const NamedView> inputs, Order store, Line line) 
   rethrow(impl_.get(), line);
 }
 
-static void prepare_given(const KernelImpl &kernel, kernel::Operands named) {
-  const kernel::LentOperands lent(kernel.typed(), named);
-  const kernel::Operands given = lent.all();
-  if (const KernelImpl *before = kernel.subs().before())
-    prepare_given(*before, pointers_to(jit::with_outputs(
-                               *before, given.first(kernel.typed().given_inputs()))));
-  const kernel::WindowedOperands windowed(kernel.typed(), given, kernel.helpers(),
-                                          kernel.setup().windows_of_nothing());
-  kernel.note_windows(windowed);
-  if (windowed.fills_output()) return;
-  for (std::size_t c = 0; c < windowed.calls(); ++c)
-    kernel.subs()
-        .of_part(windowed.part(c))
-        .bind(windowed.call(c), windowed.lies(c), jit::Use::Once);
-}
-
 static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inputs) {
   const spec::TypedSpec &spec = impl.typed();
   const kernel::Layouts layouts = impl.allocated_layouts(inputs);
   if (impl.setup().engine == Engine::reference) return;
-  std::vector<AnyView> outputs;
+  std::vector<AnyView> operands = inputs;
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
-    outputs.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
-  const jit::Lets &lets = impl.subs().lets();
-  const std::vector<const AnyView *> in = pointers_to(inputs), out = pointers_to(outputs);
-  std::vector<AnyView> arrays;
-  std::shared_ptr<const jit::Lets::Layouts> of_lets;
-  if (!lets.empty()) arrays = lets.views(*(of_lets = lets.layouts(in)), nullptr);
-  jit::LoopsBefore loops(lets.specs().size());
-  for (std::size_t k = 0; k < lets.specs().size(); ++k) {
-    const std::optional<spec::Recurrence> &loop = lets.specs()[k]->recurrence;
-    if (loop && loop->first == k)
-      jit::TimeLoop(lets, of_lets, k, in, arrays, loops, impl.setup().windows_of_nothing())
-          .prepare();
-    else if (!loop && lets.kernels()[k])
-      prepare_given(*lets.kernels()[k], lets.operands(k, in, arrays));
-  }
-  prepare_given(impl, lets.operands_of_rest(in, arrays, out));
+    operands.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
+  const std::shared_ptr<const jit::CallPlan> plan =
+      jit::choose_call(impl, pointers_to(operands), {}, jit::Purpose::Run);
+  jit::prepare_call(*plan);
+  if (!impl.setup().is_plain) impl.plans().add(plan);
 }
 
 void Kernel::prepare(std::span<const AnyView> inputs) const try {

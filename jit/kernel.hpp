@@ -3,7 +3,9 @@
 // A call, in the order in which it comes by them:
 //   kernel.cpp           the public face: arguments by position or by name
 //   bound_call.cpp       with its arguments fixed; with states: stateful.cpp; frozen: frozen.cpp
-//   call.cpp             a call: lets and windows, look the layouts up, check the pointers, run
+//   choose_call.cpp      what a call does around its nests, and in which order: a CallPlan
+//   run_call.cpp         its steps, one after the other
+//   call.cpp             a nest: look the layouts up, check the pointers, run
 //   layout_cache.cpp     the layouts seen so far
 //   executor.cpp         the phases, natively or interpreted, or the reference
 //   runtime/             threads, and memory for the time of a call
@@ -12,23 +14,22 @@
 // How it comes to be:
 //   compile.cpp          from the spec to a KernelImpl
 //   setup.cpp            what no call changes
-//   sub_kernels.cpp      the kernels behind: lets.cpp, time_loop.cpp, parts, fold_blocks*.cpp
+//   sub_kernels.cpp      the kernels behind: lets.cpp, parts, fold_blocks*.cpp
 //   specialisation.cpp   from layouts to all that a call of them needs
 //   patterns.cpp         the programs and their code: cache/, emit/, engine/, native/
 //   failure.cpp          what a bug of ours leaves behind, and what then takes over
 // What it tells:
-//   show.cpp, why.cpp, predict.cpp, describe_call.cpp   of what shown.cpp finds
+//   show.cpp, why.cpp, predict.cpp   of what shown.cpp finds, and of the latest CallPlan
 #pragma once
 
 #include "jit/executor.hpp"
 #include "jit/layout_cache.hpp"
 #include "jit/patterns.hpp"
+#include "jit/run_call.hpp"
 #include "jit/setup.hpp"
 #include "jit/sub_kernels.hpp"
-#include "kernel/recorded.hpp"
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -44,13 +45,6 @@ struct CallCount {
   std::atomic<std::int64_t> begun = 0, running = 0;
 };
 void run_recorded(const KernelImpl &kernel, kernel::Operands call, CallCount &calls);
-// For calls::Recorder: where the arrays lie that a call names.
-void record_operands(const KernelImpl &kernel, kernel::Operands call);
-void record_lets(const Lets &lets, const std::vector<bool> &needed, std::span<const AnyView> views);
-// Shown each let that is an array, once it is there, or, of one that goes step by step, the row of
-// each step. `views` are those of Lets::views.
-using LetWatch = std::function<void(std::size_t let, std::optional<std::int64_t> step,
-                                    const AnyView &row, std::span<const AnyView> views)>;
 } // namespace jit
 
 namespace detail {
@@ -66,26 +60,16 @@ public:
              std::optional<jit::Target> target, Profile profile, int threads, double ms);
 
   // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does.
-  // `run` is given what a call is, `run_lent` also the lets that are arrays, `run_given` also the
-  // shapes that outputs lend; all else is about operands with their windows (kernel/windows.hpp).
+  // `run` and `run_unchecked` are given what a call is; all else is about operands with their
+  // windows.
   void run(kernel::Operands call) const {
     if (setup_.is_plain) [[likely]]
       return run_windowed(call);
     if (setup_.is_debugged()) return jit::run_checked(*this, call);
     const bool is_recorded = setup_.compares && setup_.engine != Engine::reference;
-    is_recorded ? jit::run_recorded(*this, call, calls_) : run_unchecked(call);
+    is_recorded ? jit::run_recorded(*this, call, calls_) : run_unchecked(call, nullptr);
   }
-  void run_unchecked(kernel::Operands call, const jit::LetWatch &watch = nullptr) const;
-  // Looks at layouts only, of all that a call is.
-  void check_shapes(kernel::Operands call) const;
-  void run_lent(kernel::Operands named) const {
-    setup_.has_lent ? run_given(kernel::LentOperands(setup_.typed, named).all()) : run_given(named);
-  }
-  void run_given(kernel::Operands given) const {
-    if (setup_.has_windows) return run_with_windows(given);
-    kernel::record_run(setup_.typed, setup_.typed.name, given);
-    run_windowed(given);
-  }
+  void run_unchecked(kernel::Operands call, const jit::LetWatch &watch) const;
   void run_windowed(kernel::Operands operands, kernel::Lies lies = {}) const;
   // Looks at layouts only.
   std::shared_ptr<const jit::Specialisation> bind(kernel::Operands operands, kernel::Lies lies,
@@ -98,11 +82,10 @@ public:
   // The same of all inputs, lets too.
   kernel::Layouts layouts_of_given(std::span<const AnyView> inputs) const;
 
-  // For what a call does before its phases.
-  kernel::Helpers helpers() const;
-  // What a call chose for its windows: for those who tell of it, and the count of paths.
-  void note_windows(const kernel::WindowedOperands &windowed) const;
-  std::shared_ptr<const kernel::WindowChoice> latest_windows() const; // null before any call
+  const jit::CallPlans &plans() const { return plans_; }
+  // What the latest call chose for its windows; null before any. Calls note it for those who tell.
+  void note_windows(std::shared_ptr<const kernel::WindowChoice> choice) const;
+  std::shared_ptr<const kernel::WindowChoice> latest_windows() const;
 
   const jit::Setup &setup() const { return setup_; }
   const spec::TypedSpec &typed() const { return setup_.typed; }
@@ -114,8 +97,6 @@ public:
   Counters counters() const; // those of the kernels behind, too
 
 private:
-  void run_lets(kernel::Operands call, const jit::LetWatch &watch) const;
-  void run_with_windows(kernel::Operands given) const;
   bool run_again(const jit::Specialisation *special, kernel::Operands operands,
                  kernel::Lies lies) const;
 
@@ -124,6 +105,7 @@ private:
   const jit::Executor executor_;
   mutable jit::LayoutCache layout_cache_;
   mutable jit::PatternCache patterns_;
+  const jit::CallPlans plans_;
   mutable jit::CallCount calls_; // that BROADLOOM_VERIFY records
   mutable support::Mutex mutex_;
   mutable std::shared_ptr<const kernel::WindowChoice> latest_windows_; // under the lock

@@ -66,19 +66,6 @@ kernel::Layouts KernelImpl::layouts_of_given(std::span<const AnyView> inputs) co
 
 namespace {
 
-std::vector<Array> summed(const KernelImpl &before, kernel::Operands inputs) {
-  std::vector<AnyView> views;
-  for (const AnyView *input : inputs) views.push_back(*input);
-  const kernel::Layouts layouts = before.layouts_of_given(views);
-  std::vector<Array> values;
-  for (std::size_t s = 0; s < layouts.outputs.size(); ++s)
-    values.push_back(Array::to_be_written(before.typed().outputs[s].dtype,
-                                          contiguous_layout(layouts.outputs[s].shape())));
-  for (const Array &value : values) views.push_back(value);
-  before.run_given(pointers_to(views));
-  return values;
-}
-
 void add(Counters &sum, const Counters &more) {
   sum.compiles += more.compiles;
   sum.loaded += more.loaded;
@@ -94,13 +81,6 @@ void add(Counters &sum, const Counters &more) {
 }
 
 } // namespace
-
-kernel::Helpers KernelImpl::helpers() const {
-  return {[this](std::int64_t count, const std::function<void(std::int64_t)> &task) {
-            jit::runtime::run_tasks(setup_.workers_now(), count, task);
-          },
-          [this](kernel::Operands inputs) { return summed(*subs_.before(), inputs); }};
-}
 
 Counters KernelImpl::counters() const {
   Counters counters = patterns_.counters();

@@ -13,8 +13,6 @@
 namespace broadloom::jit {
 namespace {
 
-using Elements = kernel::WindowedOperands::Elements;
-
 bool asked_to_verify() {
   const char *asked = std::getenv("BROADLOOM_VERIFY");
   return asked != nullptr && std::string_view(asked) == "1";
@@ -63,22 +61,9 @@ Setup::Setup(const LoopSpec &spec, spec::TypedSpec typed, const Options &options
       by_parts(has_windows && engine != Engine::reference ? kernel::by_parts(this->typed)
                                                           : std::vector<kernel::ByParts>()) {}
 
-kernel::WindowedOperands::How Setup::windows() const {
-  if (engine == Engine::reference) return {.elements = Elements::NotThere};
-  return {.elements = Elements::Read, .split_from_bytes = split_from_bytes, .by_parts = by_parts};
-}
-
-kernel::WindowedOperands::How Setup::windows_or_output() const {
-  kernel::WindowedOperands::How how = windows();
-  if (engine != Engine::reference && engine != Engine::interpreter && !verifies)
-    how.elements = Elements::ReadInto;
-  return how;
-}
-
-kernel::WindowedOperands::How Setup::windows_of_nothing() const {
-  kernel::WindowedOperands::How how = windows_or_output();
-  how.elements = how.elements == Elements::ReadInto ? Elements::Planned : Elements::NotThere;
-  return how;
+kernel::WindowRules Setup::windows() const {
+  if (engine == Engine::reference) return {};
+  return {split_from_bytes, engine != Engine::interpreter && !verifies, by_parts};
 }
 
 support::Machine Setup::machine(int threads) const {

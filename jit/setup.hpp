@@ -63,12 +63,8 @@ struct Setup {
     if (!facts.empty()) kernel::check_facts(typed, facts, call);
   }
 
-  // How a call sees its windows. The reference looks at the elements that say positions by itself.
-  kernel::WindowedOperands::How windows() const;
-  // The same where `fill` is called, if the operands say so, in place of all else.
-  kernel::WindowedOperands::How windows_or_output() const;
-  // Where none of the arrays is there yet.
-  kernel::WindowedOperands::How windows_of_nothing() const;
+  // How a call sees its windows. The reference looks through them by itself.
+  kernel::WindowRules windows() const;
 
   // What this call may use, by runtime::ThreadCap.
   runtime::Workers &workers_now() const {

@@ -20,8 +20,6 @@ std::string show(const KernelImpl &kernel, Stage stage, const ShowFormat &format
 // C-contiguous inputs of typical extents would. Throws SpecError E0501 where a kernel that was not
 // called has lets whose shapes no typical extents fit.
 calls::Call describe_call(const KernelImpl &kernel);
-// There: what each output is called; what a state becomes is "w_next".
-std::vector<std::string> arrays_of_outputs(const spec::TypedSpec &typed);
 
 // `--stage graph`.
 std::string show_graph(const KernelImpl &kernel, ShowFormat::Graph format);

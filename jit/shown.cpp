@@ -1,8 +1,9 @@
 // See shown.hpp.
 #include "jit/shown.hpp"
 
+#include "jit/choose_call.hpp"
 #include "jit/failure.hpp"
-#include "jit/runtime/paths.hpp"
+#include "jit/show.hpp"
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"
 
@@ -25,7 +26,8 @@ namespace {
 
 bool is_whole(const kernel::PartId &part) { return part.kind == kernel::PartKind::Whole; }
 
-// The last part of each group.
+} // namespace
+
 std::vector<kernel::PartId> last_parts(const kernel::WindowChoice &choice) {
   std::vector<kernel::PartId> latest;
   for (const kernel::WindowChoice::Part &part : choice.parts) {
@@ -38,8 +40,6 @@ std::vector<kernel::PartId> last_parts(const kernel::WindowChoice &choice) {
   }
   return latest;
 }
-
-} // namespace
 
 std::vector<AnyView> typical_views(const spec::TypedSpec &typed) {
   std::vector<AnyView> views;
@@ -57,16 +57,54 @@ std::vector<AnyView> with_outputs(const KernelImpl &kernel, kernel::Operands giv
   return operands;
 }
 
-std::shared_ptr<const kernel::WindowChoice> planned_windows(const KernelImpl &kernel,
-                                                            kernel::Operands named) {
+namespace {
+
+// The operands of a call on C-contiguous inputs of typical extents.
+std::vector<AnyView> typical_call(const KernelImpl &kernel) {
   const spec::TypedSpec &typed = kernel.typed();
-  std::optional<kernel::LentOperands> lent;
-  if (named.size() < typed.given_inputs()) named = lent.emplace(typed, named).all();
-  const std::vector<AnyView> operands = with_outputs(kernel, named);
-  return std::make_shared<const kernel::WindowChoice>(
-      kernel::WindowedOperands(typed, kernel::pointers_to(operands), kernel.helpers(),
-                               kernel.setup().windows_of_nothing())
-          .choice());
+  std::vector<AnyView> inputs = typical_views(typed), views;
+  const std::vector<AnyView> typical = inputs;
+  inputs.resize(typed.callers_inputs());
+  const Lets &lets = kernel.subs().lets();
+  const std::vector<const AnyView *> in = kernel::pointers_to(inputs);
+  if (!lets.empty()) views = lets.views(*lets.layouts(in), nullptr);
+  std::vector<const AnyView *> given = lets.operands_of_rest(in, views, {});
+  std::optional<kernel::LentOperands> said; // or, of outputs that are not there, typical
+  if (typed.lent_input() != nullptr)
+    for (std::size_t i = given.size(); i < typed.given_inputs(); ++i) given.push_back(&typical[i]);
+  else
+    said.emplace(typed, given);
+  const std::vector<AnyView> operands = with_outputs(kernel, said ? said->all() : kernel::Operands(given));
+  inputs.insert(inputs.end(), operands.end() - std::ptrdiff_t(typed.outputs.size()), operands.end());
+  return inputs;
+}
+
+std::shared_ptr<const CallPlan> planned_call(const KernelImpl &kernel) try {
+  const auto latest = kernel.latest_windows();
+  if (!latest)
+    return choose_call(kernel, kernel::pointers_to(typical_call(kernel)), {}, Purpose::Tell);
+  const spec::TypedSpec &typed = kernel.typed();
+  std::vector<AnyView> views;
+  for (std::size_t i = 0; i < typed.callers_inputs(); ++i)
+    views.push_back({typed.inputs[i].dtype, nullptr, false, latest->layouts.inputs[i]});
+  for (std::size_t o = 0; o < typed.outputs.size(); ++o)
+    views.push_back({typed.outputs[o].dtype, nullptr, true, latest->layouts.outputs[o]});
+  std::vector<const AnyView *> operands = kernel::pointers_to(views);
+  for (std::size_t o = 0; o < typed.outputs.size(); ++o)
+    if (!latest->layouts.wanted[o]) operands[typed.callers_inputs() + o] = nullptr;
+  return choose_call(kernel, operands, {}, Purpose::Tell);
+} catch (const ShapeError &error) {
+  support::fail("E0501",
+                fmt::format("kernel '{}' was not called, and no typical extents fit: {}",
+                            kernel.typed().name, error.message()),
+                {}, "call or prepare it first, or give data by --in");
+}
+
+} // namespace
+
+calls::Call describe_call(const KernelImpl &kernel) {
+  const auto latest = kernel.plans().latest();
+  return latest ? latest->shown : planned_call(kernel)->shown;
 }
 
 bool fills_output(const KernelImpl &kernel) {
@@ -76,8 +114,10 @@ bool fills_output(const KernelImpl &kernel) {
   const spec::TypedSpec &typed = kernel.typed();
   if (typed.time || typed.inputs.empty() || !is_gather(typed.inputs.back())) return false;
   if (const auto latest = kernel.latest_windows()) return latest->fills_output;
-  const std::vector<AnyView> inputs = typical_views(typed);
-  return planned_windows(kernel, kernel::pointers_to(inputs))->fills_output;
+  const std::vector<AnyView> given = typical_views(typed);
+  const std::vector<AnyView> operands = with_outputs(kernel, kernel::pointers_to(given));
+  return kernel::choose_windows(typed, kernel::pointers_to(operands), {}, kernel.setup().windows())
+      .fills_output;
 }
 
 std::vector<const KernelImpl *> latest_kernels(const KernelImpl &kernel) {
@@ -189,28 +229,13 @@ std::shared_ptr<const kernel::WindowChoice> KernelImpl::latest_windows() const {
   const auto special = layout_cache_.latest();
   if (!special) return nullptr;
   kernel::WindowChoice choice{.layouts = special->layouts};
-  choice.parts.push_back({{}, {}, {}, special->layouts.wanted});
+  choice.parts.push_back({{}, {}, {}, special->layouts.wanted, {}});
   return std::make_shared<const kernel::WindowChoice>(std::move(choice));
 }
 
-void KernelImpl::note_windows(const kernel::WindowedOperands &windowed) const {
-  if (!setup_.has_windows) return;
-  std::shared_ptr<const kernel::WindowChoice> latest = latest_windows();
-  if (!latest || !windowed.has(*latest)) {
-    latest = std::make_shared<const kernel::WindowChoice>(windowed.choice());
-    const std::lock_guard lock(mutex_);
-    latest_windows_ = latest;
-  }
-  if (setup_.profile != Profile::paths || !latest->split) return;
-  const std::vector<kernel::PartId> parts = jit::last_parts(*latest);
-  for (const kernel::PartId &id : parts) {
-    if (jit::is_whole(id)) {
-      if (parts.size() == 1) jit::count(jit::Path::PaddingSplit);
-      continue;
-    }
-    if (!setup_.by_parts[id.group].residues.empty()) jit::count(jit::Path::ResidueClasses);
-    if (id.kind == kernel::PartKind::Interior) jit::count(jit::Path::MasksDropped);
-  }
+void KernelImpl::note_windows(std::shared_ptr<const kernel::WindowChoice> choice) const {
+  const std::lock_guard lock(mutex_);
+  latest_windows_ = std::move(choice);
 }
 
 } // namespace broadloom

@@ -33,9 +33,8 @@ Shown native_to_show(const KernelImpl &kernel);
 std::vector<AnyView> typical_views(const spec::TypedSpec &typed);
 // All operands of a call with these inputs, without memory for the outputs.
 std::vector<AnyView> with_outputs(const KernelImpl &kernel, kernel::Operands given);
-// What a call would choose that is given these inputs, without shapes that outputs lend.
-std::shared_ptr<const kernel::WindowChoice> planned_windows(const KernelImpl &kernel,
-                                                            kernel::Operands named);
+// Of a call that is made in parts the last of each group.
+std::vector<kernel::PartId> last_parts(const kernel::WindowChoice &choice);
 // Whether no loop ran, or would run, as a gather was all of the output.
 bool fills_output(const KernelImpl &kernel);
 // What computed the parts of a call: the kernel, and of each group the interior or the last part.

@@ -89,7 +89,7 @@ private:
   std::vector<Run> runs_;
 };
 
-enum class Which { All, Elements };
+enum class Which { Numbers, Elements };
 
 // Brings each box of runs to the copy. In a corner between borders of numbers stands that of the border which was filled last.
 void fill(const Padding &padding, const AnyView &of, const AnyView &copy, Which which) {
@@ -122,7 +122,7 @@ void fill(const Padding &padding, const AnyView &of, const AnyView &copy, Which 
       from.data = value;
       from.layout.strides = {};
     }
-    if (number < 0 || which == Which::All)
+    if ((number < 0) == (which == Which::Elements))
       array::copy_elements(from, static_cast<char *>(copy.data) + written * element, to);
     std::size_t d = rank;
     while (d > 0 && ++box[d - 1] == runs[d - 1].size()) box[--d] = 0;
@@ -153,12 +153,15 @@ std::vector<int> dims_in_order(const Layout &of) {
   return slowest_first(strides);
 }
 
-Array padded(const Padding &padding, const AnyView &of) {
-  Array copy = Array::to_be_written(of.dtype, padded_layout(padding, of.layout));
-  if (!padding.dims.empty()) // they may lie between and around the elements
-    std::memset(copy.raw(), 0, std::size_t(copy.size()) * size_of(of.dtype));
-  fill(padding, of, copy, Which::All);
-  return copy;
+void pad_numbers(const Padding &padding, const AnyView &of, const AnyView &copy) {
+  if (!padding.dims.empty()) // zeros may lie between and around the elements
+    std::memset(copy.data, 0, std::size_t(element_count(copy.layout)) * size_of(of.dtype));
+  fill(padding, of, copy, Which::Numbers);
+}
+
+void pad(const Padding &padding, const AnyView &of, const AnyView &copy) {
+  pad_numbers(padding, of, copy);
+  fill(padding, of, copy, Which::Elements);
 }
 
 void pad_again(const Padding &padding, const AnyView &of, const AnyView &copy) {

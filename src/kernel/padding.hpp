@@ -40,9 +40,10 @@ std::vector<int> dims_in_order(const Layout &of);
 // Where it lies: without gaps, dims in the order in which they lie in the array but for `outermost`. Throws ShapeError E0112.
 Layout padded_layout(const Padding &padding, const Layout &of);
 
-// A copy that lies so, and the elements brought there again, where those of the array have changed. No dim of 0 elements has a border of
-// others.
-Array padded(const Padding &padding, const AnyView &of);
+// Fills a copy that lies so. No dim of 0 elements has a border of others.
+void pad(const Padding &padding, const AnyView &of, const AnyView &copy);
+// The zeros and borders of numbers alone, and all but these.
+void pad_numbers(const Padding &padding, const AnyView &of, const AnyView &copy);
 void pad_again(const Padding &padding, const AnyView &of, const AnyView &copy);
 // The same of rows `first` to `first + count` along a dim of the array alone, which has no borders along it.
 void pad_rows_again(const Padding &padding, const AnyView &of, const AnyView &copy, std::size_t dim,

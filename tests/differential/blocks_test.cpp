@@ -5,6 +5,8 @@
 #include "random_data.hpp"
 
 #include "block/block.hpp"
+#include "kernel/gather.hpp"
+#include "kernel/scatter.hpp"
 #include "kernel/windows.hpp"
 #include "plan/plan.hpp"
 #include "reference/reference.hpp"
@@ -58,16 +60,13 @@ public:
     for (const AnyView &view : given_) in_.push_back(view.layout);
     std::vector<const AnyView *> pointers;
     for (const AnyView &view : given_) pointers.push_back(&view);
+    operands_ = given_;
     // What is before a sum through a gather is computed by the reference.
     std::optional<rewrite::Scatters> parts = rewrite::split_scatters(typed_);
     if (parts) typed_ = parts->after;
-    windowed_.emplace(typed_, pointers,
-                      kernel::Helpers{kernel::run_in_order,
-                                      [&](kernel::Operands) {
-                                        return reference::evaluate(parts->before, given_);
-                                      }},
-                      kernel::WindowedOperands::How());
-    for (const AnyView *view : windowed_->all().subspan(in_.size())) in_.push_back(view->layout);
+    if (parts)
+      for (const Array &sum : reference::evaluate(parts->before, given_)) summed_.push_back(sum);
+    see_windows(pointers);
     for (const CaseOperand &out : c.outputs)
       out_.push_back(out.layout), wanted_.push_back(out.wanted);
     // Small caches, so that these kernels are large.
@@ -93,7 +92,7 @@ public:
     for (const loop::Buffer &buffer : program().buffers) {
       switch (buffer.role) {
       case loop::Role::Input:
-        buffers.push_back(static_cast<char *>(windowed_->all()[buffer.operand]->data));
+        buffers.push_back(static_cast<char *>(operands_[buffer.operand].data));
         break;
       case loop::Role::Output:
         buffers.push_back(static_cast<char *>(outputs[buffer.operand].view().data));
@@ -118,10 +117,44 @@ public:
   }
 
 private:
+  // Adds the windows, as a call that is not split sees them.
+  void see_windows(kernel::Operands given) {
+    const kernel::WindowChoice choice = kernel::choose_windows(typed_, given, {}, {});
+    std::size_t sums = 0;
+    operands_.reserve(typed_.inputs.size()); // their addresses are kept
+    for (std::size_t i = given.size(); i < typed_.inputs.size(); ++i) {
+      const spec::TypedWindow &window = *typed_.inputs[i].window;
+      const kernel::Seen &seen = choice.parts[0].seen[i - given.size()];
+      AnyView view = given_[window.of];
+      if (seen.padding) {
+        Array &copy = copies_.emplace_back(Array::to_be_written(
+            view.dtype, kernel::padded_layout(*seen.padding, view.layout)));
+        kernel::pad(*seen.padding, view, copy);
+        view = copy;
+      }
+      const std::vector<const AnyView *> before = kernel::pointers_to(operands_);
+      if (window.is_gather() || window.sum) {
+        Array made = Array::to_be_written(typed_.inputs[i].dtype, seen.layout);
+        if (window.sum)
+          kernel::scatter(typed_, *window.sum, before, summed_[sums++], made, kernel::run_in_order);
+        else if (kernel::looked_up(typed_).elements[i])
+          kernel::gather(typed_, i, before, view, made, kernel::run_in_order);
+        operands_.push_back(made);
+        copies_.push_back(std::move(made));
+      } else {
+        view.layout = seen.layout;
+        view.data =
+            static_cast<char *>(view.data) + seen.offset * std::int64_t(size_of(view.dtype));
+        operands_.push_back(view);
+      }
+      in_.push_back(seen.layout);
+    }
+  }
+
   spec::TypedSpec typed_;
   std::vector<Operand> inputs_;
-  std::vector<AnyView> given_;
-  std::optional<kernel::WindowedOperands> windowed_;
+  std::vector<AnyView> given_, operands_; // without windows, and with them
+  std::vector<Array> copies_, summed_;
   std::vector<Layout> in_, out_;
   std::vector<bool> wanted_;
   plan::Plan plan_;

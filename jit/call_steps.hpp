@@ -1,10 +1,11 @@
-// Inside the description of a call (describe_call.cpp): the steps around one kernel, which are
-// those of its windows. Copies with borders, gathers and sums come first, then the nest runs, in
-// parts where the call is made so.
+// Inside the choice of a call (choose_call.cpp): the steps around one kernel as they are printed.
+// Copies with borders, gathers and sums come first, then the nest runs, in parts where the call is
+// made so.
 #pragma once
 
 #include "calls/call.hpp"
-#include "jit/shown.hpp"
+#include "jit/call_plan.hpp"
+#include "jit/kernel.hpp"
 #include "kernel/check.hpp"
 #include "kernel/padding.hpp"
 #include "kernel/positions.hpp"
@@ -22,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace broadloom::jit::description {
+namespace broadloom::jit::choice {
 
 using calls::Affine;
 using calls::Range;
@@ -48,27 +49,40 @@ struct Given {
   std::string rows = {}; // the let that is these rows of the array; empty: none is
 };
 
-struct Copy {
-  std::uint32_t of = 0;
+// A copy with borders of what an input of a reader is.
+struct Padded {
   Padding padding;
   std::string array;
+  AnyView view;         // as windows see it
+  Pad action;           // with all rows that are there
+  std::uint32_t of() const { return padding.of; }
 };
 
 // A kernel, or a step of one, and what it is given.
 struct Reader {
   const KernelImpl &kernel;
-  std::shared_ptr<const WindowChoice> choice;
-  std::vector<Given> given;        // [given input]
-  std::vector<Given> outputs;      // [output]
-  std::string time = {};           // the axis of the loop around it
-  std::vector<std::string> made{}; // [input]: a gather's array, or a sum's; empty: none
-  std::vector<Copy> copies{};
+  std::vector<Given> given;    // [given input]
+  std::vector<Given> outputs;  // [output]
+  std::string time = {};       // the axis of the loop around it
+  std::vector<AnyView> views{};  // [given input], then [output], at addresses of the plan
+  std::vector<bool> is_wanted{}; // [the same]
+  std::shared_ptr<const WindowChoice> choice{};
+  // Of an array only so many rows along a dim lie in memory, and no window but those of borders
+  // looks at more. The array begins with row `first` of them.
+  struct KeptRows {
+    std::size_t input = 0, dim = 0;
+    std::int64_t rows = 0, first = 0;
+  };
+  std::vector<KeptRows> kept_rows{};
+  std::vector<std::string> made{};   // [input]: a gather's array, or a sum's; empty: none
+  std::vector<AnyView> made_views{}; // the same
+  std::vector<Padded> copies{};
   const TypedSpec &typed() const { return kernel.typed(); }
 };
 
 inline Affine at(std::int64_t constant) { return {.constant = constant}; }
 
-class WindowDescriber {
+class StepWriter {
 protected:
   calls::Array &add(Owner owner, const std::string &name, DType dtype, const Layout &layout) {
     calls::Array &array = call_.arrays.emplace_back();
@@ -90,72 +104,14 @@ protected:
     return ref;
   }
 
-  // What the latest call of a kernel chose, or else what one that is given these inputs would.
-  static std::shared_ptr<const WindowChoice> choice_of(const KernelImpl &kernel,
-                                                       kernel::Operands given) {
-    const auto latest = kernel.latest_windows();
-    return latest ? latest : planned_windows(kernel, given);
-  }
-
-  void read(Reader &reader, std::vector<Step> &to) {
-    copies_of(reader, to);
-    runs(reader, to);
-  }
-
-  // Copies that are made before the kernel is run, once.
-  void copies_of(Reader &reader, std::vector<Step> &to) {
-    const TypedSpec &typed = reader.typed();
-    const std::size_t count = typed.given_inputs();
-    for (const std::size_t own : reader.choice->own_inputs) {
-      Given &input = reader.given[own];
-      const std::string copy = fresh(input.array + "_copy");
-      add(Owner::Copy, copy, typed.inputs[own].dtype, reader.choice->layouts.inputs[own]);
-      Step step{.kind = Kind::Copy, .to = {{copy, {}}}, .from = {{input.array, {}}}};
-      step.note = "as parts write over it";
-      to.push_back(std::move(step));
-      input.array = copy;
-    }
-    for (const WindowChoice::Part &part : reader.choice->parts)
-      for (std::size_t w = 0; w < part.seen.size(); ++w)
-        if (const std::optional<Padding> &padding = part.seen[w].padding;
-            padding && find(reader, *padding) == nullptr)
-          pad(reader, *padding, to);
-    reader.made.resize(typed.inputs.size());
-    const std::vector<bool> read = kernel::looked_up(typed).elements;
-    std::vector<std::string> added; // [sum]
-    std::size_t next = 0;
-    for (std::size_t i = count; i < typed.inputs.size(); ++i) {
-      if (typed.inputs[i].window->sum) {
-        if (added.empty()) added = values_of_sums(reader, to);
-        sum(reader, i, added[next++], to);
-      } else if (read[i] && typed.inputs[i].window->is_gather() && !reader.choice->fills_output) {
-        gather(reader, i, fresh(typed.inputs[typed.array_of(i)].name + "_gathered"), to);
-      }
-    }
-  }
-
-  static const Copy *find(const Reader &reader, const Padding &padding) {
-    const auto known = std::ranges::find(reader.copies, padding, &Copy::padding);
+  static const Padded *find(const Reader &reader, const Padding &padding) {
+    const auto known = std::ranges::find(reader.copies, padding, &Padded::padding);
     return known == reader.copies.end() ? nullptr : &*known;
   }
 
-  void pad(Reader &reader, const Padding &padding, std::vector<Step> &to) {
-    const Given &of = reader.given[padding.of];
-    const std::string name = fresh(of.array + "_padded");
-    const Layout &array = reader.choice->layouts.inputs[padding.of];
-    calls::Array &copy = add(Owner::Copy, name, reader.typed().inputs[padding.of].dtype,
-                             kernel::padded_layout(padding, array));
-    if (of.dim && (of.comes || of.again)) {
-      copy.extents[*of.dim] = array.extents[*of.dim];
-      copy.rows = {*of.dim, of.shift, of.kept};
-    }
-    reader.copies.push_back({padding.of, padding, name});
-    if (!of.comes && !of.again) to.push_back(pad_step(reader, reader.copies.back(), std::nullopt));
-  }
-
   // All of a copy, or a row of it.
-  Step pad_step(const Reader &reader, const Copy &copy, const std::optional<Affine> &row) const {
-    const Given &of = reader.given[copy.of];
+  Step pad_step(const Reader &reader, const Padded &copy, const std::optional<Affine> &row) const {
+    const Given &of = reader.given[copy.of()];
     const bool is_let = !of.rows.empty() && !of.comes && !of.again;
     const std::string &from = is_let ? of.rows : of.array;
     Step step{.kind = Kind::Pad, .to = {{copy.array, {}}}, .from = {{from, {}}}};
@@ -169,7 +125,7 @@ protected:
     }
     for (const TypedWindow::Pad &pad : copy.padding.pads)
       step.borders.push_back(
-          {pad.dim, pad.before, pad.after, mode_of(pad, reader.typed().inputs[copy.of].dtype)});
+          {pad.dim, pad.before, pad.after, mode_of(pad, reader.typed().inputs[copy.of()].dtype)});
     for (const Padding::Dim &dim : copy.padding.dims)
       step.reach.push_back({dim.first, dim.last, dim.divisor});
     return step;
@@ -186,38 +142,16 @@ protected:
     return fmt::format("{}", ops::as_f64(ops::convert(pad.value, dtype, DType::F64)));
   }
 
-  // What is added up in the sums through gathers, one array for each.
-  std::vector<std::string> values_of_sums(const Reader &reader, std::vector<Step> &to) {
-    const KernelImpl &before = *reader.kernel.subs().before();
-    std::vector<AnyView> inputs;
-    for (std::size_t i = 0; i < reader.typed().given_inputs(); ++i)
-      inputs.push_back(
-          {reader.typed().inputs[i].dtype, nullptr, false, reader.choice->layouts.inputs[i]});
-    const auto choice = choice_of(before, kernel::pointers_to(inputs));
-    Reader values{before, choice, reader.given, {}, reader.time};
-    std::vector<std::string> made;
-    for (std::size_t o = 0; o < before.typed().outputs.size(); ++o) {
-      const spec::TypedOutput &output = before.typed().outputs[o];
-      values.outputs.push_back({made.emplace_back(fresh(output.name + "_added"))});
-      add(Owner::Copy, made.back(), output.dtype, choice->layouts.outputs[o]);
-    }
-    read(values, to);
-    return made;
-  }
-
-  void sum(Reader &reader, std::size_t input, const std::string &values, std::vector<Step> &to) {
+  Step scatter_step(const Reader &reader, std::size_t input, const std::string &values) const {
     const TypedSpec &typed = reader.typed();
     const std::uint32_t window = *typed.inputs[input].window->sum;
-    reader.made[input] = fresh(typed.inputs[typed.array_of(window)].name + "_sum");
-    add(Owner::Copy, reader.made[input], typed.inputs[input].dtype,
-        reader.choice->layouts.inputs[input]);
     Step step{.kind = Kind::Scatter};
     step.over = over_dims(typed, typed.inputs[window].axis_of_dim,
                           contiguous_layout(call_.find(values)->extents));
     step.from = {ref_over(values, step.over)};
     step.to = {window_ref(reader, window, nullptr)};
     step.to[0].array = reader.made[input];
-    to.push_back(std::move(step));
+    return step;
   }
 
   static std::vector<Range> over_dims(const TypedSpec &typed, const std::vector<int> &axes,
@@ -228,29 +162,19 @@ protected:
     return made;
   }
 
-  void gather(Reader &reader, std::size_t window, const std::string &name, std::vector<Step> &to) {
+  Step gather_step(const Reader &reader, std::size_t window, const std::string &to) const {
     const TypedSpec &typed = reader.typed();
-    const Layout &layout = reader.choice->layouts.inputs[window];
-    const bool is_output = reader.choice->fills_output;
-    if (!is_output) add(Owner::Copy, name, typed.inputs[window].dtype, layout);
     Step step{.kind = Kind::Gather};
-    step.over = over_dims(typed, typed.inputs[window].axis_of_dim, layout);
-    step.to = {ref_over(name, step.over)};
+    step.over = over_dims(typed, typed.inputs[window].axis_of_dim,
+                          reader.choice->layouts.inputs[window]);
+    step.to = {ref_over(to, step.over)};
     step.from = {
         window_ref(reader, window, &reader.choice->parts[0].seen[window - typed.given_inputs()])};
-    if (is_output) step.note = "no nest runs";
-    reader.made[window] = name;
-    to.push_back(std::move(step));
+    if (reader.choice->fills_output) step.note = "no nest runs";
+    return step;
   }
 
-  void runs(Reader &reader, std::vector<Step> &to) {
-    const TypedSpec &typed = reader.typed();
-    if (reader.choice->fills_output)
-      return gather(reader, typed.inputs.size() - 1, reader.outputs[0].array, to);
-    for (const WindowChoice::Part &part : reader.choice->parts) run(reader, part, to);
-  }
-
-  void run(const Reader &reader, const WindowChoice::Part &part, std::vector<Step> &to) {
+  Step run_step(const Reader &reader, const WindowChoice::Part &part) const {
     const TypedSpec &typed = reader.typed();
     Step step;
     step.kernel = typed.name;
@@ -307,7 +231,7 @@ protected:
         range = {range.axis, part.box[axis].first, part.box[axis].count, part.box[axis].step};
       step.over.push_back(range);
     }
-    to.push_back(std::move(step));
+    return step;
   }
 
   std::string axis_name(const Reader &reader, int axis) const {
@@ -351,7 +275,7 @@ protected:
     const std::vector<Layout> &layouts = reader.choice->layouts.inputs;
     const Layout &array = layouts[window.of];
     const Given &of = reader.given[window.of];
-    const Copy *copy = seen != nullptr && seen->padding ? find(reader, *seen->padding) : nullptr;
+    const Padded *copy = seen != nullptr && seen->padding ? find(reader, *seen->padding) : nullptr;
     Ref ref{copy != nullptr ? copy->array : of.array, {}};
     for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
       const TypedWindow::Form &form = window.forms[dim];
@@ -401,4 +325,4 @@ protected:
   std::set<std::string> taken_; // names
 };
 
-} // namespace broadloom::jit::description
+} // namespace broadloom::jit::choice

@@ -1,0 +1,162 @@
+// What the calls of a kernel do, chosen once for all that have these layouts: the printed value
+// (calls/call.hpp), and beside each of its steps what runs it, with the memory that it sees.
+//
+//   y = choose_call(kernel, operands)      the only place where steps are chosen (choose_call.hpp)
+//   run_call(kernel, plan, ..)             the only loop over them (run_call.hpp)
+//
+// A plan knows no memory. An operand says in which array it begins, and how far; of a loop, also
+// how it moves on from step to step.
+#pragma once
+
+#include "calls/call.hpp"
+#include "jit/lets.hpp"
+#include "jit/runtime/paths.hpp"
+#include "kernel/padding.hpp"
+#include "kernel/windows.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace broadloom::jit {
+
+using detail::KernelImpl;
+
+// The arrays of a call by number: what the caller names, the memory of lets, copies.
+struct Operand {
+  static constexpr std::int32_t none = -1, not_wanted = -2;
+  AnyView view; // of the first step; its address is null, or of what needs no memory of a call
+  std::int32_t array = none; // in which it begins; none: view.data is where it is
+  std::int64_t offset = 0; // from the beginning of that, in bytes
+  // From step to step, in bytes: along the rows, and along other dims that the step is a position of.
+  std::int64_t move = 0, aside = 0;
+  // Of an array of which only these rows are kept: how many, and which of them the first step has.
+  std::int64_t kept_rows = 0, first_row = 0;
+
+  // At step t, where arrays begin at these addresses.
+  void *at(std::span<char *const> arrays, std::int64_t t = 0) const {
+    char *begin = array < 0 ? static_cast<char *>(view.data) : arrays[std::size_t(array)];
+    if (begin == nullptr) return nullptr;
+    const std::int64_t rows = kept_rows > 0 ? (first_row + t) % kept_rows - first_row : t;
+    return begin + offset + rows * move + t * aside;
+  }
+};
+
+// Each of these is an action; those behind a // are not printed.
+
+struct CheckInput { // the elements of an input of which copies are read
+  const KernelImpl *kernel;
+  std::size_t input;
+  Operand operand;
+};
+struct CheckApart { // outputs of which parts are written
+  const KernelImpl *kernel;
+  std::vector<Operand> operands;
+};
+struct Run {
+  const KernelImpl *kernel; // it, or what computes a part of it
+  std::string_view name;    // of the kernel that is printed
+  std::vector<Operand> operands;
+  std::vector<Layout> lies;
+  std::size_t number = 0; // of all runs of the plan
+};
+struct Pad {
+  kernel::Padding padding;
+  Operand of, to;
+  bool comes_later = false; // of what a loop brings: only borders of numbers, and zeros
+  // Of a loop that is under way, one row: the first, or that of step t.
+  struct Row {
+    std::size_t member = 0, dim = 0;
+    std::int64_t first = 0;
+    bool moves = false;
+    std::int64_t kept = 0, most = 0; // so many lie in memory, or 0; so many does the copy have
+  };
+  std::optional<Row> row = {};
+};
+struct Gather {
+  const KernelImpl *kernel;
+  std::size_t window = 0;        // an input of it
+  std::vector<Operand> operands; // all inputs
+  Operand of, to;
+  enum class What : std::uint8_t { Copy, Output, Look } what = What::Copy; // Look: at positions
+};
+struct Scatter {
+  const KernelImpl *kernel;
+  std::size_t window = 0;
+  std::vector<Operand> operands;
+  Operand values, to;
+};
+struct Copy { // elements as they are: Step::Kind::Copy, or a row that a loop starts with
+  calls::Step::Kind kind;
+  Operand from, to;
+};
+struct Count {
+  Operand to;
+};
+struct Save {
+  std::size_t loop = 0;
+};
+struct Again {
+  std::size_t loop = 0;
+  std::vector<Pad> pads; // of rows that were computed again
+};
+struct For {
+  std::size_t loop = 0;
+};
+struct Told { // a let is there, or a row of it
+  std::size_t let = 0;
+  Operand row;
+};
+struct ByReference { // a loop, as the definition has it
+  std::size_t first_let = 0;
+};
+using Action = std::variant<CheckInput, CheckApart, Run, Pad, Gather, Scatter, Copy, Count, Save,
+                            Again, For, Told, ByReference>;
+
+// Checkpoints: with a row of every L kept, L the root of the steps, 2 L rows take the place of L^2,
+// and each step but the last L is computed twice. Griewank, "Achieving logarithmic growth of
+// temporal and spatial complexity in reverse automatic differentiation" (1992), has less memory for
+// more passes: here it is one more, whatever the number of steps.
+struct Loop {
+  struct Member {
+    Operand rows;  // with those that it starts with
+    Operand saved; // what it goes on from: `lag` rows of each segment, and the last row
+    std::size_t dim = 0;
+    std::int64_t lag = 0, kept = 0;
+  };
+  std::int64_t steps = 0;
+  bool backwards = false;
+  std::int64_t segment = 0;        // steps that are there at once; 0: all
+  std::int64_t last_step_read = 0; // so far ahead of the step of the loop that follows it
+  std::vector<Member> members = {};
+  std::vector<Action> body = {};
+  std::int64_t step(std::int64_t n) const { return backwards ? steps - 1 - n : n; }
+};
+
+struct CallPlan {
+  std::vector<std::int64_t> key; // of the operands of the call (layout_cache.hpp)
+  kernel::Overlaps overlaps;
+
+  calls::Call shown;
+  std::vector<Action> actions;
+  std::deque<Loop> loops;
+  std::size_t runs = 0;
+
+  std::shared_ptr<const Lets::Layouts> lets; // null: there are none
+  std::vector<bool> needed;                  // [let]: it is computed
+  std::size_t operands = 0;                  // of the caller: arrays from 0 on
+  std::int64_t bytes = 0;                    // of the memory that a call needs
+  std::vector<std::int64_t> arrays = {};     // behind those of the caller: where each begins in it
+  bool copies_stay = true;                   // no copy lies where another array was
+
+  std::vector<std::pair<const KernelImpl *, std::shared_ptr<const kernel::WindowChoice>>> windows;
+  std::vector<Path> paths; // that it takes
+  std::deque<std::int64_t> numbers; // that parts are given
+};
+
+} // namespace broadloom::jit

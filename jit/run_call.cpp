@@ -1,0 +1,507 @@
+// See run_call.hpp.
+#include "jit/run_call.hpp"
+
+#include "array/copy.hpp"
+#include "calls/record.hpp"
+#include "jit/choose_call.hpp"
+#include "jit/kernel.hpp"
+#include "jit/runtime/scratch.hpp"
+#include "jit/runtime/threads.hpp"
+#include "kernel/check.hpp"
+#include "kernel/gather.hpp"
+#include "kernel/scatter.hpp"
+#include "reference/reference.hpp"
+
+#include <algorithm>
+
+namespace broadloom::jit {
+namespace {
+
+using calls::Step;
+using Ready = RepeatedCall::Ready;
+
+kernel::RunTasks tasks_of(const KernelImpl &kernel) {
+  return [&kernel](std::int64_t count, const std::function<void(std::int64_t)> &task) {
+    runtime::run_tasks(kernel.setup().workers_now(), count, task);
+  };
+}
+
+// Memory that is another's, as an array.
+Array borrowed(const AnyView &view) {
+  return Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout);
+}
+
+std::vector<const AnyView *> pointers_to(const Run &run, const std::vector<AnyView> &views) {
+  std::vector<const AnyView *> operands;
+  for (std::size_t k = 0; k < views.size(); ++k)
+    operands.push_back(run.operands[k].array == Operand::not_wanted ? nullptr : &views[k]);
+  return operands;
+}
+
+// For calls::Recorder.
+calls::Operand recorded(const spec::TypedSpec &spec, const std::vector<int> &axes,
+                        const AnyView &view) {
+  calls::Operand made{view, {}};
+  for (const int axis : axes)
+    made.axes.push_back(axis == spec.time ? "" : spec.axes[std::size_t(axis)].name);
+  return made;
+}
+
+// One call: a plan, and where its arrays are.
+class CallRun {
+public:
+  CallRun(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call, char *memory,
+          std::vector<Ready> &ready)
+      : kernel_(kernel), plan_(plan), call_(call), memory_(memory), ready_(ready),
+        there_(plan.loops.size()), recorder_(calls::Recorder::here()) {
+    ready_.resize(plan.runs);
+    for (const AnyView *view : call)
+      arrays_.push_back(view != nullptr ? static_cast<char *>(view->data) : nullptr);
+    for (const std::int64_t at : plan.arrays) arrays_.push_back(memory + at);
+  }
+
+  void run(const LetWatch &watch, bool has_borders = false) {
+    watch_ = &watch;
+    has_borders_ = has_borders && plan_.copies_stay;
+    if (plan_.lets && (watch || recorder_ != nullptr || kernel_.setup().engine == Engine::reference))
+      lets_ = kernel_.subs().lets().views(*plan_.lets, memory_ + plan_.arrays[0]);
+    if (recorder_ != nullptr) record_arrays();
+    for (std::size_t p = 0; kernel_.setup().profile == Profile::paths && p < plan_.paths.size(); ++p)
+      count(plan_.paths[p]);
+    take_all(plan_.actions);
+  }
+
+  // All that a call looks at before it computes anything: pointers, and positions that elements say.
+  void look() {
+    for (const Action &action : plan_.actions) {
+      if (const auto *gather = std::get_if<Gather>(&action))
+        look_at(*gather->kernel, gather->window, gather->operands, gather->to.view.layout,
+                gather->what != Gather::What::Look);
+      else if (const auto *scatter = std::get_if<Scatter>(&action))
+        look_at(*scatter->kernel, scatter->window, scatter->operands, scatter->values.view.layout,
+                false);
+      else if (std::holds_alternative<CheckInput>(action) ||
+               std::holds_alternative<CheckApart>(action) || std::holds_alternative<Pad>(action))
+        std::visit([&](const auto &one) { take(one); }, action);
+      else if (const auto *copy = std::get_if<Copy>(&action); copy && copy->kind == Step::Kind::Copy)
+        take(*copy);
+    }
+  }
+
+  AnyView view(const Operand &operand) const {
+    AnyView view = operand.view;
+    view.data = operand.at(arrays_, t_);
+    return view;
+  }
+  std::vector<AnyView> views(const std::vector<Operand> &operands) const {
+    std::vector<AnyView> made;
+    for (const Operand &operand : operands) made.push_back(view(operand));
+    return made;
+  }
+
+private:
+  void take_all(const std::vector<Action> &actions) {
+    for (const Action &action : actions)
+      std::visit([&](const auto &one) { take(one); }, action);
+  }
+
+  void take(const CheckInput &check) {
+    const AnyView input = view(check.operand);
+    if (!kernel::has_memory(input)) kernel::check_pointer(check.kernel->typed(), check.input, input);
+  }
+  void take(const CheckApart &check) {
+    const std::vector<AnyView> operands = views(check.operands);
+    std::vector<const AnyView *> pointers;
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      pointers.push_back(check.operands[k].array == Operand::not_wanted ? nullptr : &operands[k]);
+    kernel::check_apart(check.kernel->typed(), pointers);
+  }
+
+  void take(const Run &run) {
+    Ready &ready = ready_[run.number];
+    if (ready.views.empty()) {
+      ready.views = views(run.operands);
+      ready.operands = pointers_to(run, ready.views);
+    } else if (is_in_loop_) {
+      for (std::size_t k = 0; k < ready.views.size(); ++k)
+        ready.views[k].data = run.operands[k].at(arrays_, t_);
+    }
+    if (recorder_ != nullptr) [[unlikely]]
+      record(run, ready.operands);
+    if (!ready.buffers.empty())
+      run.kernel->executor().run_phases(*ready.special, ready.buffers.data());
+    else if (ready.special)
+      run.kernel->executor().execute(*ready.special, ready.operands);
+    else
+      run.kernel->run_windowed(ready.operands, run.lies);
+  }
+
+  void take(const Pad &pad) {
+    const AnyView of = view(pad.of), to = view(pad.to);
+    if (pad.row) return pad_row(pad, of, to, pad.row->first + (pad.row->moves ? t_ : 0));
+    if (pad.comes_later)
+      return has_borders_ ? void() : kernel::pad_numbers(pad.padding, of, to);
+    has_borders_ ? kernel::pad_again(pad.padding, of, to) : kernel::pad(pad.padding, of, to);
+    record(pad, of, to);
+  }
+  void pad_row(const Pad &pad, const AnyView &of, const AnyView &to, std::int64_t row) {
+    if (row >= pad.row->most) return;
+    if (pad.row->kept > 0) row %= pad.row->kept;
+    kernel::pad_rows_again(pad.padding, of, to, pad.row->dim, row, 1);
+    record(pad, of, to, row);
+  }
+
+  void look_at(const KernelImpl &kernel, std::size_t window, const std::vector<Operand> &operands,
+               const Layout &layout, bool elements) const {
+    const std::vector<AnyView> inputs = views(operands);
+    const std::vector<const AnyView *> pointers = kernel::pointers_to(inputs);
+    kernel::check_gathered(kernel.typed(), window, pointers, elements);
+    kernel::listed_positions(kernel.typed(), window, layout, pointers, tasks_of(kernel));
+  }
+
+  void take(const Gather &gather) {
+    const spec::TypedSpec &typed = gather.kernel->typed();
+    if (gather.what == Gather::What::Look)
+      return look_at(*gather.kernel, gather.window, gather.operands, gather.to.view.layout, false);
+    if (gather.what == Gather::What::Output) gather.kernel->setup().stop_if_cancelled();
+    const std::vector<AnyView> inputs = views(gather.operands);
+    const std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
+    const AnyView to = view(gather.to);
+    kernel::check_gathered(typed, gather.window, operands, true);
+    kernel::gather(typed, gather.window, operands, view(gather.of), borrowed(to),
+                   tasks_of(*gather.kernel));
+    if (recorder_ != nullptr)
+      recorder_->add({Step::Kind::Gather,
+                      {},
+                      {},
+                      {recorded(typed, typed.inputs[gather.window].axis_of_dim, to)}});
+  }
+
+  void take(const Scatter &scatter) {
+    const spec::TypedSpec &typed = scatter.kernel->typed();
+    const std::vector<AnyView> inputs = views(scatter.operands);
+    const std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
+    const AnyView values = view(scatter.values), to = view(scatter.to);
+    kernel::check_gathered(typed, scatter.window, operands, false);
+    kernel::scatter(typed, scatter.window, operands, borrowed(values), borrowed(to),
+                    tasks_of(*scatter.kernel));
+    if (recorder_ != nullptr)
+      recorder_->add({Step::Kind::Scatter,
+                      {},
+                      {recorded(typed, typed.inputs[scatter.window].axis_of_dim, values)},
+                      {{to, {}}}});
+  }
+
+  void take(const Copy &copy) {
+    const AnyView from = view(copy.from), to = view(copy.to);
+    array::copy_elements(from, to.data, to.layout);
+    if (recorder_ != nullptr) recorder_->add(copy.kind, from, to);
+  }
+
+  void take(const Count &count) {
+    const AnyView to = view(count.to);
+    const std::int64_t steps = to.layout.extents[0];
+    for (std::int64_t t = 0; t < steps; ++t) static_cast<std::int64_t *>(to.data)[t] = t;
+    if (recorder_ != nullptr) recorder_->add(Step::Kind::Count, {}, to);
+  }
+
+  void take(const Told &told) {
+    if (!*watch_) return;
+    (*watch_)(told.let, is_in_loop_ ? std::optional(t_) : std::nullopt, view(told.row), lets_);
+  }
+
+  // Loops.
+  void take(const For &action) {
+    const Loop &loop = plan_.loops[action.loop];
+    for (n_ = 0; n_ < loop.steps; ++n_) step(loop, n_);
+    is_in_loop_ = false;
+    t_ = 0;
+    if (loop.segment > 0) save_last(loop, action.loop);
+  }
+  void step(const Loop &loop, std::int64_t n) {
+    is_in_loop_ = true;
+    t_ = loop.step(n);
+    take_all(loop.body);
+  }
+
+  // Row c of those before the n-th step, of the array that begins with the start.
+  static std::int64_t row_before(const Loop &loop, std::int64_t n, std::int64_t c) {
+    return (loop.backwards ? loop.steps - n : n) + c;
+  }
+  AnyView row_of(const Loop::Member &member, std::int64_t row) const {
+    return array::rows_of(whole(member.rows), member.dim, member.kept > 0 ? row % member.kept : row,
+                          1);
+  }
+  AnyView saved_row(const Loop::Member &member, std::int64_t row) const {
+    return array::rows_of(whole(member.saved), member.dim, row, 1);
+  }
+  AnyView whole(const Operand &operand) const {
+    AnyView view = operand.view;
+    view.data = operand.at(arrays_);
+    return view;
+  }
+  static void copy(const AnyView &from, const AnyView &to) {
+    array::copy_elements(from, to.data, to.layout);
+  }
+
+  // What the next segment goes on from.
+  void take(const Save &save) {
+    const Loop &loop = plan_.loops[save.loop];
+    if (n_ % loop.segment != 0 || is_again_) return;
+    for (const Loop::Member &member : loop.members) {
+      for (std::int64_t c = 0; c < member.lag; ++c)
+        copy(row_of(member, row_before(loop, n_, c)),
+             saved_row(member, n_ / loop.segment * member.lag + c));
+      if (recorder_ != nullptr)
+        recorder_->add(Step::Kind::Save, whole(member.rows), whole(member.saved));
+    }
+  }
+  void save_last(const Loop &loop, std::size_t number) {
+    for (const Loop::Member &member : loop.members)
+      copy(row_of(member, loop.backwards ? 0 : loop.steps - 1 + member.lag),
+           saved_row(member, member.saved.view.layout.extents[member.dim] - 1));
+    there_[number] = std::max<std::int64_t>(0, loop.steps - loop.segment);
+  }
+
+  // Has the steps there that what follows reads at its own step.
+  void take(const Again &again) {
+    const Loop &loop = plan_.loops[again.loop];
+    std::int64_t &there = there_[again.loop];
+    const std::int64_t last = t_ + loop.last_step_read;
+    const std::int64_t n = std::clamp<std::int64_t>(loop.backwards ? loop.steps - 1 - last : last,
+                                                    0, loop.steps - 1);
+    if (n >= there && n < there + loop.segment) return;
+    there = n - n % loop.segment;
+    const AnyView rows = whole(loop.members[0].rows);
+    if (recorder_ != nullptr) recorder_->add(Step::Kind::Again, rows, rows); // until the next
+    for (std::size_t m = 0; m < loop.members.size(); ++m)
+      for (std::int64_t c = 0; c < loop.members[m].lag; ++c)
+        bring_row(loop, m, row_before(loop, there, c),
+                  there / loop.segment * loop.members[m].lag + c);
+    const std::int64_t t = t_, n_here = n_;
+    is_again_ = true;
+    for (std::int64_t m = there; m < std::min(there + loop.segment, loop.steps); ++m)
+      step(loop, m);
+    is_again_ = false;
+    t_ = t;
+    n_ = n_here;
+    if (recorder_ != nullptr) recorder_->add(Step::Kind::Again, rows, rows);
+    for (const Pad &pad : again.pads) {
+      const AnyView of = whole(pad.of), to = whole(pad.to);
+      kernel::pad_again(pad.padding, of, to);
+      record(pad, of, to);
+    }
+  }
+  void bring_row(const Loop &loop, std::size_t member, std::int64_t row, std::int64_t saved) {
+    copy(saved_row(loop.members[member], saved), row_of(loop.members[member], row));
+    for (const Action &action : loop.body)
+      if (const auto *pad = std::get_if<Pad>(&action); pad && pad->row && pad->row->member == member)
+        pad_row(*pad, whole(pad->of), whole(pad->to), row);
+  }
+
+  void take(const ByReference &loop) {
+    const Lets &lets = kernel_.subs().lets();
+    std::vector<AnyView> inputs;
+    for (const AnyView *input : call_.first(kernel_.typed().callers_inputs()))
+      inputs.push_back(*input);
+    const std::size_t first = loop.first_let;
+    const std::vector<Array> made = reference::evaluate_loop(
+        lets.specs(), first, inputs, std::span(lets_).first(first),
+        kernel_.setup().options.cancel.get(), kernel_.setup().threads_now());
+    for (std::size_t m = 0; m < made.size(); ++m) {
+      const spec::Recurrence &own = *lets.specs()[first + m]->recurrence;
+      const AnyView &rows = lets_[first + m];
+      const AnyView to = array::rows_of(rows, own.dim, own.backwards ? 0 : -own.lag,
+                                        rows.layout.extents[own.dim] + own.lag);
+      copy(made[m], to);
+    }
+    const spec::Recurrence &own = *lets.specs()[first]->recurrence;
+    const std::int64_t steps = lets_[first].layout.extents[own.dim];
+    for (std::int64_t n = 0; *watch_ && n < steps; ++n)
+      for (std::size_t m = 0; m < made.size(); ++m) {
+        const std::int64_t t = own.backwards ? steps - 1 - n : n;
+        const std::size_t dim = lets.specs()[first + m]->recurrence->dim;
+        (*watch_)(first + m, t, array::rows_of(lets_[first + m], dim, t, 1), lets_);
+      }
+  }
+
+  // For calls::Recorder.
+  void record_arrays() {
+    const spec::TypedSpec &typed = kernel_.typed();
+    const std::size_t inputs = typed.callers_inputs();
+    const std::vector<std::string> outputs = arrays_of_outputs(typed);
+    for (std::size_t k = 0; k < call_.size(); ++k)
+      if (call_[k] != nullptr)
+        recorder_->name(k < inputs ? typed.inputs[k].name : outputs[k - inputs], *call_[k]);
+    const Lets &lets = kernel_.subs().lets();
+    for (std::size_t k = 0; k < lets.specs().size(); ++k) {
+      const spec::Materialised &let = *lets.specs()[k];
+      if (!plan_.needed[k] && !let.join && !lets.rows_of_loop(k)) continue;
+      AnyView rows = lets_[k];
+      if (let.recurrence) {
+        const spec::Recurrence &loop = *let.recurrence;
+        rows = array::rows_of(rows, loop.dim, loop.backwards ? 0 : -loop.lag,
+                              rows.layout.extents[loop.dim] + loop.lag);
+      }
+      recorder_->name(let.typed.outputs[0].name, rows);
+    }
+  }
+
+  void record(const Run &run, const std::vector<const AnyView *> &operands) {
+    const spec::TypedSpec &spec = run.kernel->typed();
+    calls::Event event{.kernel = std::string(run.name)};
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      if (operands[k] == nullptr) continue;
+      const bool is_output = k >= spec.inputs.size();
+      const std::vector<int> &axes =
+          is_output ? spec.outputs[k - spec.inputs.size()].axes : spec.inputs[k].axis_of_dim;
+      (is_output ? event.to : event.from).push_back(recorded(spec, axes, *operands[k]));
+    }
+    recorder_->add(std::move(event));
+  }
+
+  // All of a copy with borders, or a row of it.
+  void record(const Pad &pad, const AnyView &of, const AnyView &to, std::int64_t row = -1) {
+    if (recorder_ == nullptr) return;
+    calls::Event event{Step::Kind::Pad, {}, {{of}}, {{to}}};
+    if (row >= 0) {
+      event.from.push_back({array::rows_of(of, pad.row->dim, row, 1)});
+      event.to.push_back({array::rows_of(to, pad.row->dim, row, 1)});
+    }
+    for (const spec::TypedWindow::Pad &border : pad.padding.pads)
+      event.borders.push_back({border.dim, border.before, border.after});
+    for (const kernel::Padding::Dim &dim : pad.padding.dims)
+      event.reach.push_back({dim.first, dim.last, dim.divisor});
+    recorder_->add(std::move(event));
+  }
+
+  const KernelImpl &kernel_;
+  const CallPlan &plan_;
+  const kernel::Operands call_;
+  char *const memory_;
+  std::vector<Ready> &ready_; // [run]
+  std::vector<char *> arrays_;
+  std::vector<AnyView> lets_; // for who looks at them
+  const LetWatch *watch_ = nullptr;
+  bool has_borders_ = false;        // copies have their zeros and borders of numbers already
+  std::vector<std::int64_t> there_; // [loop]: from which step on a segment is there
+  std::int64_t n_ = 0, t_ = 0;      // the n-th step, for position t
+  bool is_in_loop_ = false, is_again_ = false;
+  calls::Recorder *const recorder_;
+};
+
+} // namespace
+
+void run_call(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
+              const LetWatch &watch) {
+  const runtime::Scratch memory(std::size_t(std::max<std::int64_t>(plan.bytes, 1)));
+  std::vector<Ready> ready;
+  CallRun(kernel, plan, call, memory.data(), ready).run(watch);
+}
+
+void prepare_call(const CallPlan &plan) {
+  const auto prepare = [](const std::vector<Action> &actions) {
+    for (const Action &action : actions)
+      if (const auto *run = std::get_if<Run>(&action)) {
+        std::vector<AnyView> views;
+        for (const Operand &operand : run->operands) views.push_back(operand.view);
+        run->kernel->bind(pointers_to(*run, views), run->lies, Use::Once);
+      }
+  };
+  for (const Loop &loop : plan.loops) prepare(loop.body);
+  prepare(plan.actions);
+}
+
+RepeatedCall::RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallPlan> plan,
+                           kernel::Operands call)
+    : kernel_(kernel), plan_(std::move(plan)),
+      memory_(DType::U8, {std::max<std::int64_t>(plan_->bytes, 1)}) {
+  for (const AnyView *view : call) named_.push_back(view != nullptr ? *view : AnyView());
+  for (std::size_t k = 0; k < call.size(); ++k)
+    call_.push_back(call[k] != nullptr ? &named_[k] : nullptr);
+  CallRun site(kernel_, *plan_, call_, static_cast<char *>(memory_.raw()), ready_);
+  site.look();
+  for (const Action &action : plan_->actions) {
+    const auto *run = std::get_if<Run>(&action);
+    if (run == nullptr) continue;
+    Ready &ready = ready_[run->number];
+    ready.views = site.views(run->operands);
+    ready.operands = pointers_to(*run, ready.views);
+    const spec::TypedSpec &typed = run->kernel->typed();
+    kernel::check_operands(typed, ready.operands);
+    kernel::check_pointers(typed, ready.operands);
+    kernel::check_apart(typed, ready.operands);
+    if (kernel.setup().engine == Engine::reference) continue;
+    ready.special = run->kernel->bind(ready.operands, run->lies, Use::Often);
+    ready.buffers = run->kernel->executor().ready_buffers(*ready.special, ready.operands);
+  }
+}
+
+const RepeatedCall::Ready *RepeatedCall::only_run() const {
+  return plan_->actions.size() == 1 && ready_.size() == 1 && !ready_[0].buffers.empty()
+             ? &ready_[0]
+             : nullptr;
+}
+
+// Steps of loops have views of their own in each call, as these move.
+void RepeatedCall::run() const {
+  std::vector<Ready> ready = ready_;
+  static const LetWatch nobody;
+  CallRun(kernel_, *plan_, call_, static_cast<char *>(memory_.raw()), ready).run(nobody, true);
+}
+
+static bool fits(const Setup &setup, const CallPlan &plan, kernel::Operands call) {
+  const std::size_t inputs = setup.callers_inputs;
+  const std::int64_t *word = plan.key.data();
+  for (std::size_t k = 0; k < call.size(); ++k) {
+    const AnyView *view = call[k];
+    if (k >= inputs && *word++ != (view != nullptr)) return false;
+    if (view == nullptr) continue;
+    const Setup::Declared &declared =
+        setup.declared[k < inputs ? k : k - inputs + setup.typed.inputs.size()];
+    if (view->dtype != declared.dtype || view->layout.rank != declared.rank) return false;
+    for (int d = 0; d < view->layout.rank; ++d, word += 2)
+      if (word[0] != view->layout.extents[d] || word[1] != view->layout.strides[d]) return false;
+  }
+  return true;
+}
+
+std::shared_ptr<const CallPlan> CallPlans::of(const KernelImpl &kernel,
+                                              kernel::Operands call) const {
+  const Setup &setup = kernel.setup();
+  kernel::Overlaps overlaps;
+  if (setup.has_windows) {
+    kernel::check_operands(setup.typed, call.first(setup.callers_inputs));
+    overlaps = kernel::overlaps_of(setup.typed, call);
+  }
+  std::shared_ptr<const CallPlan> plan;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = std::ranges::find_if(plans_, [&](const auto &plan) {
+      return fits(setup, *plan, call) && plan->overlaps == overlaps;
+    });
+    if (known != plans_.end()) plan = *known;
+    if (plan && known == plans_.begin()) return plan;
+  }
+  if (!plan) plan = choose_call(kernel, call, overlaps, Purpose::Run);
+  add(plan);
+  return plan;
+}
+
+void CallPlans::add(const std::shared_ptr<const CallPlan> &plan) const {
+  constexpr std::size_t most = 8;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(plans_, plan);
+    plans_.insert(plans_.begin(), plan);
+    if (plans_.size() > most) plans_.pop_back();
+  }
+  for (const auto &[kernel, choice] : plan->windows) kernel->note_windows(choice);
+}
+
+std::shared_ptr<const CallPlan> CallPlans::latest() const {
+  const std::lock_guard lock(mutex_);
+  return plans_.empty() ? nullptr : plans_.front();
+}
+
+} // namespace broadloom::jit

@@ -1,0 +1,67 @@
+// Running the steps of a plan (call_plan.hpp), one after the other: the only loop over them.
+#pragma once
+
+#include "jit/call_plan.hpp"
+#include "jit/specialisation.hpp"
+#include "support/undivided.hpp"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace broadloom::jit {
+
+// Shown each let that is an array, once it is there, or, of one that goes step by step, the row of
+// each step. `views` are those of Lets::views.
+using LetWatch = std::function<void(std::size_t let, std::optional<std::int64_t> step,
+                                    const AnyView &row, std::span<const AnyView> views)>;
+
+void run_call(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
+              const LetWatch &watch);
+
+// Compiles what its runs need.
+void prepare_call(const CallPlan &plan);
+
+// A call on the same memory again and again: all pointers are looked at once.
+class RepeatedCall {
+public:
+  // Throws what a call does for its pointers, and for elements that say positions.
+  RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallPlan> plan,
+               kernel::Operands call);
+  void run() const;
+
+  struct Ready {
+    std::vector<AnyView> views{};             // of all operands; unused where one is not wanted
+    std::vector<const AnyView *> operands{};  // into views, null where one is not wanted
+    std::shared_ptr<const Specialisation> special{}; // null: it is looked up
+    // For the phases where nothing else is left to do; empty where a run needs scratch memory or
+    // copies of inputs.
+    std::vector<char *> buffers{};
+  };
+  // The only run, where that is all that a call is; else null.
+  const Ready *only_run() const;
+
+private:
+  const KernelImpl &kernel_;
+  const std::shared_ptr<const CallPlan> plan_;
+  std::vector<AnyView> named_;
+  std::vector<const AnyView *> call_;
+  Array memory_;
+  std::vector<Ready> ready_; // [run]; without views inside of loops
+};
+
+// What the calls of a kernel do, of those so far: the latest first, and a few before it.
+class CallPlans {
+public:
+  // Of a call with these operands; chosen now where it was not. Throws what choose_call does.
+  std::shared_ptr<const CallPlan> of(const KernelImpl &kernel, kernel::Operands call) const;
+  void add(const std::shared_ptr<const CallPlan> &plan) const;
+  std::shared_ptr<const CallPlan> latest() const; // null before any
+
+private:
+  mutable support::Mutex mutex_;
+  mutable std::vector<std::shared_ptr<const CallPlan>> plans_; // under the lock
+};
+
+} // namespace broadloom::jit
