@@ -170,7 +170,6 @@ protected:
     step.to = {ref_over(to, step.over)};
     step.from = {
         window_ref(reader, window, &reader.choice->parts[0].seen[window - typed.given_inputs()])};
-    if (reader.choice->fills_output) step.note = "no nest runs";
     return step;
   }
 

@@ -249,7 +249,7 @@ private:
         if (added.empty()) added = values_of_sums(reader, to);
         sum(reader, i, added[next++], to);
       } else if (window.is_gather() && looked.elements[i]) {
-        if (!reader.choice->fills_output) gather(reader, i, to);
+        if (!reader.choice->fills_output || i + 1 < typed.inputs.size()) gather(reader, i, to);
       } else if (window.is_gather() && looked.positions[i] &&
                  element_count(reader.choice->layouts.inputs[i]) > 0) {
         to.actions.push_back(
@@ -280,8 +280,8 @@ private:
     const Layout &array = reader.choice->layouts.inputs[padding.of];
     calls::Array &shown = add(Owner::Copy, name, reader.typed().inputs[padding.of].dtype,
                               kernel::padded_layout(padding, array));
-    const bool comes_later = of.dim && (of.comes || of.again);
-    if (comes_later) {
+    const bool comes_later = of.dim && of.comes;
+    if (of.dim && (of.comes || of.again)) {
       shown.extents[*of.dim] = array.extents[*of.dim];
       shown.rows = {*of.dim, of.shift, of.kept};
     }
@@ -343,13 +343,13 @@ private:
   void gather(Reader &reader, std::size_t window, Steps to) {
     const TypedSpec &typed = reader.typed();
     const Layout &layout = reader.choice->layouts.inputs[window];
-    const bool is_output = reader.choice->fills_output;
-    reader.made[window] = is_output
-                              ? reader.outputs[0].array
-                              : fresh(typed.inputs[typed.array_of(window)].name + "_gathered");
-    if (!is_output) add(Owner::Copy, reader.made[window], typed.inputs[window].dtype, layout);
-    const std::string name = std::exchange(reader.made[window], {});
+    const bool is_output = reader.choice->fills_output && window + 1 == typed.inputs.size();
+    const std::string name = is_output
+                                 ? reader.outputs[0].array
+                                 : fresh(typed.inputs[typed.array_of(window)].name + "_gathered");
+    if (!is_output) add(Owner::Copy, name, typed.inputs[window].dtype, layout);
     to.shown.push_back(gather_step(reader, window, name));
+    if (is_output) to.shown.back().note = "no nest runs";
     reader.made[window] = name;
     if (element_count(layout) == 0) return;
     const Seen &seen = reader.choice->parts[0].seen[window - typed.given_inputs()];
@@ -401,7 +401,7 @@ private:
     if (in_parts) { // before any part is written
       CheckApart check{&reader.kernel, inputs_of(reader)};
       for (std::size_t k = typed.given_inputs(); k < reader.views.size(); ++k)
-        check.operands.push_back(operand_of(reader.views[k]));
+        check.operands.push_back(checked_output(reader, k));
       to.actions.push_back(std::move(check));
     }
     for (const WindowChoice::Part &part : reader.choice->parts) {
@@ -424,6 +424,12 @@ private:
       to.shown.push_back(run_step(reader, part));
       if (typed.time) tell(current_, output, to);
     }
+  }
+
+  static Operand checked_output(const Reader &reader, std::size_t k) {
+    Operand output = operand_of(reader.views[k]);
+    if (!reader.is_wanted[k]) output.array = Operand::not_wanted;
+    return output;
   }
 
   struct PartViews {
@@ -677,6 +683,7 @@ private:
 
   // What let k, a member of a loop, reads of a loop that is computed again for it.
   std::optional<Lets::LoopRead> read_again(std::size_t k, std::size_t input) const {
+    if (input >= lets_.kernels()[k]->typed().given_inputs()) return std::nullopt;
     const auto read = lets_.computed_again(k, input);
     return read && layouts_->segment[read->let] > 0 ? read : std::nullopt;
   }
