@@ -47,24 +47,29 @@ calls::Operand recorded(const spec::TypedSpec &spec, const std::vector<int> &axe
   return made;
 }
 
-// One call: a plan, and where its arrays are.
+// Where each array of a plan begins.
+std::vector<char *> arrays_of(const CallPlan &plan, kernel::Operands call, char *memory) {
+  std::vector<char *> arrays;
+  arrays.reserve(call.size() + plan.arrays.size());
+  for (const AnyView *view : call)
+    arrays.push_back(view != nullptr ? static_cast<char *>(view->data) : nullptr);
+  for (const std::int64_t at : plan.arrays) arrays.push_back(memory + at);
+  return arrays;
+}
+
+// One call: a plan, and where its arrays are. What is `ready` was looked at before.
 class CallRun {
 public:
-  CallRun(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call, char *memory,
-          std::vector<Ready> &ready)
-      : kernel_(kernel), plan_(plan), call_(call), memory_(memory), ready_(ready),
-        there_(plan.loops.size()), recorder_(calls::Recorder::here()) {
-    ready_.resize(plan.runs);
-    for (const AnyView *view : call)
-      arrays_.push_back(view != nullptr ? static_cast<char *>(view->data) : nullptr);
-    for (const std::int64_t at : plan.arrays) arrays_.push_back(memory + at);
-  }
+  CallRun(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
+          std::span<char *const> arrays, std::span<const Ready> ready = {})
+      : kernel_(kernel), plan_(plan), call_(call), arrays_(arrays), ready_(ready),
+        there_(plan.loops.size()), recorder_(calls::Recorder::here()) {}
 
-  void run(const LetWatch &watch, bool has_borders = false) {
+  void run(const LetWatch &watch) {
     watch_ = &watch;
-    has_borders_ = has_borders && plan_.copies_stay;
+    has_borders_ = !ready_.empty() && plan_.copies_stay;
     if (plan_.lets && (watch || recorder_ != nullptr || kernel_.setup().engine == Engine::reference))
-      lets_ = kernel_.subs().lets().views(*plan_.lets, memory_ + plan_.arrays[0]);
+      lets_ = kernel_.subs().lets().views(*plan_.lets, arrays_[plan_.operands]);
     if (recorder_ != nullptr) record_arrays();
     for (std::size_t p = 0; kernel_.setup().profile == Profile::paths && p < plan_.paths.size(); ++p)
       count(plan_.paths[p]);
@@ -106,10 +111,12 @@ private:
   }
 
   void take(const CheckInput &check) {
+    if (!ready_.empty()) return;
     const AnyView input = view(check.operand);
     if (!kernel::has_memory(input)) kernel::check_pointer(check.kernel->typed(), check.input, input);
   }
   void take(const CheckApart &check) {
+    if (!ready_.empty()) return;
     const std::vector<AnyView> operands = views(check.operands);
     std::vector<const AnyView *> pointers;
     for (std::size_t k = 0; k < operands.size(); ++k)
@@ -117,15 +124,21 @@ private:
     kernel::check_apart(check.kernel->typed(), pointers);
   }
 
-  void take(const Run &run) {
-    Ready &ready = ready_[run.number];
+  const Ready &ready_for(const Run &run) {
+    if (!ready_.empty() && !ready_[run.number].views.empty()) return ready_[run.number];
+    own_.resize(plan_.runs);
+    Ready &ready = own_[run.number];
     if (ready.views.empty()) {
       ready.views = views(run.operands);
       ready.operands = pointers_to(run, ready.views);
-    } else if (is_in_loop_) {
+    } else {
       for (std::size_t k = 0; k < ready.views.size(); ++k)
         ready.views[k].data = run.operands[k].at(arrays_, t_);
     }
+    return ready;
+  }
+  void take(const Run &run) {
+    const Ready &ready = ready_for(run);
     if (recorder_ != nullptr) [[unlikely]]
       record(run, ready.operands);
     if (!ready.buffers.empty())
@@ -378,9 +391,9 @@ private:
   const KernelImpl &kernel_;
   const CallPlan &plan_;
   const kernel::Operands call_;
-  char *const memory_;
-  std::vector<Ready> &ready_; // [run]
-  std::vector<char *> arrays_;
+  const std::span<char *const> arrays_;
+  const std::span<const Ready> ready_; // [run]; empty: of a call that comes once
+  std::vector<Ready> own_;             // [run]
   std::vector<AnyView> lets_; // for who looks at them
   const LetWatch *watch_ = nullptr;
   bool has_borders_ = false;        // copies have their zeros and borders of numbers already
@@ -395,8 +408,7 @@ private:
 void run_call(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
               const LetWatch &watch) {
   const runtime::Scratch memory(std::size_t(std::max<std::int64_t>(plan.bytes, 1)));
-  std::vector<Ready> ready;
-  CallRun(kernel, plan, call, memory.data(), ready).run(watch);
+  CallRun(kernel, plan, call, arrays_of(plan, call, memory.data())).run(watch);
 }
 
 void prepare_call(const CallPlan &plan) {
@@ -419,8 +431,10 @@ RepeatedCall::RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallP
   for (const AnyView *view : call) named_.push_back(view != nullptr ? *view : AnyView());
   for (std::size_t k = 0; k < call.size(); ++k)
     call_.push_back(call[k] != nullptr ? &named_[k] : nullptr);
-  CallRun site(kernel_, *plan_, call_, static_cast<char *>(memory_.raw()), ready_);
+  arrays_ = arrays_of(*plan_, call_, static_cast<char *>(memory_.raw()));
+  CallRun site(kernel_, *plan_, call_, arrays_);
   site.look();
+  ready_.resize(plan_->runs);
   for (const Action &action : plan_->actions) {
     const auto *run = std::get_if<Run>(&action);
     if (run == nullptr) continue;
@@ -438,16 +452,15 @@ RepeatedCall::RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallP
 }
 
 const RepeatedCall::Ready *RepeatedCall::only_run() const {
-  return plan_->actions.size() == 1 && ready_.size() == 1 && !ready_[0].buffers.empty()
-             ? &ready_[0]
-             : nullptr;
+  const bool is_all = std::ranges::all_of(plan_->actions, [](const Action &action) {
+    return std::holds_alternative<Run>(action) || std::holds_alternative<CheckInput>(action);
+  });
+  return is_all && ready_.size() == 1 && !ready_[0].buffers.empty() ? &ready_[0] : nullptr;
 }
 
-// Steps of loops have views of their own in each call, as these move.
 void RepeatedCall::run() const {
-  std::vector<Ready> ready = ready_;
   static const LetWatch nobody;
-  CallRun(kernel_, *plan_, call_, static_cast<char *>(memory_.raw()), ready).run(nobody, true);
+  CallRun(kernel_, *plan_, call_, arrays_, ready_).run(nobody);
 }
 
 static bool fits(const Setup &setup, const CallPlan &plan, kernel::Operands call) {
@@ -469,21 +482,26 @@ static bool fits(const Setup &setup, const CallPlan &plan, kernel::Operands call
 std::shared_ptr<const CallPlan> CallPlans::of(const KernelImpl &kernel,
                                               kernel::Operands call) const {
   const Setup &setup = kernel.setup();
-  kernel::Overlaps overlaps;
-  if (setup.has_windows) {
-    kernel::check_operands(setup.typed, call.first(setup.callers_inputs));
-    overlaps = kernel::overlaps_of(setup.typed, call);
-  }
+  std::optional<kernel::Overlaps> overlaps;
+  const auto find_overlaps = [&] {
+    if (!overlaps)
+      overlaps = setup.has_windows ? kernel::overlaps_of(setup.typed, call) : kernel::Overlaps();
+    return true;
+  };
   std::shared_ptr<const CallPlan> plan;
   {
     const std::lock_guard lock(mutex_);
     const auto known = std::ranges::find_if(plans_, [&](const auto &plan) {
-      return fits(setup, *plan, call) && plan->overlaps == overlaps;
+      return fits(setup, *plan, call) && find_overlaps() && plan->overlaps == *overlaps;
     });
     if (known != plans_.end()) plan = *known;
     if (plan && known == plans_.begin()) return plan;
   }
-  if (!plan) plan = choose_call(kernel, call, overlaps, Purpose::Run);
+  if (!plan) {
+    kernel::check_operands(setup.typed, call.first(setup.callers_inputs)); // before they are seen
+    find_overlaps();
+    plan = choose_call(kernel, call, *overlaps, Purpose::Run);
+  }
   add(plan);
   return plan;
 }

@@ -48,7 +48,8 @@ private:
   std::vector<AnyView> named_;
   std::vector<const AnyView *> call_;
   Array memory_;
-  std::vector<Ready> ready_; // [run]; without views inside of loops
+  std::vector<char *> arrays_; // where each array of the plan begins
+  std::vector<Ready> ready_;   // [run]; without views inside of loops, where these move
 };
 
 // What the calls of a kernel do, of those so far: the latest first, and a few before it.

@@ -159,18 +159,19 @@ private:
 Overlaps overlaps_of(const spec::TypedSpec &spec, Operands call) {
   Overlaps made;
   const std::size_t inputs = spec.callers_inputs();
-  made.written.resize(inputs);
   for (std::size_t o = inputs; o < call.size(); ++o) {
     if (call[o] == nullptr) continue;
     const Span output = memory_of(*call[o]);
     for (std::size_t i = 0; i < inputs; ++i)
-      if (meet(memory_of(*call[i]), output)) made.written[i] = true;
+      if (meet(memory_of(*call[i]), output)) {
+        made.written.resize(inputs);
+        made.written[i] = true;
+      }
     if (!has_memory(*call[o]) || overlaps_itself(call[o]->layout)) made.may_be_parts = false;
   }
   const AnyView *last = call.empty() ? nullptr : call.back();
   made.may_be_filled = last != nullptr && last->writable && has_memory(*last) &&
-                       std::ranges::count(made.written, true) == 0;
-  if (std::ranges::count(made.written, true) == 0) made.written.clear();
+                       made.written.empty();
   return made;
 }
 

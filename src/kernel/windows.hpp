@@ -22,7 +22,7 @@ namespace broadloom::kernel {
 
 // What the pointers of a call decide about its windows. By default nothing shares memory.
 struct Overlaps {
-  std::vector<bool> written = {}; // [input of the call]: an output shares memory with it
+  std::vector<bool> written = {}; // [input of the call]: an output shares memory with it; empty: with none
   bool may_be_parts = true;       // each output has memory, and no two of its elements share a place
   bool may_be_filled = true;      // the last output may be written, and is apart from the inputs
   bool is_written(std::size_t input) const { return input < written.size() && written[input]; }
