@@ -32,7 +32,7 @@ struct Operand {
   static constexpr std::int32_t none = -1, not_wanted = -2;
   AnyView view; // of the first step; its address is null, or of what needs no memory of a call
   std::int32_t array = none; // in which it begins; none: view.data is where it is
-  std::int64_t offset = 0; // from the beginning of that, in bytes
+  std::int64_t offset = 0;   // from the beginning of that, in bytes
   // From step to step, in bytes: along the rows, and along other dims that the step is a position of.
   std::int64_t move = 0, aside = 0;
   // Of an array of which only these rows are kept: how many, and which of them the first step has.
@@ -155,7 +155,7 @@ struct CallPlan {
   bool copies_stay = true;                   // no copy lies where another array was
 
   std::vector<std::pair<const KernelImpl *, std::shared_ptr<const kernel::WindowChoice>>> windows;
-  std::vector<Path> paths; // that it takes
+  std::vector<Path> paths;          // that it takes
   std::deque<std::int64_t> numbers; // that parts are given
 };
 

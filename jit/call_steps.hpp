@@ -53,27 +53,35 @@ struct Given {
 struct Padded {
   Padding padding;
   std::string array;
-  AnyView view;         // as windows see it
-  Pad action;           // with all rows that are there
+  AnyView view; // as windows see it
+  Pad action;   // with all rows that are there
   std::uint32_t of() const { return padding.of; }
 };
 
 // A kernel, or a step of one, and what it is given.
 struct Reader {
   const KernelImpl &kernel;
-  std::vector<Given> given;    // [given input]
-  std::vector<Given> outputs;  // [output]
-  std::string time = {};       // the axis of the loop around it
+  std::vector<Given> given;      // [given input]
+  std::vector<Given> outputs;    // [output]
+  std::string time = {};         // the axis of the loop around it
   std::vector<AnyView> views{};  // [given input], then [output], at addresses of the plan
   std::vector<bool> is_wanted{}; // [the same]
   std::shared_ptr<const WindowChoice> choice{};
-  // Of an array only so many rows along a dim lie in memory, and no window but those of borders
-  // looks at more. The array begins with row `first` of them.
-  struct KeptRows {
+  // Of a step of a loop: an array of it that comes row by row, or of one that is computed again.
+  // Where only some of the rows along a dim lie in memory, no window but those of borders looks at
+  // more. The array begins with row `first` of them.
+  struct Rows {
     std::size_t input = 0, dim = 0;
-    std::int64_t rows = 0, first = 0;
+    std::int64_t kept = 0, first = 0; // 0: all are kept
+    bool comes = true;
   };
-  std::vector<KeptRows> kept_rows{};
+  std::vector<Rows> rows{};
+  Rows own_rows{};     // those of the output
+  std::size_t let = 0; // which it is
+  const Rows *rows_of(std::size_t input) const {
+    const auto found = std::ranges::find(rows, input, &Rows::input);
+    return found != rows.end() ? &*found : nullptr;
+  }
   std::vector<std::string> made{};   // [input]: a gather's array, or a sum's; empty: none
   std::vector<AnyView> made_views{}; // the same
   std::vector<Padded> copies{};
@@ -165,8 +173,8 @@ protected:
   Step gather_step(const Reader &reader, std::size_t window, const std::string &to) const {
     const TypedSpec &typed = reader.typed();
     Step step{.kind = Kind::Gather};
-    step.over = over_dims(typed, typed.inputs[window].axis_of_dim,
-                          reader.choice->layouts.inputs[window]);
+    step.over =
+        over_dims(typed, typed.inputs[window].axis_of_dim, reader.choice->layouts.inputs[window]);
     step.to = {ref_over(to, step.over)};
     step.from = {
         window_ref(reader, window, &reader.choice->parts[0].seen[window - typed.given_inputs()])};

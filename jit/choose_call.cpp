@@ -2,10 +2,7 @@
 #include "jit/choose_call.hpp"
 
 #include "array/copy.hpp"
-#include "jit/call_steps.hpp"
-#include "jit/shown.hpp"
-#include "kernel/interior.hpp"
-#include "kernel/overlap.hpp"
+#include "jit/choose_reader.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -19,60 +16,17 @@ namespace broadloom::jit {
 namespace choice {
 namespace {
 
-// Arrays have no memory while steps are chosen. The number of one stands in the upper bits of its
-// address, beyond all addresses that a process has, so views of it are made as of any other.
-constexpr int address_bits = 46;
-constexpr std::uintptr_t first_array = 16; // below are addresses of a process
-constexpr std::uintptr_t half = std::uintptr_t(1) << (address_bits - 1);
-
-void *address_of(std::size_t array) {
-  return reinterpret_cast<void *>((array + first_array) << address_bits);
-}
-
-Operand operand_of(const AnyView &view) {
-  Operand made{view};
-  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(view.data) + half;
-  const std::uintptr_t array = address >> address_bits;
-  if (array < first_array) return made;
-  made.view.data = nullptr;
-  made.array = std::int32_t(array - first_array);
-  made.offset =
-      std::int64_t(address & ((std::uintptr_t(1) << address_bits) - 1)) - std::int64_t(half);
-  return made;
-}
-
-// In place of an array of which only windows are read: they see it, and it is written while the step
-// reads them.
-AnyView stand_in(const AnyView &array) {
-  alignas(64) static constinit char nothing[64] = {};
-  AnyView view = array;
-  view.data = nothing;
-  for (int d = 0; d < view.layout.rank; ++d) {
-    view.layout.extents[std::size_t(d)] = 1;
-    view.layout.strides[std::size_t(d)] = 0;
-  }
-  return view;
-}
-
-// Where steps are added: as they are printed, and as they are run.
-struct Steps {
-  std::vector<Step> &shown;
-  std::vector<Action> &actions;
-};
-
-class CallChooser : StepWriter {
+class CallChooser : ReaderChooser {
 public:
   CallChooser(const KernelImpl &kernel, kernel::Operands call, const kernel::Overlaps &overlaps,
               Purpose purpose)
-      : kernel_(kernel), lets_(kernel.subs().lets()), overlaps_(overlaps),
-        is_run_(purpose == Purpose::Run),
-        is_reference_(kernel.setup().engine == Engine::reference) {
+      : ReaderChooser(kernel, call.size(), purpose), lets_(kernel.subs().lets()),
+        overlaps_(overlaps) {
     for (std::size_t k = 0; k < call.size(); ++k) {
       named_.push_back(call[k] != nullptr ? *call[k] : AnyView());
       if (call[k] != nullptr) named_.back().data = address_of(k);
       is_named_.push_back(call[k] != nullptr);
     }
-    plan_->operands = call.size();
   }
 
   std::shared_ptr<const CallPlan> run() {
@@ -111,8 +65,8 @@ public:
     read(rest, steps);
     if (is_reference_) by_reference(names);
     plan_->shown = std::move(call_);
-    find_places();
-    return std::move(plan_);
+    find_places(layouts_ ? layouts_->bytes_to_have() : 0);
+    return plan_;
   }
 
 private:
@@ -137,343 +91,18 @@ private:
       if (outputs_[o] != nullptr) step.to.push_back({outputs[o], {}});
   }
 
-  // Memory.
-  AnyView new_copy(DType dtype, const Layout &layout, kernel::Reach reach) {
-    void *at = static_cast<char *>(address_of(named_.size() + 1 + copies_.size())) - reach.low;
-    copies_.push_back({reach.high - reach.low, now_, now_});
-    return {dtype, at, true, layout};
-  }
-  AnyView new_copy(DType dtype, const Layout &layout) {
-    return new_copy(dtype, layout, {0, element_count(layout) * std::int64_t(size_of(dtype))});
-  }
-
-  void find_places() {
-    const auto rounded = [](std::int64_t bytes) { return (bytes + 63) / 64 * 64; };
-    const std::int64_t of_lets = layouts_ ? rounded(layouts_->bytes_to_have()) : 0;
-    const support::Places places = support::places_of(copies_);
-    std::int64_t apart = 0;
-    plan_->arrays = {0};
-    for (std::size_t c = 0; c < copies_.size(); ++c) {
-      plan_->arrays.push_back(of_lets + places.starts[c]);
-      apart += rounded(copies_[c].bytes);
-    }
-    plan_->copies_stay = apart == rounded(places.bytes);
-    plan_->bytes = of_lets + places.bytes;
-  }
-
-  // Readers.
-  Reader reader(const KernelImpl &kernel, kernel::Operands named, std::vector<Given> given,
-                std::vector<Given> outputs, std::string time = {}) const {
-    const TypedSpec &typed = kernel.typed();
-    Reader made{kernel, std::move(given), std::move(outputs), std::move(time)};
-    const kernel::LentOperands lent(typed, named);
-    kernel::check_operands(typed, lent.all().first(typed.given_inputs()));
-    take_views(made, lent.all());
-    return made;
-  }
-  static void take_views(Reader &reader, kernel::Operands operands) {
-    for (const AnyView *view : operands) {
-      reader.views.push_back(view != nullptr ? *view : AnyView());
-      reader.is_wanted.push_back(view != nullptr);
-    }
-    reader.made.resize(reader.typed().inputs.size());
-    reader.made_views.resize(reader.typed().inputs.size());
-  }
-
-  void choose(Reader &reader, const kernel::Overlaps &overlaps, const kernel::WindowRules &rules) {
-    std::vector<const AnyView *> operands;
-    for (std::size_t k = 0; k < reader.views.size(); ++k)
-      operands.push_back(reader.is_wanted[k] ? &reader.views[k] : nullptr);
-    reader.choice = std::make_shared<const WindowChoice>(
-        kernel::choose_windows(reader.typed(), operands, overlaps, rules));
-    if (!reader.kernel.setup().has_windows) return;
-    plan_->windows.emplace_back(&reader.kernel, reader.choice);
-    note_paths(reader);
-  }
-
-  void note_paths(const Reader &reader) {
-    if (!reader.choice->split) return;
-    const std::vector<kernel::PartId> parts = last_parts(*reader.choice);
-    for (const kernel::PartId &id : parts) {
-      if (id.kind == kernel::PartKind::Whole) {
-        if (parts.size() == 1) plan_->paths.push_back(Path::PaddingSplit);
-        continue;
-      }
-      if (!reader.kernel.setup().by_parts[id.group].residues.empty())
-        plan_->paths.push_back(Path::ResidueClasses);
-      if (id.kind == kernel::PartKind::Interior) plan_->paths.push_back(Path::MasksDropped);
-    }
-  }
-
   // Mistakes in shapes come before those in data, which may come of them.
   void check_outputs(const Reader &rest) const {
     std::vector<AnyView> views(rest.views.begin(),
                                rest.views.begin() + std::ptrdiff_t(rest.typed().given_inputs()));
     for (std::size_t i = views.size(); i < rest.typed().inputs.size(); ++i)
-      views.push_back({rest.typed().inputs[i].dtype, nullptr, false, rest.choice->layouts.inputs[i]});
+      views.push_back(
+          {rest.typed().inputs[i].dtype, nullptr, false, rest.choice->layouts.inputs[i]});
     std::vector<const AnyView *> operands = kernel::pointers_to(views);
     operands.insert(operands.end(), outputs_.begin(), outputs_.end());
     kernel::check_operands(rest.typed(), operands);
     kernel::Layouts layouts;
     if (!rest.choice->fills_output) resolve(kernel_.setup(), operands, layouts);
-  }
-
-  void read(Reader &reader, Steps to) {
-    copies_of(reader, to);
-    runs(reader, to);
-  }
-
-  // Copies that are made before the kernel is run, once.
-  void copies_of(Reader &reader, Steps to) {
-    const TypedSpec &typed = reader.typed();
-    if (!reader.kernel.setup().has_windows || is_reference_) return;
-    const std::size_t count = typed.given_inputs();
-    const kernel::LookedUp looked = kernel::looked_up(typed);
-    std::set<std::size_t> checked;
-    for (std::size_t i = count; i < typed.inputs.size(); ++i) {
-      const TypedWindow &window = *typed.inputs[i].window;
-      if (window.is_gather() || window.sum || !looked.positions[i]) continue;
-      const Operand of = operand_of(reader.views[window.of]);
-      if (of.array >= 0 && std::size_t(of.array) < named_.size() && checked.insert(window.of).second)
-        to.actions.push_back(CheckInput{&reader.kernel, window.of, of});
-    }
-    for (const std::size_t own : reader.choice->own_inputs) copy_own(reader, own, to);
-    for (const WindowChoice::Part &part : reader.choice->parts)
-      for (const Seen &seen : part.seen)
-        if (seen.padding && find(reader, *seen.padding) == nullptr) pad(reader, *seen.padding, to);
-    std::vector<Values> added; // [sum]
-    std::size_t next = 0;
-    for (std::size_t i = count; i < typed.inputs.size() && !reader.choice->split; ++i) {
-      const TypedWindow &window = *typed.inputs[i].window;
-      if (window.sum) {
-        if (added.empty()) added = values_of_sums(reader, to);
-        sum(reader, i, added[next++], to);
-      } else if (window.is_gather() && looked.elements[i]) {
-        if (!reader.choice->fills_output || i + 1 < typed.inputs.size()) gather(reader, i, to);
-      } else if (window.is_gather() && looked.positions[i] &&
-                 element_count(reader.choice->layouts.inputs[i]) > 0) {
-        to.actions.push_back(
-            Gather{&reader.kernel, i, inputs_of(reader), {}, operand_of(window_view(reader, i)),
-                   Gather::What::Look});
-      }
-    }
-  }
-
-  void copy_own(Reader &reader, std::size_t own, Steps to) {
-    Given &input = reader.given[own];
-    const std::string copy = fresh(input.array + "_copy");
-    AnyView &view = reader.views[own];
-    add(Owner::Copy, copy, view.dtype, view.layout);
-    Step step{.kind = Kind::Copy, .to = {{copy, {}}}, .from = {{input.array, {}}}};
-    step.note = "as parts write over it";
-    to.shown.push_back(std::move(step));
-    input.array = copy;
-    AnyView made = new_copy(view.dtype, view.layout, kernel::reach_of(view.layout, view.dtype));
-    made.writable = view.writable;
-    to.actions.push_back(Copy{Kind::Copy, operand_of(view), operand_of(made)});
-    view = made;
-  }
-
-  void pad(Reader &reader, const Padding &padding, Steps to) {
-    const Given &of = reader.given[padding.of];
-    const std::string name = fresh(of.array + "_padded");
-    const Layout &array = reader.choice->layouts.inputs[padding.of];
-    calls::Array &shown = add(Owner::Copy, name, reader.typed().inputs[padding.of].dtype,
-                              kernel::padded_layout(padding, array));
-    const bool comes_later = of.dim && of.comes;
-    if (of.dim && (of.comes || of.again)) {
-      shown.extents[*of.dim] = array.extents[*of.dim];
-      shown.rows = {*of.dim, of.shift, of.kept};
-    }
-    AnyView from = reader.views[padding.of];
-    Padding made = padding;
-    const auto few = std::ranges::find(reader.kept_rows, padding.of, &Reader::KeptRows::input);
-    if (few != reader.kept_rows.end()) {
-      from = array::rows_of(from, few->dim, -few->first, few->rows);
-      if (!made.dims.empty()) made.dims[few->dim] = {0, few->rows - 1, 1};
-    }
-    const AnyView copy = new_copy(from.dtype, kernel::padded_layout(made, from.layout));
-    Padded added{padding, name, copy, {made, operand_of(from), operand_of(copy), comes_later}};
-    if (few != reader.kept_rows.end())
-      added.view = array::rows_of(copy, few->dim, few->first, few->rows);
-    to.actions.push_back(added.action);
-    reader.copies.push_back(std::move(added));
-    if (!comes_later) to.shown.push_back(pad_step(reader, reader.copies.back(), std::nullopt));
-  }
-
-  // What is added up in the sums through gathers, one array for each.
-  struct Values {
-    std::string array;
-    AnyView view;
-  };
-  std::vector<Values> values_of_sums(const Reader &reader, Steps to) {
-    const KernelImpl &before = *reader.kernel.subs().before();
-    std::vector<AnyView> views(
-        reader.views.begin(), reader.views.begin() + std::ptrdiff_t(reader.typed().given_inputs()));
-    const kernel::Layouts layouts = before.layouts_of_given(views);
-    Reader values{before, reader.given, {}, reader.time};
-    std::vector<Values> made;
-    for (std::size_t o = 0; o < before.typed().outputs.size(); ++o) {
-      const spec::TypedOutput &output = before.typed().outputs[o];
-      const Layout layout = contiguous_layout(layouts.outputs[o].shape());
-      made.push_back({fresh(output.name + "_added"), new_copy(output.dtype, layout)});
-      values.outputs.push_back({made.back().array});
-      add(Owner::Copy, made.back().array, output.dtype, layout);
-      views.push_back(made.back().view);
-    }
-    take_views(values, kernel::pointers_to(views));
-    choose(values, {}, before.setup().windows());
-    read(values, to);
-    return made;
-  }
-
-  void sum(Reader &reader, std::size_t input, const Values &values, Steps to) {
-    const TypedSpec &typed = reader.typed();
-    const std::uint32_t window = *typed.inputs[input].window->sum;
-    const Layout &layout = reader.choice->layouts.inputs[input];
-    reader.made[input] = fresh(typed.inputs[typed.array_of(window)].name + "_sum");
-    add(Owner::Copy, reader.made[input], typed.inputs[input].dtype, layout);
-    to.shown.push_back(scatter_step(reader, input, values.array));
-    Scatter action{&reader.kernel, window, inputs_of(reader), operand_of(values.view), {}};
-    reader.made_views[input] = new_copy(typed.inputs[input].dtype, layout);
-    action.to = operand_of(reader.made_views[input]);
-    to.actions.push_back(std::move(action));
-  }
-
-  void gather(Reader &reader, std::size_t window, Steps to) {
-    const TypedSpec &typed = reader.typed();
-    const Layout &layout = reader.choice->layouts.inputs[window];
-    const bool is_output = reader.choice->fills_output && window + 1 == typed.inputs.size();
-    const std::string name = is_output
-                                 ? reader.outputs[0].array
-                                 : fresh(typed.inputs[typed.array_of(window)].name + "_gathered");
-    if (!is_output) add(Owner::Copy, name, typed.inputs[window].dtype, layout);
-    to.shown.push_back(gather_step(reader, window, name));
-    if (is_output) to.shown.back().note = "no nest runs";
-    reader.made[window] = name;
-    if (element_count(layout) == 0) return;
-    const Seen &seen = reader.choice->parts[0].seen[window - typed.given_inputs()];
-    const AnyView &of = seen.padding ? find(reader, *seen.padding)->view
-                                     : reader.views[typed.inputs[window].window->of];
-    Gather action{&reader.kernel, window, inputs_of(reader), operand_of(of), {}};
-    if (is_output) {
-      action.what = Gather::What::Output;
-      action.to = operand_of(reader.views.back());
-      action.to.view.layout = contiguous_layout(layout.shape());
-    } else {
-      reader.made_views[window] = new_copy(typed.inputs[window].dtype, layout);
-      action.to = operand_of(reader.made_views[window]);
-    }
-    to.actions.push_back(std::move(action));
-  }
-
-  // What a window sees, of all or of a part.
-  AnyView window_view(const Reader &reader, std::size_t i, const Seen *seen = nullptr) const {
-    const TypedSpec &typed = reader.typed();
-    const TypedWindow &window = *typed.inputs[i].window;
-    const WindowChoice &choice = *reader.choice;
-    if (seen == nullptr) seen = &choice.parts[0].seen[i - typed.given_inputs()];
-    if (!choice.split && (window.is_gather() || window.sum))
-      return {typed.inputs[i].dtype, reader.made_views[i].data, false, choice.layouts.inputs[i]};
-    AnyView view = reader.views[window.of];
-    view.layout = seen->layout;
-    if (is_reference_) return view; // it looks through windows by itself
-    if (seen->padding)
-      if (const Padded *copy = find(reader, *seen->padding)) view.data = copy->view.data;
-    if (view.data != nullptr)
-      view.data =
-          static_cast<char *>(view.data) + seen->offset * std::int64_t(size_of(view.dtype));
-    return view;
-  }
-
-  std::vector<Operand> inputs_of(const Reader &reader) const {
-    std::vector<Operand> made;
-    for (std::size_t i = 0; i < reader.typed().inputs.size(); ++i)
-      made.push_back(operand_of(i < reader.typed().given_inputs() ? reader.views[i]
-                                                                  : window_view(reader, i)));
-    return made;
-  }
-
-  void runs(Reader &reader, Steps to) {
-    const TypedSpec &typed = reader.typed();
-    if (reader.choice->fills_output) return gather(reader, typed.inputs.size() - 1, to);
-    const bool in_parts = reader.choice->parts.size() > 1 && !typed.time;
-    if (in_parts) { // before any part is written
-      CheckApart check{&reader.kernel, inputs_of(reader)};
-      for (std::size_t k = typed.given_inputs(); k < reader.views.size(); ++k)
-        check.operands.push_back(checked_output(reader, k));
-      to.actions.push_back(std::move(check));
-    }
-    for (const WindowChoice::Part &part : reader.choice->parts) {
-      const KernelImpl &kernel = reader.kernel.subs().of_part(part.id);
-      const PartViews views = part_views(reader, part);
-      if (in_parts && is_run_) { // so are mistakes in shapes
-        std::vector<const AnyView *> operands;
-        for (std::size_t k = 0; k < views.views.size(); ++k)
-          operands.push_back(views.is_wanted[k] ? &views.views[k] : nullptr);
-        kernel.bind(operands, part.lies, Use::Once);
-      }
-      Run run{&kernel, typed.name, {}, part.lies, plan_->runs++};
-      for (std::size_t k = 0; k < views.views.size(); ++k) {
-        run.operands.push_back(typed.time ? moving(reader, kernel.typed(), k, views.views[k])
-                                          : operand_of(views.views[k]));
-        if (!views.is_wanted[k]) run.operands.back().array = Operand::not_wanted;
-      }
-      const Operand output = run.operands.back();
-      to.actions.push_back(std::move(run));
-      to.shown.push_back(run_step(reader, part));
-      if (typed.time) tell(current_, output, to);
-    }
-  }
-
-  static Operand checked_output(const Reader &reader, std::size_t k) {
-    Operand output = operand_of(reader.views[k]);
-    if (!reader.is_wanted[k]) output.array = Operand::not_wanted;
-    return output;
-  }
-
-  struct PartViews {
-    std::vector<AnyView> views;
-    std::vector<bool> is_wanted;
-    void add(const AnyView &view, bool wanted) {
-      views.push_back(view);
-      is_wanted.push_back(wanted);
-    }
-  };
-  PartViews part_views(const Reader &reader, const WindowChoice::Part &part) {
-    const TypedSpec &typed = reader.typed();
-    const std::size_t count = typed.given_inputs(), inputs = typed.inputs.size();
-    const bool is_all = part.box.empty(), is_whole = part.id.kind == kernel::PartKind::Whole;
-    PartViews made;
-    const auto taken = [&](std::size_t operand, const AnyView &view) {
-      return is_all ? view
-                    : kernel::part_of(typed, operand, view, reader.choice->whole, part.box);
-    };
-    for (std::size_t i = 0; i < inputs; ++i)
-      made.add(i < count ? taken(i, reader.views[i])
-                         : window_view(reader, i, &part.seen[i - count]),
-               true);
-    if (!is_whole) add_numbers(reader, part, made);
-    for (std::size_t o = 0; o < typed.outputs.size(); ++o) {
-      const bool is_computed =
-          is_whole || std::ranges::count(
-                          reader.kernel.setup().by_parts[part.id.group].outputs, o) != 0;
-      const AnyView &output = reader.views[count + o];
-      if (is_computed)
-        made.add(part.wanted[o] ? taken(inputs + o, output) : AnyView(), part.wanted[o]);
-    }
-    return made;
-  }
-
-  // Where the part begins, and how long the whole is.
-  void add_numbers(const Reader &reader, const WindowChoice::Part &part, PartViews &to) {
-    for (const kernel::ByParts::Number &number :
-         reader.kernel.setup().by_parts[part.id.group].numbers) {
-      const auto axis = std::size_t(number.axis);
-      const bool first = number.kind == kernel::ByParts::Number::Kind::First;
-      plan_->numbers.push_back(first ? part.box[axis].first : reader.choice->whole[axis].count);
-      to.add({DType::I64, &plan_->numbers.back(), false, Layout()}, true);
-    }
   }
 
   // Lets.
@@ -521,11 +150,6 @@ private:
         loop(k, to);
       }
     }
-  }
-
-  // Who looks at each let, to explain it, is told of it.
-  void tell(std::size_t let, const Operand &row, Steps to) const {
-    if (kernel_.setup().is_debugged()) to.actions.push_back(Told{let, row});
   }
 
   // Whether a call has the array of let k.
@@ -653,7 +277,6 @@ private:
     for (const std::size_t other : followed(first, end)) again(other, members, inside);
     for (std::size_t k = first; k < end; ++k) {
       Reader &member = members[k - first];
-      current_ = k;
       runs(member, inside);
       pad_rows(members, k, {.terms = {{turns.over[0].axis, 1}}},
                {.first = recurrence(k)->backwards ? 0 : recurrence(k)->lag, .moves = true}, inside);
@@ -667,14 +290,16 @@ private:
     const KernelImpl &kernel = *lets_.kernels()[k];
     const spec::Recurrence &own = *recurrence(k);
     Reader made = reader(kernel, lets_.operands(k, inputs_, views_), given(kernel.typed(), &k),
-                         {{name_of(k), own.dim, 0, layouts_->kept_rows[k]}}, time);
+                         {{name_of(k), own.dim, 0, layouts_->kept_rows[k]}});
+    made.time = time;
+    made.let = k;
+    made.own_rows = {0, own.dim, layouts_->kept_rows[k], own.backwards ? 0 : own.lag};
     for (const spec::Recurrence::Read &read : own.reads)
-      if (const std::int64_t rows = layouts_->kept_rows[read.let]; rows > 0)
-        made.kept_rows.push_back({read.input, recurrence(read.let)->dim, rows, 0});
+      made.rows.push_back({read.input, recurrence(read.let)->dim, layouts_->kept_rows[read.let]});
     for (std::size_t i = 0; i < kernel.typed().given_inputs(); ++i)
       if (const auto read = read_again(k, i))
-        made.kept_rows.push_back(
-            {i, recurrence(read->let)->dim, layouts_->kept_rows[read->let], read->first});
+        made.rows.push_back(
+            {i, recurrence(read->let)->dim, layouts_->kept_rows[read->let], read->first, false});
     kernel::WindowRules rules = kernel.setup().windows();
     rules.may_fill = false; // a step fills nothing by itself
     choose(made, {}, rules);
@@ -683,7 +308,6 @@ private:
 
   // What let k, a member of a loop, reads of a loop that is computed again for it.
   std::optional<Lets::LoopRead> read_again(std::size_t k, std::size_t input) const {
-    if (input >= lets_.kernels()[k]->typed().given_inputs()) return std::nullopt;
     const auto read = lets_.computed_again(k, input);
     return read && layouts_->segment[read->let] > 0 ? read : std::nullopt;
   }
@@ -706,54 +330,6 @@ private:
     const spec::Recurrence &loop = *recurrence(k);
     Loop::Member made{operand_of(with_start(k)), {}, loop.dim, loop.lag, layouts_->kept_rows[k]};
     if (layouts_->segment[k] > 0) made.saved = operand_of(lets_.checkpoints(k, views_));
-    return made;
-  }
-
-  // An operand of a step, which has one position of the axis of the steps. `typed` is of the part.
-  Operand moving(const Reader &step, const TypedSpec &typed, std::size_t index,
-                 const AnyView &whole) const {
-    const spec::Recurrence &loop = *recurrence(current_);
-    AnyView view = whole;
-    const auto size = std::int64_t(size_of(whole.dtype));
-    const bool is_output = index >= typed.inputs.size();
-    const std::vector<int> &axes =
-        is_output ? typed.outputs[0].axes : typed.inputs[index].axis_of_dim;
-    std::int64_t move = 0;
-    for (std::size_t d = 0; d < axes.size(); ++d) {
-      if (axes[d] != *typed.time) continue;
-      if (view.layout.extents[d] != 1) move = view.layout.strides[d] * size;
-      view.layout.extents[d] = 1;
-    }
-    Operand made = operand_of(view);
-    made.move = move;
-    if (is_output) {
-      made.kept_rows = layouts_->kept_rows[current_];
-      made.first_row = loop.backwards ? 0 : loop.lag;
-      return made;
-    }
-    const std::size_t array = typed.array_of(index);
-    for (const spec::Recurrence::Read &read : loop.reads) {
-      if (read.input != array) continue;
-      if (array == index) { // windows see it
-        made = operand_of(stand_in(view));
-        continue;
-      }
-      const std::size_t dim = recurrence(read.let)->dim;
-      made.kept_rows = layouts_->kept_rows[read.let];
-      made.first_row = std::int64_t(kernel::start_of(
-          typed.inputs[index].window->forms[dim], step.views[array].layout.extents[dim],
-          [&](std::uint32_t input, std::size_t d) { return step.views[input].layout.extents[d]; }));
-      if (made.kept_rows == 0 || made.move == 0 ||
-          kernel::is_guarded(*typed.inputs[index].window))
-        continue;
-      made.move = step.views[array].layout.strides[dim] * size;
-      made.aside = move - made.move;
-    }
-    if (const auto again = read_again(current_, array); again && array != index) {
-      made.kept_rows = layouts_->kept_rows[again->let];
-      made.first_row =
-          again->first + typed.inputs[index].window->forms[recurrence(again->let)->dim].start;
-    }
     return made;
   }
 
@@ -874,8 +450,8 @@ private:
         to.shown.push_back(pad_step(members[m], copy, shown));
         for (const spec::Recurrence::Read &read : recurrence(first_member_ + m)->reads)
           if (read.input == copy.of())
-            row.most = layouts_->lets[first_member_].extents[recurrence(first_member_)->dim] +
-                       read.more;
+            row.most =
+                layouts_->lets[first_member_].extents[recurrence(first_member_)->dim] + read.more;
         Pad action = copy.action;
         action.comes_later = false;
         action.row = row;
@@ -883,21 +459,16 @@ private:
       }
   }
 
-  const KernelImpl &kernel_;
   const Lets &lets_;
   const kernel::Overlaps &overlaps_;
-  const bool is_run_, is_reference_;
-  std::shared_ptr<CallPlan> plan_ = std::make_shared<CallPlan>();
   std::vector<AnyView> named_; // by the caller
   std::vector<bool> is_named_;
   std::vector<const AnyView *> inputs_, outputs_;
   std::vector<AnyView> views_; // of lets
   std::shared_ptr<const Lets::Layouts> layouts_;
   std::vector<bool> needed_;
-  std::vector<support::Lifetime> copies_;
-  std::size_t now_ = 0;                      // of those lifetimes
   std::map<std::size_t, std::size_t> loops_, made_at_; // [first let]: its number; when
-  std::size_t first_member_ = 0, current_ = 0; // lets of the loop that is chosen
+  std::size_t first_member_ = 0;                       // of the loop that is chosen
   std::map<std::size_t, std::string> saved_; // [let]: the rows that it is computed again from
   std::string numbers_;
 };

@@ -68,10 +68,12 @@ public:
   void run(const LetWatch &watch) {
     watch_ = &watch;
     has_borders_ = !ready_.empty() && plan_.copies_stay;
-    if (plan_.lets && (watch || recorder_ != nullptr || kernel_.setup().engine == Engine::reference))
+    if (plan_.lets &&
+        (watch || recorder_ != nullptr || kernel_.setup().engine == Engine::reference))
       lets_ = kernel_.subs().lets().views(*plan_.lets, arrays_[plan_.operands]);
     if (recorder_ != nullptr) record_arrays();
-    for (std::size_t p = 0; kernel_.setup().profile == Profile::paths && p < plan_.paths.size(); ++p)
+    for (std::size_t p = 0; kernel_.setup().profile == Profile::paths && p < plan_.paths.size();
+         ++p)
       count(plan_.paths[p]);
     take_all(plan_.actions);
   }
@@ -88,7 +90,8 @@ public:
       else if (std::holds_alternative<CheckInput>(action) ||
                std::holds_alternative<CheckApart>(action) || std::holds_alternative<Pad>(action))
         std::visit([&](const auto &one) { take(one); }, action);
-      else if (const auto *copy = std::get_if<Copy>(&action); copy && copy->kind == Step::Kind::Copy)
+      else if (const auto *copy = std::get_if<Copy>(&action);
+               copy && copy->kind == Step::Kind::Copy)
         take(*copy);
     }
   }
@@ -106,14 +109,14 @@ public:
 
 private:
   void take_all(const std::vector<Action> &actions) {
-    for (const Action &action : actions)
-      std::visit([&](const auto &one) { take(one); }, action);
+    for (const Action &action : actions) std::visit([&](const auto &one) { take(one); }, action);
   }
 
   void take(const CheckInput &check) {
     if (!ready_.empty()) return;
     const AnyView input = view(check.operand);
-    if (!kernel::has_memory(input)) kernel::check_pointer(check.kernel->typed(), check.input, input);
+    if (!kernel::has_memory(input))
+      kernel::check_pointer(check.kernel->typed(), check.input, input);
   }
   void take(const CheckApart &check) {
     if (!ready_.empty()) return;
@@ -152,8 +155,7 @@ private:
   void take(const Pad &pad) {
     const AnyView of = view(pad.of), to = view(pad.to);
     if (pad.row) return pad_row(pad, of, to, pad.row->first + (pad.row->moves ? t_ : 0));
-    if (pad.comes_later)
-      return has_borders_ ? void() : kernel::pad_numbers(pad.padding, of, to);
+    if (pad.comes_later) return has_borders_ ? void() : kernel::pad_numbers(pad.padding, of, to);
     has_borders_ ? kernel::pad_again(pad.padding, of, to) : kernel::pad(pad.padding, of, to);
     record(pad, of, to);
   }
@@ -281,8 +283,8 @@ private:
     const Loop &loop = plan_.loops[again.loop];
     std::int64_t &there = there_[again.loop];
     const std::int64_t last = t_ + loop.last_step_read;
-    const std::int64_t n = std::clamp<std::int64_t>(loop.backwards ? loop.steps - 1 - last : last,
-                                                    0, loop.steps - 1);
+    const std::int64_t n =
+        std::clamp<std::int64_t>(loop.backwards ? loop.steps - 1 - last : last, 0, loop.steps - 1);
     if (n >= there && n < there + loop.segment) return;
     there = n - n % loop.segment;
     const AnyView rows = whole(loop.members[0].rows);
@@ -293,8 +295,7 @@ private:
                   there / loop.segment * loop.members[m].lag + c);
     const std::int64_t t = t_, n_here = n_;
     is_again_ = true;
-    for (std::int64_t m = there; m < std::min(there + loop.segment, loop.steps); ++m)
-      step(loop, m);
+    for (std::int64_t m = there; m < std::min(there + loop.segment, loop.steps); ++m) step(loop, m);
     is_again_ = false;
     t_ = t;
     n_ = n_here;
@@ -308,7 +309,8 @@ private:
   void bring_row(const Loop &loop, std::size_t member, std::int64_t row, std::int64_t saved) {
     copy(saved_row(loop.members[member], saved), row_of(loop.members[member], row));
     for (const Action &action : loop.body)
-      if (const auto *pad = std::get_if<Pad>(&action); pad && pad->row && pad->row->member == member)
+      if (const auto *pad = std::get_if<Pad>(&action);
+          pad && pad->row && pad->row->member == member)
         pad_row(*pad, whole(pad->of), whole(pad->to), row);
   }
 
@@ -394,7 +396,7 @@ private:
   const std::span<char *const> arrays_;
   const std::span<const Ready> ready_; // [run]; empty: of a call that comes once
   std::vector<Ready> own_;             // [run]
-  std::vector<AnyView> lets_; // for who looks at them
+  std::vector<AnyView> lets_;          // for who looks at them
   const LetWatch *watch_ = nullptr;
   bool has_borders_ = false;        // copies have their zeros and borders of numbers already
   std::vector<std::int64_t> there_; // [loop]: from which step on a segment is there

@@ -32,8 +32,8 @@ public:
   void run() const;
 
   struct Ready {
-    std::vector<AnyView> views{};             // of all operands; unused where one is not wanted
-    std::vector<const AnyView *> operands{};  // into views, null where one is not wanted
+    std::vector<AnyView> views{};            // of all operands; unused where one is not wanted
+    std::vector<const AnyView *> operands{}; // into views, null where one is not wanted
     std::shared_ptr<const Specialisation> special{}; // null: it is looked up
     // For the phases where nothing else is left to do; empty where a run needs scratch memory or
     // copies of inputs.

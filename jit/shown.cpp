@@ -74,8 +74,10 @@ std::vector<AnyView> typical_call(const KernelImpl &kernel) {
     for (std::size_t i = given.size(); i < typed.given_inputs(); ++i) given.push_back(&typical[i]);
   else
     said.emplace(typed, given);
-  const std::vector<AnyView> operands = with_outputs(kernel, said ? said->all() : kernel::Operands(given));
-  inputs.insert(inputs.end(), operands.end() - std::ptrdiff_t(typed.outputs.size()), operands.end());
+  const std::vector<AnyView> operands =
+      with_outputs(kernel, said ? said->all() : kernel::Operands(given));
+  inputs.insert(inputs.end(), operands.end() - std::ptrdiff_t(typed.outputs.size()),
+                operands.end());
   return inputs;
 }
 

@@ -26,8 +26,8 @@ public:
     for (std::size_t i = count_; i < spec.inputs.size(); ++i) {
       seen_.push_back(viewer_.see(i));
       if (sees) lies_.push_back(seen_.back().lies);
-      operands_.push_back(&windows_.emplace_back(spec.inputs[i].dtype, nullptr, false,
-                                                 seen_.back().layout));
+      operands_.push_back(
+          &windows_.emplace_back(spec.inputs[i].dtype, nullptr, false, seen_.back().layout));
     }
     operands_.insert(operands_.end(), given.begin() + std::ptrdiff_t(count_), given.end());
   }
@@ -85,6 +85,8 @@ private:
         rules_.by_parts, [](const ByParts &group) { return !group.residues.empty(); });
     for (std::size_t i = 0; i < count_; ++i)
       if (!has_classes && overlaps_.is_written(i)) return false;
+    for (const AnyView *output : std::span(operands_).subspan(spec_.inputs.size()))
+      if (output != nullptr && overlaps_itself(output->layout)) return false;
     return overlaps_.may_be_parts;
   }
 
@@ -167,11 +169,11 @@ Overlaps overlaps_of(const spec::TypedSpec &spec, Operands call) {
         made.written.resize(inputs);
         made.written[i] = true;
       }
-    if (!has_memory(*call[o]) || overlaps_itself(call[o]->layout)) made.may_be_parts = false;
+    if (!has_memory(*call[o])) made.may_be_parts = false;
   }
   const AnyView *last = call.empty() ? nullptr : call.back();
-  made.may_be_filled = last != nullptr && last->writable && has_memory(*last) &&
-                       made.written.empty();
+  made.may_be_filled =
+      last != nullptr && last->writable && has_memory(*last) && made.written.empty();
   return made;
 }
 
@@ -179,7 +181,8 @@ WindowChoice choose_windows(const spec::TypedSpec &spec, Operands given, const O
                             const WindowRules &rules) {
   const std::size_t count = spec.given_inputs();
   WindowChoice made;
-  if (count < spec.inputs.size()) made = WindowChooser(spec, given, overlaps, rules).run();
+  if (count < spec.inputs.size())
+    made = WindowChooser(spec, given, overlaps, rules).run();
   else
     for (const AnyView *input : given.first(count)) made.layouts.inputs.push_back(input->layout);
   for (const AnyView *output : given.subspan(count)) {

@@ -22,8 +22,8 @@ namespace broadloom::kernel {
 
 // What the pointers of a call decide about its windows. By default nothing shares memory.
 struct Overlaps {
-  std::vector<bool> written = {}; // [input of the call]: an output shares memory with it; empty: with none
-  bool may_be_parts = true;       // each output has memory, and no two of its elements share a place
+  std::vector<bool> written = {}; // [input]: an output shares memory with it; empty: with none
+  bool may_be_parts = true;       // each output has memory
   bool may_be_filled = true;      // the last output may be written, and is apart from the inputs
   bool is_written(std::size_t input) const { return input < written.size() && written[input]; }
   friend bool operator==(const Overlaps &, const Overlaps &) = default;
@@ -44,7 +44,7 @@ struct WindowChoice {
   std::vector<Part> parts = {}; // one after the other; at least one
   Box whole = {};               // of a call that is split: all positions of each axis
   bool split = false;           // or all in one part, which sees copies of whole arrays
-  bool fills_output = false;    // the last window is the output: a gather is all that there is to do
+  bool fills_output = false; // the last window is the output: a gather is all that there is to do
   std::vector<std::size_t> own_inputs = {}; // that are copied before parts write them
 };
 

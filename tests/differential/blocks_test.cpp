@@ -127,8 +127,8 @@ private:
       const kernel::Seen &seen = choice.parts[0].seen[i - given.size()];
       AnyView view = given_[window.of];
       if (seen.padding) {
-        Array &copy = copies_.emplace_back(Array::to_be_written(
-            view.dtype, kernel::padded_layout(*seen.padding, view.layout)));
+        Array &copy = copies_.emplace_back(
+            Array::to_be_written(view.dtype, kernel::padded_layout(*seen.padding, view.layout)));
         kernel::pad(*seen.padding, view, copy);
         view = copy;
       }
