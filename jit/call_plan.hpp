@@ -4,7 +4,7 @@
 //   y = choose_call(kernel, operands)      the only place where steps are chosen (choose_call.hpp)
 //   run_call(kernel, plan, ..)             the only loop over them (run_call.hpp)
 //
-// A plan knows no memory. An operand says in which array it begins, and how far; of a loop, also
+// A call plan knows no memory. An operand says in which array it begins, and how far; of a loop, also
 // how it moves on from step to step.
 #pragma once
 
