@@ -28,7 +28,7 @@ namespace broadloom::jit {
 using detail::KernelImpl;
 
 // The arrays of a call by number: what the caller names, the memory of lets, copies.
-struct Operand {
+struct MemRef {
   static constexpr std::int32_t none = -1, not_wanted = -2;
   AnyView view; // of the first step; its address is null, or of what needs no memory of a call
   std::int32_t array = none; // in which it begins; none: view.data is where it is
@@ -52,22 +52,22 @@ struct Operand {
 struct CheckInput { // the elements of an input of which copies are read
   const KernelImpl *kernel;
   std::size_t input;
-  Operand operand;
+  MemRef operand;
 };
 struct CheckApart { // outputs of which parts are written
   const KernelImpl *kernel;
-  std::vector<Operand> operands;
+  std::vector<MemRef> operands;
 };
 struct Run {
   const KernelImpl *kernel; // it, or what computes a part of it
   std::string_view name;    // of the kernel that is printed
-  std::vector<Operand> operands;
+  std::vector<MemRef> operands;
   std::vector<Layout> lies;
   std::size_t number = 0; // of all runs of the plan
 };
 struct Pad {
   kernel::Padding padding;
-  Operand of, to;
+  MemRef of, to;
   bool comes_later = false; // of what a loop brings: only borders of numbers, and zeros
   // Of a loop that is under way, one row: the first, or that of step t.
   struct Row {
@@ -80,23 +80,23 @@ struct Pad {
 };
 struct Gather {
   const KernelImpl *kernel;
-  std::size_t window = 0;        // an input of it
-  std::vector<Operand> operands; // all inputs
-  Operand of, to;
+  std::size_t window = 0;       // an input of it
+  std::vector<MemRef> operands; // all inputs
+  MemRef of, to;
   enum class What : std::uint8_t { Copy, Output, Look } what = What::Copy; // Look: at positions
 };
 struct Scatter {
   const KernelImpl *kernel;
   std::size_t window = 0;
-  std::vector<Operand> operands;
-  Operand values, to;
+  std::vector<MemRef> operands;
+  MemRef values, to;
 };
 struct Copy { // elements as they are: Step::Kind::Copy, or a row that a loop starts with
   calls::Step::Kind kind;
-  Operand from, to;
+  MemRef from, to;
 };
 struct Count {
-  Operand to;
+  MemRef to;
 };
 struct Save {
   std::size_t loop = 0;
@@ -110,7 +110,7 @@ struct For {
 };
 struct Told { // a let is there, or a row of it
   std::size_t let = 0;
-  Operand row;
+  MemRef row;
 };
 struct ByReference { // a loop, as the definition has it
   std::size_t first_let = 0;
@@ -124,8 +124,8 @@ using Action = std::variant<CheckInput, CheckApart, Run, Pad, Gather, Scatter, C
 // more passes: here it is one more, whatever the number of steps.
 struct Loop {
   struct Member {
-    Operand rows;  // with those that it starts with
-    Operand saved; // what it goes on from: `lag` rows of each segment, and the last row
+    MemRef rows;  // with those that it starts with
+    MemRef saved; // what it goes on from: `lag` rows of each segment, and the last row
     std::size_t dim = 0;
     std::int64_t lag = 0, kept = 0;
   };

@@ -35,8 +35,8 @@ void *address_of(std::size_t array) {
   return reinterpret_cast<void *>((array + first_array) << address_bits);
 }
 
-Operand operand_of(const AnyView &view) {
-  Operand made{view};
+MemRef operand_of(const AnyView &view) {
+  MemRef made{view};
   const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(view.data) + half;
   const std::uintptr_t array = address >> address_bits;
   if (array < first_array) return made;
@@ -48,8 +48,8 @@ Operand operand_of(const AnyView &view) {
 }
 
 // An operand of a step, which has one position of the axis of the steps. `typed` is of the part.
-static Operand moving(const Reader &step, const TypedSpec &typed, std::size_t index,
-                      const AnyView &whole) {
+static MemRef moving(const Reader &step, const TypedSpec &typed, std::size_t index,
+                     const AnyView &whole) {
   AnyView view = whole;
   const auto size = std::int64_t(size_of(whole.dtype));
   const bool is_output = index >= typed.inputs.size();
@@ -65,7 +65,7 @@ static Operand moving(const Reader &step, const TypedSpec &typed, std::size_t in
   const Reader::Rows *rows = is_output ? &step.own_rows : step.rows_of(array);
   if (rows != nullptr && rows->comes && array == index && !is_output) // windows see it
     return operand_of(stand_in(view));
-  Operand made = operand_of(view);
+  MemRef made = operand_of(view);
   made.move = move;
   if (rows == nullptr || (array == index && !is_output)) return made;
   made.kept_rows = rows->kept;
@@ -163,7 +163,7 @@ void ReaderChooser::copies_of(Reader &reader, Steps to) {
   for (std::size_t i = count; i < typed.inputs.size(); ++i) {
     const TypedWindow &window = *typed.inputs[i].window;
     if (window.is_gather() || window.sum || !looked.positions[i]) continue;
-    const Operand of = operand_of(reader.views[window.of]);
+    const MemRef of = operand_of(reader.views[window.of]);
     if (of.array >= 0 && std::size_t(of.array) < plan_->operands &&
         checked.insert(window.of).second)
       to.actions.push_back(CheckInput{&reader.kernel, window.of, of});
@@ -315,8 +315,8 @@ AnyView ReaderChooser::window_view(const Reader &reader, std::size_t i, const Se
   return view;
 }
 
-std::vector<Operand> ReaderChooser::inputs_of(const Reader &reader) const {
-  std::vector<Operand> made;
+std::vector<MemRef> ReaderChooser::inputs_of(const Reader &reader) const {
+  std::vector<MemRef> made;
   for (std::size_t i = 0; i < reader.typed().inputs.size(); ++i)
     made.push_back(
         operand_of(i < reader.typed().given_inputs() ? reader.views[i] : window_view(reader, i)));
@@ -341,9 +341,9 @@ void ReaderChooser::runs(Reader &reader, Steps to) {
     for (std::size_t k = 0; k < views.views.size(); ++k) {
       run.operands.push_back(typed.time ? moving(reader, kernel.typed(), k, views.views[k])
                                         : operand_of(views.views[k]));
-      if (!views.is_wanted[k]) run.operands.back().array = Operand::not_wanted;
+      if (!views.is_wanted[k]) run.operands.back().array = MemRef::not_wanted;
     }
-    const Operand output = run.operands.back();
+    const MemRef output = run.operands.back();
     to.actions.push_back(std::move(run));
     to.shown.push_back(run_step(reader, part));
     if (typed.time) tell(reader.let, output, to);
@@ -355,7 +355,7 @@ void ReaderChooser::check_apart(const Reader &reader, Steps to) const {
   CheckApart check{&reader.kernel, inputs_of(reader)};
   for (std::size_t k = reader.typed().given_inputs(); k < reader.views.size(); ++k) {
     check.operands.push_back(operand_of(reader.views[k]));
-    if (!reader.is_wanted[k]) check.operands.back().array = Operand::not_wanted;
+    if (!reader.is_wanted[k]) check.operands.back().array = MemRef::not_wanted;
   }
   to.actions.push_back(std::move(check));
 }

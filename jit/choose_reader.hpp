@@ -16,7 +16,7 @@ namespace broadloom::jit::choice {
 // Arrays have no memory while steps are chosen. The number of one stands in the upper bits of its
 // address, beyond all addresses that a process has, so views of it are made as of any other.
 void *address_of(std::size_t array);
-Operand operand_of(const AnyView &view);
+MemRef operand_of(const AnyView &view);
 
 // Where steps are added: as they are printed, and as they are run.
 struct Steps {
@@ -44,7 +44,7 @@ protected:
     runs(reader, to);
   }
   // Who looks at each let, to explain it, is told of it.
-  void tell(std::size_t let, const Operand &row, Steps to) const {
+  void tell(std::size_t let, const MemRef &row, Steps to) const {
     if (kernel_.setup().is_debugged()) to.actions.push_back(Told{let, row});
   }
   // Of lets and copies, once all is chosen.
@@ -79,7 +79,7 @@ private:
   void sum(Reader &reader, std::size_t input, const Values &values, Steps to);
   void gather(Reader &reader, std::size_t window, Steps to);
   AnyView window_view(const Reader &reader, std::size_t i, const Seen *seen = nullptr) const;
-  std::vector<Operand> inputs_of(const Reader &reader) const;
+  std::vector<MemRef> inputs_of(const Reader &reader) const;
   void check_apart(const Reader &reader, Steps to) const;
   PartViews part_views(const Reader &reader, const WindowChoice::Part &part);
   void add_numbers(const Reader &reader, const WindowChoice::Part &part, PartViews &to);

@@ -34,7 +34,7 @@ Array borrowed(const AnyView &view) {
 std::vector<const AnyView *> pointers_to(const Run &run, const std::vector<AnyView> &views) {
   std::vector<const AnyView *> operands;
   for (std::size_t k = 0; k < views.size(); ++k)
-    operands.push_back(run.operands[k].array == Operand::not_wanted ? nullptr : &views[k]);
+    operands.push_back(run.operands[k].array == MemRef::not_wanted ? nullptr : &views[k]);
   return operands;
 }
 
@@ -96,14 +96,14 @@ public:
     }
   }
 
-  AnyView view(const Operand &operand) const {
+  AnyView view(const MemRef &operand) const {
     AnyView view = operand.view;
     view.data = operand.at(arrays_, t_);
     return view;
   }
-  std::vector<AnyView> views(const std::vector<Operand> &operands) const {
+  std::vector<AnyView> views(const std::vector<MemRef> &operands) const {
     std::vector<AnyView> made;
-    for (const Operand &operand : operands) made.push_back(view(operand));
+    for (const MemRef &operand : operands) made.push_back(view(operand));
     return made;
   }
 
@@ -123,7 +123,7 @@ private:
     const std::vector<AnyView> operands = views(check.operands);
     std::vector<const AnyView *> pointers;
     for (std::size_t k = 0; k < operands.size(); ++k)
-      pointers.push_back(check.operands[k].array == Operand::not_wanted ? nullptr : &operands[k]);
+      pointers.push_back(check.operands[k].array == MemRef::not_wanted ? nullptr : &operands[k]);
     kernel::check_apart(check.kernel->typed(), pointers);
   }
 
@@ -166,7 +166,7 @@ private:
     record(pad, of, to, row);
   }
 
-  void look_at(const KernelImpl &kernel, std::size_t window, const std::vector<Operand> &operands,
+  void look_at(const KernelImpl &kernel, std::size_t window, const std::vector<MemRef> &operands,
                const Layout &layout, bool elements) const {
     const std::vector<AnyView> inputs = views(operands);
     const std::vector<const AnyView *> pointers = kernel::pointers_to(inputs);
@@ -250,7 +250,7 @@ private:
   AnyView saved_row(const Loop::Member &member, std::int64_t row) const {
     return array::rows_of(whole(member.saved), member.dim, row, 1);
   }
-  AnyView whole(const Operand &operand) const {
+  AnyView whole(const MemRef &operand) const {
     AnyView view = operand.view;
     view.data = operand.at(arrays_);
     return view;
@@ -418,7 +418,7 @@ void prepare_call(const CallPlan &plan) {
     for (const Action &action : actions)
       if (const auto *run = std::get_if<Run>(&action)) {
         std::vector<AnyView> views;
-        for (const Operand &operand : run->operands) views.push_back(operand.view);
+        for (const MemRef &operand : run->operands) views.push_back(operand.view);
         run->kernel->bind(pointers_to(*run, views), run->lies, Use::Once);
       }
   };
