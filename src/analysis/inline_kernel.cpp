@@ -392,6 +392,9 @@ void check_callable(const SpecData &callee, const Place &where) {
   for (const auto &input : callee.inputs)
     if (input->role == InputRole::state)
       fail_call(callee, where, "'" + input->name + "' is a state", "make it an input");
+  for (const auto &axis : callee.axes)
+    fail_call(callee, where, "it says the extent of '" + axis->dims[0].label + "'",
+              "say it in the caller, or give it by an input");
   for (const OutputDecl &output : callee.outputs) {
     if (output.add)
       fail_call(callee, where, "'" + output.name + "' adds to what is there",

@@ -159,8 +159,8 @@ std::shared_ptr<const InputDecl> make_said(const std::string &owner, std::vector
                     shown(), "write such as " + dim.axis + " < 2*extent(x, 0) + 1");
     if (is_number && (form.constant < 0 || form.constant > most_steps))
       support::fail("E0033",
-                    "axis '" + dim.axis + "' of '" + owner + "' is to have " +
-                        std::to_string(form.constant) + " elements",
+                    "axis '" + dim.axis + (owner == "axis" ? "'" : "' of '" + owner + "'") +
+                        " is to have " + std::to_string(form.constant) + " elements",
                     shown(), "say from 0 to 2^40");
     for (const Dim &other : decl->dims)
       if (other.label == dim.axis)

@@ -60,6 +60,7 @@ SpecData derived_from(const SpecData &data, const std::string &suffix,
   made.source = data.source;
   made.order = data.order;
   made.order_given = data.order_given;
+  made.axes = data.axes;
   made.stretch = data.stretch;
   made.accuracy = data.accuracy;
   made.relaxed = data.relaxed;

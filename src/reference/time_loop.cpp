@@ -66,7 +66,7 @@ std::vector<Array> run_loop(spec::LetKernels lets, std::size_t first,
             if (lets[k]->typed.outputs[0].name == typed.inputs[i].name) views.push_back(before[k]);
         }
       }
-      const Array made = evaluate(typed, views, Pin{*typed.time, t});
+      const Array made = evaluate(typed, with_said(typed, std::move(views)), Pin{*typed.time, t});
       const AnyView to = array::rows_of(arrays[m], loop.dim, loop.backwards ? t : t + loop.lag, 1);
       array::copy_elements(made, to.data, to.layout);
     }

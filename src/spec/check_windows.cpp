@@ -61,8 +61,8 @@ void check_windows(const TypedSpec &spec) {
                     "nothing gives the axes " + support::quoted_list(names) +
                         " their extents: " + input.name + " is inside for more than one choice",
                     input.where,
-                    "let another input have axis '" + names.back() +
-                        "', as a label or alone at a position");
+                    "say how long one is, as in axis " + names.back() +
+                        " < 2, or let another input have it, as a label or alone at a position");
     }
   }
 }

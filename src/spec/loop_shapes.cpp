@@ -62,11 +62,28 @@ private:
     if (steps_ >= 0) known_[k - first_][of(k).dim] = steps_;
   }
 
+  static Layout said(const TypedInput &input, std::span<const Layout> before) {
+    Layout layout;
+    layout.rank = int(input.said.size());
+    for (std::size_t d = 0; d < input.said.size(); ++d) {
+      __int128 extent = input.said[d].start;
+      for (const TypedWindow::Count &count : input.said[d].counts)
+        extent += __int128(count.times) * before[count.input].extents[std::size_t(count.dim)];
+      // A call says what is wrong with one that is no extent.
+      layout.extents[d] = std::int64_t(std::clamp<__int128>(extent, 0, std::int64_t(1) << 40));
+    }
+    return layout;
+  }
+
   // What its kernel is given, where what is not known is as large as `most`.
   std::vector<Layout> given(std::size_t k, std::int64_t most) const {
     const TypedSpec &typed = lets_[k]->typed;
     std::vector<Layout> layouts;
     for (std::uint32_t i = 0; i < typed.given_inputs(); ++i) {
+      if (!typed.inputs[i].said.empty()) { // behind what they are said by
+        layouts.push_back(said(typed.inputs[i], layouts));
+        continue;
+      }
       if (!typed.inputs[i].materialised) {
         layouts.push_back(inputs_[i]);
         continue;

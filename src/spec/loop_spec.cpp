@@ -133,6 +133,21 @@ LoopSpec &LoopSpec::store(Order order) {
   return *this;
 }
 
+LoopSpec &LoopSpec::axis(std::string axis, const Position &extent, std::source_location where) {
+  const Place place = place_of(where);
+  if (!extent.valid())
+    support::fail("E0006", "the numbers of this extent leave the range of i64", place,
+                  "use smaller numbers");
+  SpecData &data = edit();
+  for (const auto &known : data.axes)
+    if (known->dims[0].label == axis)
+      support::fail("E0033", "the extent of '" + axis + "' is said twice: " + known->name, place,
+                    "say it once");
+  data.axes.push_back(
+      make_said("axis", {{std::move(axis), form_of(extent)}}, [&] { return place; }));
+  return *this;
+}
+
 LoopSpec &LoopSpec::extent(std::string axis, const Position &extent, std::source_location where) {
   OutputDecl &output = latest(edit());
   const Place place = place_of(where);

@@ -91,6 +91,7 @@ void Space::collect() {
       if (!decl->window && decl->is_output == lent) add(decl);
   for (const OutputDecl &output : data_.outputs)
     if (output.said) add(output.said);
+  add_said_axes();
   for (const auto &decl : data_.inputs) add_read(decl);
   expr::Walker walker;
   auto visit = [&](const ExprNode &node) {
@@ -119,6 +120,28 @@ void Space::collect() {
       walker.walk(init.node(), visit);
     }
   }
+}
+
+// Of those that something walks: the kernel of a let has the axes of the whole in its text.
+void Space::add_said_axes() {
+  if (data_.axes.empty()) return;
+  std::set<std::string> walked;
+  const auto look_at = [&](const InputDecl &decl) {
+    for (const Dim &dim : decl.dims) walked.insert(dim.label);
+    if (!decl.window) return;
+    for (const AffineForm &form : decl.window->forms)
+      for (const AffineForm::Term &term : form.terms) walked.insert(term.axis);
+  };
+  expr::Walker walker;
+  const auto visit = [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Input) look_at(*node.input);
+  };
+  for (const auto &decl : data_.inputs) look_at(*decl);
+  for (const Expr &let : data_.lets) walker.walk(let.node(), visit);
+  for (const OutputDecl &output : data_.outputs)
+    if (output.value.node()) walker.walk(output.value.node(), visit);
+  for (const auto &axis : data_.axes)
+    if (walked.count(axis->dims[0].label) != 0) add(axis);
 }
 
 // With what its positions are made of, and what it is of, before it. The axes of x[j, k[i]] are j and i all the same.

@@ -46,6 +46,7 @@ public:
 
 private:
   void collect();
+  void add_said_axes();
   void add_read(const std::shared_ptr<const InputDecl> &decl);
   void add(const std::shared_ptr<const InputDecl> &decl);
   void check_names() const;

@@ -58,6 +58,7 @@ struct detail::SpecData {
   std::vector<Pairing> pairings;
   Schedule schedule;
   std::vector<std::shared_ptr<const InputDecl>> inputs; // declared by `in`
+  std::vector<std::shared_ptr<const InputDecl>> axes;   // said extents (make_said): `axis u < 2`
   std::vector<Expr> lets;                               // Let nodes in order of definition
   std::vector<OutputDecl> outputs;
   // Of one step of a loop over time (spec/recurrence.hpp): the label of the axis that it is a step along.

@@ -51,8 +51,9 @@ private:
 
   [[noreturn]] void outside_of_kernel() {
     const Token &token = cursor_.peek();
-    constexpr std::array words{"in",    "param",   "state", "let",  "call",     "out",     "update",
-                               "order", "stretch", "set",   "fuse", "separate", "schedule"};
+    constexpr std::array words{"in",   "param",    "state",    "let",     "call",
+                               "out",  "update",   "order",    "stretch", "set",
+                               "fuse", "separate", "schedule", "axis"};
     for (const char *word : words)
       if (cursor_.is_word(word))
         cursor_.fail("E0002",
@@ -120,6 +121,7 @@ private:
     parts_.finish(symbols_, *data_);
     warn_of_misread_names(cursor_, symbols_, *data_);
     data_->inputs.insert(data_->inputs.end(), symbols_.windows.begin(), symbols_.windows.end());
+    data_->axes = symbols_.axes;
     return LoopSpec(std::shared_ptr<const SpecData>(std::move(data_)));
   }
 
@@ -153,6 +155,8 @@ private:
     if (word == "set") return parse_set(cursor_, *data_);
     if (word == "fuse" || word == "separate") return parse_pairing(cursor_, *data_);
     if (word == "schedule") return schedule_statement();
+    if (word == "axis" && cursor_.peek(1).kind == Tok::Name)
+      return parse_axes(cursor_, symbols_, definitions_);
     const bool assigned = cursor_.peek(1).kind == Tok::Assign;
     if (const std::string hint = assigned ? "write let NAME = .., or out NAME = .. for a result"
                                           : hint_for_statement(word);

@@ -231,7 +231,8 @@ Accumulator parse_accumulator_name(Cursor &cursor, const Definitions &definition
               near.empty() ? "there are " + list : "did you mean '" + near + "'?");
 }
 
-bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call) {
+bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
+                     FoldCall &call) {
   FoldUse &use = call.use;
   while (cursor.accept(Tok::Comma)) {
     const Token token = cursor.peek();
@@ -274,6 +275,8 @@ bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call) {
       if (call.has_options)
         cursor.fail("E0002", "the axes come before the options", token, "put the axes first");
       call.axes.push_back(parse_axis(cursor));
+      if (cursor.is(Tok::Less))
+        parse_said_axis(cursor, symbols, definitions, call.axes.back(), token);
     }
   }
   return false;

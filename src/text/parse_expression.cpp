@@ -500,7 +500,7 @@ private:
     Frame &frame = frames_.back();
     if (frame.kind == Frame::Kind::FoldArgs) frame.args = values_.size() - frame.first;
     frame.kind = Frame::Kind::FoldInit;
-    if (parse_fold_rest(cursor_, symbols_, calls_.back())) return true;
+    if (parse_fold_rest(cursor_, symbols_, definitions_, calls_.back())) return true;
     if (cursor_.is(Tok::RightParen)) return false;
     const FoldCall &call = calls_.back();
     if (const std::string help = spec::of_two_values(call.use);

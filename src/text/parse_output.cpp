@@ -1,5 +1,6 @@
 // Outputs with dims: which axes they list, how long these are, and which part of an output a statement writes.
 //
+//   axes = "axis" NAME "<" form { "," NAME "<" form }
 //   dims = axis [ "<" form ] { "," axis [ "<" form ] }
 //   out  = "out" NAME "[" form [ "<" form ] { "," form [ "<" form ] } "]" [ ":" DTYPE ] "=" expression        a part of NAME
 #include "text/parser.hpp"
@@ -30,6 +31,45 @@ ListedDims parse_listed_dims(Cursor &cursor, const Symbols &symbols, const std::
     listed.said = make_said(owner, std::move(said),
                             [&] { return support::with_text(where, cursor.source().text.get()); });
   return listed;
+}
+
+// The same axis may be said again where several folds go along it.
+void parse_said_axis(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
+                     const AxisRef &axis, const Token &first) {
+  const auto *label = std::get_if<std::string>(&axis.value());
+  if (label == nullptr || !definitions.being_defined.empty())
+    cursor.fail("E0033",
+                label == nullptr ? "an extent is said of an axis that has a name"
+                                 : "a function says the extent of axis '" + *label + "'",
+                first, cursor.peek(),
+                label == nullptr ? "write such as sum(e, u < 2)"
+                                 : "say it in the kernel: axis " + *label + " < ..");
+  cursor.next();
+  const AffineForm extent = parse_form(cursor, symbols);
+  for (const AffineForm::Extent &of : extent.extents)
+    if (of.of.node()->kind != ExprKind::Input)
+      cursor.fail("E0033", "the extent of '" + *label + "' is said by that of a let", first,
+                  cursor.previous(), "say it by numbers and by extents of inputs");
+  const Place where = support::with_text(cursor.source().place(first, cursor.previous()),
+                                         cursor.source().text.get());
+  auto said = make_said("axis", {{*label, extent}}, [&] { return where; });
+  for (const auto &known : symbols.axes) {
+    if (known->dims[0].label != *label) continue;
+    if (known->name == said->name) return;
+    cursor.fail("E0033", "the extent of '" + *label + "' is said twice: " + known->name, first,
+                cursor.previous(), "say it once");
+  }
+  symbols.axes.push_back(std::move(said));
+}
+
+void parse_axes(Cursor &cursor, const Symbols &symbols, const Definitions &definitions) {
+  do {
+    cursor.next();
+    const Token first = cursor.peek();
+    const AxisRef axis = parse_axis(cursor);
+    if (!cursor.is(Tok::Less)) cursor.unexpected("'<' and the extent of the axis");
+    parse_said_axis(cursor, symbols, definitions, axis, first);
+  } while (cursor.is(Tok::Comma));
 }
 
 bool OutputParts::is_next(const Cursor &cursor) {

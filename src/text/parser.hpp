@@ -82,6 +82,7 @@ private:
 // The names that are known. The windows that like= and of= name are collected here: they are declared, as nothing else may read them.
 struct Symbols : std::unordered_map<std::string, Symbol> {
   mutable std::vector<std::shared_ptr<const InputDecl>> windows;
+  mutable std::vector<std::shared_ptr<const InputDecl>> axes; // extents that are said of axes
   // The lets that are not defined yet, and whether their dims are listed: the values of lets may read these at positions.
   std::unordered_map<std::string, bool> ahead;
   std::string in_let; // whose value is read now
@@ -173,7 +174,8 @@ struct FoldCall {
 };
 // What follows the arguments, from a comma: axes and options. True where the value of `init=` comes next;
 // after it, this is called again.
-bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call);
+bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
+                     FoldCall &call);
 
 // One option of a mode.
 void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
@@ -191,6 +193,11 @@ std::shared_ptr<const InputDecl> parse_positions_of_output(Cursor &cursor, const
 
 // An axis: a name or a position.
 AxisRef parse_axis(Cursor &cursor);
+// After an axis, `< 2` or `< extent(w, 0)`, which holds in the whole kernel. parse_output.cpp.
+void parse_said_axis(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
+                     const AxisRef &axis, const Token &first);
+// `axis u < 2, v < 3`, the cursor on the first word.
+void parse_axes(Cursor &cursor, const Symbols &symbols, const Definitions &definitions);
 
 // Whether `concat(`, `stack(` or `parts(` comes next: the whole value of a let or an output. parse_join.cpp.
 bool at_join(const Cursor &cursor);

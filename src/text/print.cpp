@@ -33,6 +33,8 @@ Printed Printer::run() {
   settings();
   for (const auto &decl : inputs_)
     if (!decl->window && !decl->is_output) input(*decl);
+  for (const auto &axis : data_.axes)
+    text_ += "  axis " + axis->dims[0].label + " < " + broadloom::print(axis->said->of[0]) + "\n";
   for (const ExprNode *node : lets_) let(node);
   for (const OutputDecl &decl : data_.outputs) output(decl);
   schedule();

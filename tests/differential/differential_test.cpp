@@ -37,6 +37,7 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.joined > std::int64_t(count) / 1000);
     CHECK(tally.placed > std::int64_t(count) / 2000);
     CHECK(tally.said > std::int64_t(count) / 2000);
+    CHECK(tally.said_axes > std::int64_t(count) / 500);
     CHECK(tally.extents > std::int64_t(count) / 200);
     CHECK(tally.padded > std::int64_t(count) / 50);
     CHECK(tally.scheduled > std::int64_t(count) / 20);

@@ -84,6 +84,8 @@ public:
     const auto joins = std::ranges::count_if(typed_.materialised,
                                              [](const auto &let) { return let->join.has_value(); });
     tally_.joined += joins;
+    for (const spec::TypedInput &input : typed_.inputs)
+      tally_.said_axes += !input.said.empty() && input.name.starts_with("axis[");
     for (const auto &let : typed_.materialised) {
       tally_.placed += let->join && !let->join->positions.empty();
       tally_.said += let->data.outputs[0].said != nullptr;

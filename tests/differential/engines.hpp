@@ -20,6 +20,7 @@ struct Tally { // of all cases so far
   std::int64_t joined = 0;    // those of them that others make up
   std::int64_t placed = 0;    // and whose parts lie at positions
   std::int64_t said = 0;      // lets that say their extents
+  std::int64_t said_axes = 0; // axes whose extents the kernel says
   std::int64_t extents = 0;   // kernels that read at positions with extents
   std::int64_t padded = 0;    // those that pad some of them
   std::int64_t generic = 0;   // kernels that ran by generic plans, too

@@ -73,12 +73,12 @@ using Counts = std::map<std::string, std::int64_t>;
 
 Counts counts_of(const Tally &tally) {
   Counts counts{
-      {"kernels", tally.kernels},   {"refused", tally.refused},   {"elements", tally.points},
-      {"equal", tally.equal},       {"bounded", tally.bounded},   {"scheduled", tally.scheduled},
-      {"windowed", tally.windowed}, {"gathered", tally.gathered}, {"scattered", tally.scattered},
-      {"arrays", tally.arrays},     {"padded", tally.padded},     {"joined", tally.joined},
-      {"extents", tally.extents},   {"loops", tally.loops},       {"placed", tally.placed},
-      {"said", tally.said}};
+      {"kernels", tally.kernels},   {"refused", tally.refused},    {"elements", tally.points},
+      {"equal", tally.equal},       {"bounded", tally.bounded},    {"scheduled", tally.scheduled},
+      {"windowed", tally.windowed}, {"gathered", tally.gathered},  {"scattered", tally.scattered},
+      {"arrays", tally.arrays},     {"padded", tally.padded},      {"joined", tally.joined},
+      {"extents", tally.extents},   {"loops", tally.loops},        {"placed", tally.placed},
+      {"said", tally.said},         {"said axes", tally.said_axes}};
   for (std::size_t p = 0; p < jit::path_count; ++p)
     counts["path " + std::string(name(jit::Path(p)))] = std::int64_t(jit::path_counts()[p]);
   for (const auto &[code, times] : tally.decisions) counts["decision " + code] = times;
@@ -327,6 +327,7 @@ int report(const Plan &plan, std::uint64_t failed) {
   if (all["joined"] == 0) missing.emplace_back("joins");
   if (all["placed"] == 0) missing.emplace_back("parts at positions");
   if (all["said"] == 0) missing.emplace_back("extents that are said");
+  if (all["said axes"] == 0) missing.emplace_back("extents of axes that are said");
   if (all["extents"] == 0) missing.emplace_back("extents in positions");
   if (all["padded"] == 0) missing.emplace_back("padded windows");
   return verdicts(plan, all, failed, missing, "in all engines", "every path ran");

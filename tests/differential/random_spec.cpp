@@ -33,7 +33,8 @@ public:
   // One seed in six has windows, and another one lets that list their dims in any order, drawn from a source of their own: the kernels of all
   // other seeds stay what they are.
   Maker(std::uint64_t seed, Style style)
-      : random_(seed), window_random_(seed * 0x2545f4914f6cdd1d + 3), gathers_(seed % 12 == 4),
+      : random_(seed), window_random_(seed * 0x2545f4914f6cdd1d + 3),
+        axis_random_(seed * 0x2545f4914f6cdd1d + 5), gathers_(seed % 12 == 4),
         windows_(seed % 6 == 4), lists_(seed % 6 == 2 && style != Style::Large) {
     spec_.seed = seed;
     scope_.smooth = style == Style::Smooth;
@@ -202,6 +203,11 @@ private:
                                                                          : random_dtype(),
                             scope_.large);
       if (!is_small_enough(made)) continue;
+      // Of a label that only dims of 1 have nothing else says it, but the windows that walk it.
+      for (const WindowAxis &axis : axes)
+        if (axis_random_.chance(given_.has(axis.index) ? 3 : 50))
+          lines_.push_back("axis " + names[std::size_t(axis.index)] + " < " +
+                           std::to_string(axis.extent));
       if (made.input) {
         lines_.push_back(made.line);
         if (!made.let.empty()) lines_.push_back(made.let);
@@ -524,7 +530,7 @@ private:
     return body + "}\n";
   }
 
-  Random random_, window_random_;
+  Random random_, window_random_, axis_random_;
   const bool gathers_, windows_, lists_;
   std::vector<std::string> gathered_; // reads by an index
   std::string transposed_;            // a sum back through a window; empty: none

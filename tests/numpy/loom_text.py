@@ -1,6 +1,6 @@
 """Reads the text form of kernels into trees, for spec_to_numpy.py. It knows the common part of the language.
 
-parse(text) gives the kernel: {"inputs", "lets", "listed", "outputs", "order", "accuracy", "functions", "accumulators",
+parse(text) gives the kernel: {"inputs", "lets", "listed", "axes", "outputs", "order", "accuracy", "functions", "accumulators",
 "windows"}; "listed" has the dims of lets with dims, "windows" what "x[i + 1]" reads, which as an expression is a name. An
 expression is a tuple: ("number", v), ("name", n), ("unary", op, e), ("binary", op, a, b), ("choice", c, a, b) or
 ("call", name, [argument], {option: argument}); an argument is an expression, or for a tuple ("tuple", [e]).
@@ -294,7 +294,7 @@ class Parser:
         return out
 
     def file(self):
-        kernel = {"inputs": [], "lets": {}, "listed": {}, "outputs": [], "order": "f", "accuracy": "high", "functions": {}, "accumulators": {}}
+        kernel = {"inputs": [], "lets": {}, "listed": {}, "axes": {}, "outputs": [], "order": "f", "accuracy": "high", "functions": {}, "accumulators": {}}
         self.skip_ends()
         while self.peek() != "kernel":
             word = self.take()
@@ -333,6 +333,13 @@ class Parser:
             kernel["lets"][name] = self.expression()
         elif word == "out":
             kernel["outputs"].append(self.output())
+        elif word == "axis":
+            while True:
+                name = self.take()
+                self.expect("<")
+                kernel["axes"][name] = int(self.take())
+                if not self.accept(","):
+                    break
         elif word == "order":
             kernel["order"] = self.take()
         elif word == "set":

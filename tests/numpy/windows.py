@@ -54,7 +54,7 @@ def alone(p):
 
 
 def window_extents(kernel, arrays):
-    known = {}
+    known = dict(kernel["axes"])
     for d in kernel["inputs"]:
         for name, one, extent in zip(d["labels"] or [], d["ones"], arrays[d["name"]].lo.shape):
             if not one:

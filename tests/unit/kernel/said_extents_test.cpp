@@ -2,6 +2,7 @@
 // bits of the reference.
 #include "all_engines.hpp"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -145,6 +146,88 @@ TEST_CASE("in C++ extents are said of the output declared last, or of a let") {
   CHECK(values(tests::in_all_engines(spec, x_alone)["y"]) == D{3, 6});
   CHECK(code_thrown_by([&] { LoopSpec(spec).extent("j", 2); }) == "E0033");
   CHECK(code_thrown_by([&] { LoopSpec(spec).extent("i", axis("j")); }) == "E0033");
+}
+
+TEST_CASE("the extent of an axis is said where it is folded") {
+  const D x = first_numbers(12);
+  const std::vector<NamedView> in{{"x", View<const double>(x.data(), {4, 3})}};
+  const Results r =
+      tests::results("in  x : f64[h, w]\nout a[i, j] = max(x[2*i + u, j + v], u < 2, v < 2)\n"
+                     "out b[k] = sum(x[k, c] * x[k, c + d], c, d < extent(x, 1) - 1)\n"
+                     "out m = sum(x[2*p + u, q], p, q, u < 2)",
+                     in);
+  CHECK(values(r["a"]) == D{5, 6, 11, 12});
+  CHECK(values(r["b"])[0] == 1 * 1 + 2 * 2 + 1 * 2 + 2 * 3);
+  CHECK(values(r["m"]) == D{78});
+}
+
+TEST_CASE("infinities stay what they are where nothing but the text gives an axis its extent") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const D x{1, inf, -inf, -inf};
+  CHECK(values("in x : f64[n]; out y[i] = max(x[2*i + u], u < 2)",
+               {{"x", View<const double>(x.data(), {4})}}) == D{inf, -inf});
+}
+
+TEST_CASE("lets, loops and functions of a kernel have the axes that it says") {
+  const Results r = tests::results("in  x : f64[:]\naxis u < 2\n"
+                                   "let h[n] = sum(x[n + u], u)\n"
+                                   "let s[t < 2, n] = s[t - 1, n] + max(x[n + u], u) from 0\n"
+                                   "out y[i] = max(h[2*i + u], u)\nout z = sum(s[-1, n], n)",
+                                   x_alone);
+  CHECK(values(r["y"]) == D{5, 9});
+  CHECK(values(r["z"]) == D{2 * (2 + 3 + 4 + 5)});
+}
+
+TEST_CASE("gradients go back through what is folded along such an axis") {
+  const LoopSpec spec = parse("kernel k { in x : f64[:]\nin w : f64\n"
+                              "let h[n] = sum(x[n + v]^2, v < 2) * w\n"
+                              "out y[i] = max(h[2*i + u], u < 2)\nout z[j] = sum(h[j + v]^2, v) }");
+  const LoopSpec back = gradient(spec, {"x", "w"});
+  CHECK(print(parse(print(back))) == print(back));
+  const double w = 0.5;
+  const std::vector<NamedView> in{{"x", View<const double>(five.data(), {5})},
+                                  {"w", View<const double>(&w, {})}};
+  CHECK(check_gradient(spec, in).passed());
+  const D dy{1, 1}, dz{1, 0, 2};
+  std::vector<NamedView> all = in;
+  all.push_back({"d_y", View<const double>(dy.data(), {2})});
+  all.push_back({"d_z", View<const double>(dz.data(), {3})});
+  const Results r = tests::in_all_engines(back, all);
+  CHECK(r["d_x"].shape()[0] == 5);
+  const D tangent{1, 0, 0, 0, 0};
+  std::vector<NamedView> forward = in;
+  forward.push_back({"t_x", View<const double>(tangent.data(), {5})});
+  CHECK(tests::in_all_engines(jvp(spec, {"x"}), forward)["t_y"].shape()[0] == 2);
+}
+
+TEST_CASE("an array that has such an axis must be as long, and so must what is frozen") {
+  CHECK(code_thrown_by([] {
+          const D w{1, 2, 3};
+          const std::vector<NamedView> in{x_alone[0], {"w", View<const double>(w.data(), {3})}};
+          compile(parse("kernel k { in x : f64[:]; in w : f64[u]\naxis u < 2\n"
+                        "out y = sum(x[i + u] * w, u) }"))
+              .call(in);
+        }) == "E0102");
+  const Kernel kernel = compile(parse("kernel k { in x : f64[:]; param w : f64[:]\n"
+                                      "out y = max(x[i + u], u < 2) * sum(w[j + u], u) }"));
+  const D w{1, 2, 3};
+  const std::vector<NamedView> weights{{"w", View<const double>(w.data(), {3})}};
+  std::vector<NamedView> all = x_alone;
+  all.push_back(weights[0]);
+  CHECK(values(kernel.freeze(weights).call(x_alone)["y"]) == values(kernel.call(all)["y"]));
+}
+
+TEST_CASE("in C++ the extent of an axis is said of the kernel") {
+  const Expr x = input("x", f64, {":"});
+  const LoopSpec spec = LoopSpec("k")
+                            .in(x)
+                            .axis("u", extent_of(x, 0) - 3)
+                            .out("y", Mode(), {"i"}, max(x.at({2 * axis("i") + axis("u")}), "u"));
+  CHECK(print(spec) == "kernel k {\n  in  x : f64[:]\n  axis u < extent(x, 0) - 3\n"
+                       "  out y[i] = max(x[2*i + u], u)\n}\n");
+  CHECK(values(tests::in_all_engines(spec, x_alone)["y"]) == D{2, 4});
+  CHECK(code_thrown_by([&] { LoopSpec(spec).axis("u", 2); }) == "E0033");
+  CHECK(code_thrown_by([&] { LoopSpec(spec).axis("v", axis("j")); }) == "E0033");
 }
 
 TEST_SUITE_END();

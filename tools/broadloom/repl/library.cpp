@@ -46,9 +46,9 @@ std::optional<Library::Kind> kind_of(std::string_view word) {
   return std::nullopt;
 }
 
-constexpr std::array statement_words{"in",      "param",    "state",   "let", "call",
-                                     "out",     "update",   "order",   "set", "fuse",
-                                     "stretch", "separate", "schedule"};
+constexpr std::array statement_words{"in",      "param",    "state",    "let", "call",
+                                     "out",     "update",   "order",    "set", "fuse",
+                                     "stretch", "separate", "schedule", "axis"};
 
 std::string_view first_word(std::string_view text, const text::Source &source) {
   const auto first = std::find_if(source.tokens.begin(), source.tokens.end(),
