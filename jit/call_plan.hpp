@@ -27,7 +27,8 @@ namespace broadloom::jit {
 
 using detail::KernelImpl;
 
-// The arrays of a call by number: what the caller names, the memory of lets, copies.
+// Where an operand of a step lies. The arrays of a call have numbers: first those that the caller
+// names, then the memory of all lets, then copies.
 struct MemRef {
   static constexpr std::int32_t none = -1, not_wanted = -2;
   AnyView view; // of the first step; its address is null, or of what needs no memory of a call
@@ -47,9 +48,10 @@ struct MemRef {
   }
 };
 
-// Each of these is an action; those behind a // are not printed.
+// What runs a step, or comes before one: the checks, Told and ByReference are not printed.
+namespace act {
 
-struct CheckInput { // the elements of an input of which copies are read
+struct CheckInput { // the memory of an input of which copies are read
   const KernelImpl *kernel;
   std::size_t input;
   MemRef operand;
@@ -115,14 +117,18 @@ struct Told { // a let is there, or a row of it
 struct ByReference { // a loop, as the definition has it
   std::size_t first_let = 0;
 };
-using Action = std::variant<CheckInput, CheckApart, Run, Pad, Gather, Scatter, Copy, Count, Save,
-                            Again, For, Told, ByReference>;
+
+} // namespace act
+
+using Action = std::variant<act::CheckInput, act::CheckApart, act::Run, act::Pad, act::Gather,
+                            act::Scatter, act::Copy, act::Count, act::Save, act::Again, act::For,
+                            act::Told, act::ByReference>;
 
 // Checkpoints: with a row of every L kept, L the root of the steps, 2 L rows take the place of L^2,
 // and each step but the last L is computed twice. Griewank, "Achieving logarithmic growth of
 // temporal and spatial complexity in reverse automatic differentiation" (1992), has less memory for
 // more passes: here it is one more, whatever the number of steps.
-struct Loop {
+struct TimeLoop {
   struct Member {
     MemRef rows;  // with those that it starts with
     MemRef saved; // what it goes on from: `lag` rows of each segment, and the last row
@@ -144,7 +150,7 @@ struct CallPlan {
 
   calls::Call shown;
   std::vector<Action> actions;
-  std::deque<Loop> loops;
+  std::deque<TimeLoop> loops;
   std::size_t runs = 0;
 
   std::shared_ptr<const Lets::Layouts> lets; // null: there are none

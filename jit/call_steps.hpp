@@ -35,6 +35,7 @@ using kernel::WindowChoice;
 using spec::TypedSpec;
 using spec::TypedWindow;
 using Kind = Step::Kind;
+using namespace act;
 using Owner = calls::Array::Owner;
 
 // What an input of a kernel is: an array whose row `shift` along `dim` is row 0 of the input.

@@ -251,8 +251,8 @@ private:
     const std::size_t index = plan_->loops.size();
     loops_[first] = index;
     made_at_[first] = now_;
-    Loop &made = plan_->loops.emplace_back(steps, loop.backwards, layouts_->segment[first],
-                                           lets_.last_step_read(first));
+    TimeLoop &made = plan_->loops.emplace_back(steps, loop.backwards, layouts_->segment[first],
+                                               lets_.last_step_read(first));
     Step turns{.kind = Kind::For};
     Steps inside{turns.body, made.body};
     std::vector<Reader> members;
@@ -283,7 +283,7 @@ private:
     }
     outside.shown.push_back(std::move(turns));
     outside.actions.push_back(For{index});
-    if (is_reference_) all.actions.push_back(ByReference{first});
+    if (is_reference_ && !is_empty) all.actions.push_back(ByReference{first});
   }
 
   Reader member(std::size_t k, const std::string &time) {
@@ -316,7 +316,8 @@ private:
     std::set<std::size_t> loops;
     for (std::size_t k = first; k < end; ++k)
       for (std::size_t i = 0; i < lets_.kernels()[k]->typed().given_inputs(); ++i)
-        if (const auto read = read_again(k, i)) loops.insert(recurrence(read->let)->first);
+        if (const auto read = read_again(k, i); read && needed_[read->let])
+          loops.insert(recurrence(read->let)->first);
     return loops;
   }
 
@@ -326,9 +327,10 @@ private:
                           views_[k].layout.extents[loop.dim] + loop.lag);
   }
 
-  Loop::Member rows_of_member(std::size_t k) const {
+  TimeLoop::Member rows_of_member(std::size_t k) const {
     const spec::Recurrence &loop = *recurrence(k);
-    Loop::Member made{operand_of(with_start(k)), {}, loop.dim, loop.lag, layouts_->kept_rows[k]};
+    TimeLoop::Member made{
+        operand_of(with_start(k)), {}, loop.dim, loop.lag, layouts_->kept_rows[k]};
     if (layouts_->segment[k] > 0) made.saved = operand_of(lets_.checkpoints(k, views_));
     return made;
   }

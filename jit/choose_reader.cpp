@@ -159,10 +159,15 @@ void ReaderChooser::copies_of(Reader &reader, Steps to) {
   if (!reader.kernel.setup().has_windows || is_reference_) return;
   const std::size_t count = typed.given_inputs();
   const kernel::LookedUp looked = kernel::looked_up(typed);
+  const auto sees_array = [&](std::size_t i) { // and not what another step makes of it
+    const TypedWindow &window = *typed.inputs[i].window;
+    if (!window.is_gather()) return !window.sum && looked.positions[i];
+    return !window.sum && looked.elements[i] && element_count(reader.choice->layouts.inputs[i]) > 0;
+  };
   std::set<std::size_t> checked;
   for (std::size_t i = count; i < typed.inputs.size(); ++i) {
     const TypedWindow &window = *typed.inputs[i].window;
-    if (window.is_gather() || window.sum || !looked.positions[i]) continue;
+    if (!sees_array(i)) continue;
     const MemRef of = operand_of(reader.views[window.of]);
     if (of.array >= 0 && std::size_t(of.array) < plan_->operands &&
         checked.insert(window.of).second)
@@ -170,15 +175,19 @@ void ReaderChooser::copies_of(Reader &reader, Steps to) {
   }
   for (const std::size_t own : reader.choice->own_inputs) copy_own(reader, own, to);
   for (const WindowChoice::Part &part : reader.choice->parts)
-    for (const Seen &seen : part.seen)
-      if (seen.padding && find(reader, *seen.padding) == nullptr) pad(reader, *seen.padding, to);
+    for (std::size_t w = 0; w < part.seen.size(); ++w)
+      if (const auto &padding = part.seen[w].padding;
+          padding && sees_array(count + w) && find(reader, *padding) == nullptr)
+        pad(reader, *padding, to);
   std::vector<Values> added; // [sum]
   std::size_t next = 0;
   for (std::size_t i = count; i < typed.inputs.size() && !reader.choice->split; ++i) {
     const TypedWindow &window = *typed.inputs[i].window;
     if (window.sum) {
+      const std::size_t value = next++;
+      if (!looked.positions[i]) continue;
       if (added.empty()) added = values_of_sums(reader, to);
-      sum(reader, i, added[next++], to);
+      sum(reader, i, added[value], to);
     } else if (window.is_gather() && looked.elements[i]) {
       if (!reader.choice->fills_output || i + 1 < typed.inputs.size()) gather(reader, i, to);
     } else if (window.is_gather() && looked.positions[i] &&

@@ -87,6 +87,8 @@ public:
   const AnyView &checkpoints(std::size_t k, std::span<const AnyView> views) const {
     return views[lets_[k].checkpoints_view];
   }
+  // Nothing needs the elements of let k.
+  bool is_shape(std::size_t k) const { return lets_[k].is_shape; }
   // Let k is rows of a loop that lie in memory already, and so not computed.
   const std::optional<spec::EarlierRows> &rows_of_loop(std::size_t k) const {
     return lets_[k].rows;

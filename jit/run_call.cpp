@@ -17,6 +17,7 @@
 namespace broadloom::jit {
 namespace {
 
+using namespace act;
 using calls::Step;
 using Ready = RepeatedCall::Ready;
 
@@ -81,7 +82,10 @@ public:
   // All that a call looks at before it computes anything: pointers, and positions that elements say.
   void look() {
     for (const Action &action : plan_.actions) {
-      if (const auto *gather = std::get_if<Gather>(&action))
+      const auto *gather = std::get_if<Gather>(&action);
+      if (gather != nullptr && gather->what == Gather::What::Copy) // positions of others, maybe
+        take(*gather);
+      else if (gather != nullptr)
         look_at(*gather->kernel, gather->window, gather->operands, gather->to.view.layout,
                 gather->what != Gather::What::Look);
       else if (const auto *scatter = std::get_if<Scatter>(&action))
@@ -227,27 +231,27 @@ private:
 
   // Loops.
   void take(const For &action) {
-    const Loop &loop = plan_.loops[action.loop];
+    const TimeLoop &loop = plan_.loops[action.loop];
     for (n_ = 0; n_ < loop.steps; ++n_) step(loop, n_);
     is_in_loop_ = false;
     t_ = 0;
     if (loop.segment > 0) save_last(loop, action.loop);
   }
-  void step(const Loop &loop, std::int64_t n) {
+  void step(const TimeLoop &loop, std::int64_t n) {
     is_in_loop_ = true;
     t_ = loop.step(n);
     take_all(loop.body);
   }
 
   // Row c of those before the n-th step, of the array that begins with the start.
-  static std::int64_t row_before(const Loop &loop, std::int64_t n, std::int64_t c) {
+  static std::int64_t row_before(const TimeLoop &loop, std::int64_t n, std::int64_t c) {
     return (loop.backwards ? loop.steps - n : n) + c;
   }
-  AnyView row_of(const Loop::Member &member, std::int64_t row) const {
+  AnyView row_of(const TimeLoop::Member &member, std::int64_t row) const {
     return array::rows_of(whole(member.rows), member.dim, member.kept > 0 ? row % member.kept : row,
                           1);
   }
-  AnyView saved_row(const Loop::Member &member, std::int64_t row) const {
+  AnyView saved_row(const TimeLoop::Member &member, std::int64_t row) const {
     return array::rows_of(whole(member.saved), member.dim, row, 1);
   }
   AnyView whole(const MemRef &operand) const {
@@ -261,9 +265,9 @@ private:
 
   // What the next segment goes on from.
   void take(const Save &save) {
-    const Loop &loop = plan_.loops[save.loop];
+    const TimeLoop &loop = plan_.loops[save.loop];
     if (n_ % loop.segment != 0 || is_again_) return;
-    for (const Loop::Member &member : loop.members) {
+    for (const TimeLoop::Member &member : loop.members) {
       for (std::int64_t c = 0; c < member.lag; ++c)
         copy(row_of(member, row_before(loop, n_, c)),
              saved_row(member, n_ / loop.segment * member.lag + c));
@@ -271,8 +275,8 @@ private:
         recorder_->add(Step::Kind::Save, whole(member.rows), whole(member.saved));
     }
   }
-  void save_last(const Loop &loop, std::size_t number) {
-    for (const Loop::Member &member : loop.members)
+  void save_last(const TimeLoop &loop, std::size_t number) {
+    for (const TimeLoop::Member &member : loop.members)
       copy(row_of(member, loop.backwards ? 0 : loop.steps - 1 + member.lag),
            saved_row(member, member.saved.view.layout.extents[member.dim] - 1));
     there_[number] = std::max<std::int64_t>(0, loop.steps - loop.segment);
@@ -280,7 +284,7 @@ private:
 
   // Has the steps there that what follows reads at its own step.
   void take(const Again &again) {
-    const Loop &loop = plan_.loops[again.loop];
+    const TimeLoop &loop = plan_.loops[again.loop];
     std::int64_t &there = there_[again.loop];
     const std::int64_t last = t_ + loop.last_step_read;
     const std::int64_t n =
@@ -306,7 +310,7 @@ private:
       record(pad, of, to);
     }
   }
-  void bring_row(const Loop &loop, std::size_t member, std::int64_t row, std::int64_t saved) {
+  void bring_row(const TimeLoop &loop, std::size_t member, std::int64_t row, std::int64_t saved) {
     copy(saved_row(loop.members[member], saved), row_of(loop.members[member], row));
     for (const Action &action : loop.body)
       if (const auto *pad = std::get_if<Pad>(&action);
@@ -422,7 +426,7 @@ void prepare_call(const CallPlan &plan) {
         run->kernel->bind(pointers_to(*run, views), run->lies, Use::Once);
       }
   };
-  for (const Loop &loop : plan.loops) prepare(loop.body);
+  for (const TimeLoop &loop : plan.loops) prepare(loop.body);
   prepare(plan.actions);
 }
 
@@ -475,6 +479,7 @@ static bool fits(const Setup &setup, const CallPlan &plan, kernel::Operands call
     const Setup::Declared &declared =
         setup.declared[k < inputs ? k : k - inputs + setup.typed.inputs.size()];
     if (view->dtype != declared.dtype || view->layout.rank != declared.rank) return false;
+    if (k >= inputs && !view->writable) return false; // who chooses says so
     for (int d = 0; d < view->layout.rank; ++d, word += 2)
       if (word[0] != view->layout.extents[d] || word[1] != view->layout.strides[d]) return false;
   }

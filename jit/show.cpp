@@ -123,7 +123,7 @@ std::string show_let(const KernelImpl &kernel, std::size_t k, Stage stage,
   if (rows && !of_text)
     return fmt::format("rows of '{}', which lie there\n",
                        lets.specs()[rows->loop]->typed.outputs[0].name);
-  if (!of_text && !is_let_computed(kernel, k)) return "not computed: only its shape is read\n";
+  if (!of_text && lets.is_shape(k)) return "not computed: only its shape is read\n";
   return show_one(*lets.kernels()[k], stage, format);
 }
 

@@ -109,11 +109,6 @@ calls::Call describe_call(const KernelImpl &kernel) {
   return latest ? latest->shown : planned_call(kernel)->shown;
 }
 
-bool is_let_computed(const KernelImpl &kernel, std::size_t k) {
-  const auto latest = kernel.plans().latest();
-  return !latest || latest->needed[k];
-}
-
 bool fills_output(const KernelImpl &kernel) {
   const auto is_gather = [](const spec::TypedInput &input) {
     return input.window && input.window->is_gather();

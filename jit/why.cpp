@@ -312,7 +312,7 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
                            name, loop, support::count(rows->back, "step")),
                {{"an array", "that would write and read all of it once more"}})};
   }
-  if (!is_let_computed(kernel, k))
+  if (lets.is_shape(k))
     return {decide(Reason::LetIsArray, name, "a shape",
                    fmt::format("let '{}' is not computed: only its shape is read", name),
                    {{"computed first", "nothing reads its elements"}})};

@@ -377,6 +377,10 @@ Expr minimum(const Operand &a, const Operand &b);
 Expr fmax(const Operand &a, const Operand &b); // NaN is ignored
 Expr fmin(const Operand &a, const Operand &b);
 Expr where(const Operand &condition, const Operand &yes, const Operand &no);
+// Random numbers without a state: of two integers, the same in any engine, thread or order.
+Expr random_bits(const Operand &seed, const Operand &counter); // u32, each value as likely
+Expr random(const Operand &seed, const Operand &counter);      // f64 in [0, 1), of 53 bits
+Expr normal(const Operand &seed, const Operand &counter);      // f64 of mean 0 and variance 1
 Expr clip(const Operand &x, const Operand &low, const Operand &high);
 Expr cast(DType dtype, const Operand &x);
 Expr abs(const Operand &x);

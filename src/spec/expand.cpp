@@ -37,7 +37,7 @@ Expr Expander::expand(const Expr &root) {
     if (work.size() > before) continue;
     if (node.kind == ExprKind::Call && goes(*node.function)) {
       const Expr &body = node.function->body;
-      const std::size_t inner = frame_of(*node.function, node.args, frame);
+      const std::size_t inner = frame_of(node, frame);
       if (!ready(body, inner)) {
         work.push_back({&body, inner});
         continue;
@@ -111,6 +111,10 @@ bool Expander::changes(const AccumulatorDef &definition) {
 Expr Expander::rebuilt(const ExprNode &node, std::size_t frame) {
   std::vector<Expr> args;
   for (const Expr &arg : node.args) args.push_back(value(arg, frame));
+  if (const auto &where = frames_[frame].where) { // a mistake in what it is given is the caller's
+    if (node.kind == ExprKind::Op) return make_op(node.op, std::move(args), *where);
+    if (node.kind == ExprKind::Cast) return make_cast(node.dtype, std::move(args[0]), *where);
+  }
   const bool folds = node.kind == ExprKind::Fold || node.kind == ExprKind::Scan;
   if (!folds || !node.use->accumulator.definition()) return with_args(node, std::move(args));
   FoldUse use = *node.use;
@@ -133,11 +137,12 @@ void Expander::keep(const ExprNode &node, std::size_t frame, Expr value) {
 }
 
 // The frame for these arguments, the old one where they are the same.
-std::size_t Expander::frame_of(const FunctionDecl &function, const std::vector<Expr> &args,
-                               std::size_t frame) {
-  Frame made{&function, {}};
+std::size_t Expander::frame_of(const ExprNode &call, std::size_t frame) {
+  const FunctionDecl &function = *call.function;
+  Frame made{&function, {}, frames_[frame].where};
+  if (!made.where && is_prelude(function)) made.where = call.where;
   std::size_t hash = std::hash<const FunctionDecl *>()(&function);
-  for (const Expr &arg : args) {
+  for (const Expr &arg : call.args) {
     made.args.push_back(value(arg, frame));
     hash = hash * 1000003 + std::hash<const ExprNode *>()(made.args.back().node());
   }

@@ -11,6 +11,7 @@
 #include "expr/walk.hpp"
 #include "spec/spec.hpp"
 
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -43,6 +44,7 @@ private:
   struct Frame {
     const FunctionDecl *function = nullptr;
     std::vector<Expr> args;
+    std::optional<Place> where = {}; // of the call, where nobody wrote the function
   };
   using Key = std::pair<const ExprNode *, std::size_t>; // a node and the frame that it is read in
   struct KeyHash {
@@ -67,8 +69,7 @@ private:
   }
   Expr rebuilt(const ExprNode &node, std::size_t frame);
   void keep(const ExprNode &node, std::size_t frame, Expr value);
-  std::size_t frame_of(const FunctionDecl &function, const std::vector<Expr> &args,
-                       std::size_t frame);
+  std::size_t frame_of(const ExprNode &call, std::size_t frame);
 
   Calls which_;
   std::string owner_;

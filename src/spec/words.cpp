@@ -6,7 +6,9 @@
 
 #include <broadloom/dtype.hpp>
 
+#include "spec/definition.hpp"
 #include <algorithm>
+
 #include <array>
 
 namespace broadloom::spec {
@@ -55,7 +57,8 @@ std::string_view word_of(InputRole role) {
 
 bool is_built_in(std::string_view name) {
   return ops::find_function(name) || ops::find_fold(name) || name == "iota" || name == "extent" ||
-         name == "scan" || name == "pad" || name == "concat" || name == "stack" || name == "parts";
+         name == "scan" || name == "pad" || name == "concat" || name == "stack" ||
+         name == "parts" || holds(prelude_functions(), name);
 }
 
 NameCheck check_callable_name(std::string_view name, std::string_view what) {

@@ -389,6 +389,8 @@ private:
       frame.op = *op;
     } else if (auto it = definitions_.functions.find(word); it != definitions_.functions.end()) {
       frame.function = it->second;
+    } else if (auto function = spec::prelude_function(word)) {
+      frame.function = std::move(function);
     } else {
       unknown_function(word, token);
     }
@@ -447,6 +449,7 @@ private:
     for (int i = 0; i < ops::fold_count(); ++i) names.emplace_back(ops::info(Fold(i)).name);
     for (const auto &[name, accumulator] : definitions_.accumulators) names.push_back(name);
     for (const auto &[name, function] : definitions_.functions) names.push_back(name);
+    for (const std::string_view name : spec::prelude_functions()) names.emplace_back(name);
     for (const char *other : {"pow", "iota", "extent", "scan", "pad", "concat", "stack", "parts"})
       names.emplace_back(other);
     std::sort(names.begin(), names.end());

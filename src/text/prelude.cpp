@@ -2,10 +2,15 @@
 //
 // All states are shifted, scaled or compared so that neither the order of blocks nor a large offset of the
 // data matters more than rounding does. `correction` is the option of that name.
+#include "expr/function.hpp"
 #include "spec/definition.hpp"
 #include "support/check.hpp"
 #include "text/parser.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 #include <map>
 
 namespace broadloom::text {
@@ -86,10 +91,110 @@ std::map<std::string, AccumulatorDef> parse_prelude() {
   }
 }
 
+// Philox 4x32-10 of Salmon, Moraes, Dror and Shaw (2011, "Parallel random numbers: as easy as 1, 2, 3"):
+// ten rounds over four words a, b, c, d of a counter, with a key k, l that grows from round to round. A
+// word is held in u64, and is less than 2^32. Each of the functions below is what a number is made of,
+// in terms of the four words of the last round.
+constexpr std::string_view round = R"(
+def p_a(a, b, c, d, k, l) = xor(xor((3449720151 * c) >> 32, b), k)
+def p_b(a, b, c, d, k, l) = (3449720151 * c) & 4294967295
+def p_c(a, b, c, d, k, l) = xor(xor((3528531795 * a) >> 32, d), l)
+def p_d(a, b, c, d, k, l) = (3528531795 * a) & 4294967295
+def u53(a, b) = (f64(i32(a >> 5)) * 67108864 + f64(i32(b >> 6))) / 9007199254740992
+)";
+struct PreludeFunction {
+  std::string_view name, value; // of the words A, B, C and D
+};
+constexpr std::array of_words{
+    PreludeFunction{"random_bits", "u32(A)"},
+    PreludeFunction{"random", "u53(A, B)"},
+    // Box and Muller (1958), of 1 - u, as u may be 0.
+    PreludeFunction{"normal", "sqrt(-2 * log(1 - u53(A, B))) * cos(6.283185307179586 * u53(C, D))"},
+};
+
+std::string replaced(std::string_view value) {
+  std::string made;
+  for (const char c : value)
+    made += c >= 'A' && c <= 'D' ? fmt::format("p_{}(a, b, c, d, k, l)", char(c - 'A' + 'a'))
+                                 : std::string(1, c);
+  return made;
+}
+
+std::string text_of_functions() {
+  std::string made(round);
+  for (const auto &[name, value] : of_words) {
+    made += fmt::format("def {}_10(a, b, c, d, k, l) = {}\n", name, replaced(value));
+    for (int n = 9; n >= 1; --n)
+      made += fmt::format("def {0}_{1}(a, b, c, d, k, l) = {0}_{2}(p_a(a, b, c, d, k, l), "
+                          "p_b(a, b, c, d, k, l), p_c(a, b, c, d, k, l), p_d(a, b, c, d, k, l), "
+                          "(k + 2654435769) & 4294967295, (l + 3144134277) & 4294967295)\n",
+                          name, n, n + 1);
+    made += fmt::format("def {0}_0(seed, counter) = {0}_1(u64(counter & -1) & 4294967295, "
+                        "u64(counter & -1) >> 32, u64(0), u64(0), u64(seed & -1) & 4294967295, "
+                        "u64(seed & -1) >> 32)\n  derivative seed = 0\n  derivative counter = 0\n",
+                        name);
+  }
+  return made;
+}
+
+using Functions = std::map<std::string, std::shared_ptr<const FunctionDecl>, std::less<>>;
+
+Functions parse_functions() {
+  static const std::string text = text_of_functions();
+  static const Source source = lex(text, "<prelude>");
+  Cursor cursor(source);
+  Definitions parsed;
+  while (true) {
+    while (cursor.accept(Tok::Break)) {
+    }
+    if (cursor.is(Tok::End)) break;
+    parse_function(cursor, parsed);
+  }
+  Functions functions;
+  for (const auto &[name, value] : of_words) {
+    auto made = std::make_shared<FunctionDecl>(*parsed.functions.at(std::string(name) + "_0"));
+    made->name = name;
+    functions.emplace(name, std::move(made));
+  }
+  return functions;
+}
+
+const Functions &functions() {
+  static const Functions known = parse_functions();
+  return known;
+}
+
 } // namespace
 } // namespace broadloom::text
 
 namespace broadloom {
+
+std::span<const std::string_view> spec::prelude_functions() {
+  static constexpr std::array names{text::of_words[0].name, text::of_words[1].name,
+                                    text::of_words[2].name};
+  return names;
+}
+
+std::shared_ptr<const FunctionDecl> spec::prelude_function(std::string_view name) {
+  if (!std::ranges::count(prelude_functions(), name)) return nullptr;
+  return text::functions().find(name)->second;
+}
+
+// A copy without its derivatives is one, too.
+bool spec::is_prelude(const FunctionDecl &function) {
+  const auto known = prelude_function(function.name);
+  return known && known->body.node() == function.body.node();
+}
+
+static Expr call(std::string_view name, const Operand &seed, const Operand &counter) {
+  return make_call(spec::prelude_function(name), {seed.expr(), counter.expr()},
+                   place_of(seed.where()));
+}
+Expr random_bits(const Operand &seed, const Operand &counter) {
+  return call("random_bits", seed, counter);
+}
+Expr random(const Operand &seed, const Operand &counter) { return call("random", seed, counter); }
+Expr normal(const Operand &seed, const Operand &counter) { return call("normal", seed, counter); }
 
 const AccumulatorDef &spec::prelude(Fold fold) {
   static const std::map<std::string, AccumulatorDef> definitions = text::parse_prelude();

@@ -56,6 +56,7 @@ public:
     // All names first, so that no part takes one of them.
     for (const Definition &definition : order_)
       if (definition.accumulator) taken_.insert(definition.accumulator->name);
+    for (const auto &[function, name] : result_.names) taken_.insert(name);
     for (const Definition &definition : order_)
       if (definition.function) give_name(*definition.function);
     for (const Definition &definition : order_) {
@@ -74,6 +75,10 @@ private:
     };
     std::vector<Open> stack;
     const auto open = [&](const Definition &definition) {
+      if (definition.function && spec::is_prelude(*definition.function)) { // no text defines it
+        result_.names[definition.function] = definition.function->name;
+        return;
+      }
       if (seen_.insert(definition.key()).second) stack.push_back({definition, used_by(definition)});
     };
     open(root);

@@ -68,6 +68,30 @@ foreign_namespaces() {
       if (line != room && line != "detail" && !(room == "array" && line ~ /^np[yz]$/)) print $0 }'
 }
 
+# defined_twice: types that two files define in one namespace under one name. A program has one of them: what is a template of
+# the other runs the wrong code. (The two terminals are never built together.)
+defined_twice() {
+  find src jit include tools python/core \( -name '*.cpp' -o -name '*.hpp' \) ! -name terminal_plain.cpp | sort | xargs awk '
+    FNR == 1 { depth = 0 }
+    /^namespace [a-z:]* \{/ { sub(/^namespace /, ""); sub(/ \{.*/, ""); inner[++depth] = $0; next }
+    /^namespace \{/ { inner[++depth] = "?"; next }
+    /^\} \/\/ namespace/ { if (depth > 0) depth--; next }
+    /^(template <.*> )?(struct|class|enum class) [A-Za-z_]+[^;(]*\{/ {
+      line = $0
+      sub(/^template <[^>]*> /, "", line)
+      sub(/^(enum class|struct|class) /, "", line)
+      match(line, /^[A-Za-z_:0-9]+/)
+      name = substr(line, 1, RLENGTH)
+      if (substr(line, RLENGTH + 1, 1) == "<") next # a specialisation
+      space = ""
+      for (k = 1; k <= depth; ++k) space = space inner[k] "::"
+      if (space ~ /\?/) next
+      if ((space name) in seen && seen[space name] != FILENAME)
+        print FILENAME ":" FNR " defines " space name ", as does " seen[space name]
+      seen[space name] = FILENAME
+    }'
+}
+
 # compiles_alone COMPILER HEADER
 compiles_alone() {
   printf '#include <%s>\n' "${2#include/}" |
@@ -97,6 +121,8 @@ all_checks() {
   verdict 'each room of src and jit sees only those that stand before it' "$work/found"
   foreign_namespaces >"$work/found"
   verdict 'the namespace of each file in src is that of its folder' "$work/found"
+  defined_twice >"$work/found"
+  verdict 'no type is defined twice under one name' "$work/found"
   tests/layering/size.sh --check >"$work/found"
   verdict 'the table of rooms has each room, and its lines to a tenth' "$work/found"
   PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/mutation python3 -c '

@@ -18,7 +18,7 @@ struct World {
   unsigned sse;
   unsigned short x87;
 };
-const World normal{0x1f80, 0x37f};
+const World nearest{0x1f80, 0x37f};
 
 World current() {
   unsigned short x87;
@@ -95,7 +95,7 @@ TEST_CASE("Kernels made and run in an odd floating-point world have the bits of 
         enter(worlds[w]);
         const Made odd = make(text, x, engine);
         const World after = current();
-        enter(normal);
+        enter(nearest);
         const Made usual = make(text, x, engine == Engine::jit ? Engine::interpreter : engine);
         CAPTURE(text);
         CAPTURE(w);
@@ -119,7 +119,7 @@ TEST_CASE("check_gradient in an odd floating-point world finds what it finds in 
     enter(world);
     const std::string odd = told();
     const World after = current();
-    enter(normal);
+    enter(nearest);
     CHECK(odd == usual);
     CHECK(after.sse == world.sse);
     CHECK(after.x87 == world.x87);
