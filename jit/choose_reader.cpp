@@ -316,7 +316,10 @@ AnyView ReaderChooser::window_view(const Reader &reader, std::size_t i, const Se
     return {typed.inputs[i].dtype, reader.made_views[i].data, false, choice.layouts.inputs[i]};
   AnyView view = reader.views[window.of];
   view.layout = seen->layout;
-  if (is_reference_) return view; // it looks through windows by itself
+  if (is_reference_) { // it looks through windows by itself; what has no elements may have no memory
+    if (element_count(reader.views[window.of].layout) == 0) view.data = stand_in(view).data;
+    return view;
+  }
   if (seen->padding)
     if (const Padded *copy = find(reader, *seen->padding)) view.data = copy->view.data;
   if (view.data != nullptr)

@@ -160,7 +160,8 @@ private:
     const spec::TypedWindow &window = *spec_.inputs[node.payload].window;
     const AnyView &of = inputs_[window.of];
     if (window.is_gather() && window.derived) check_positions(window.derived_from);
-    if (of.data == nullptr && !window.is_gather()) return; // nothing of it is read
+    if (of.data == nullptr && !window.is_gather() && element_count(of.layout) > 0)
+      return; // nothing of it is read
     const auto element = std::int64_t(size_of(node.dtype));
     const Extents &extents = extents_[id.index];
     const std::int64_t points = points_of(extents);

@@ -77,6 +77,16 @@ TEST_CASE("an array that is gathered through a padding is looked at before it is
   CHECK(code_thrown_by([&] { kernel.bind(in, Views{view_of(y)}); }) == "E0306");
 }
 
+TEST_CASE("an array without elements needs no memory to have borders of numbers") {
+  const std::int64_t none[] = {0};
+  const std::vector<NamedView> in{{"x", AnyView(f64, nullptr, false, contiguous_layout(none))}};
+  const std::string body = "in x : f64[i]; let h = pad(x, 0: (1, 1), 5)[j] * 2\n"
+                           "out y = pad(h, 0: (2, 2), edge)[l] + 1; out z = sum(h[q + 0], q)";
+  const Results r = tests::in_all_engines(spec_of(body), in);
+  CHECK(tests::values(r["y"]) == D(6, 11));
+  CHECK(tests::values(r["z"]) == D{20});
+}
+
 TEST_CASE("more sets of layouts than plans are kept come in turn, and in place or not") {
   const Kernel kernel =
       compile(spec_of("in x : f64[:]; out y[i] = pad(x, 0: (1, 1), wrap)[i + 0] + x[i + 0]"));
