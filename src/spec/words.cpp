@@ -57,8 +57,7 @@ std::string_view word_of(InputRole role) {
 
 bool is_built_in(std::string_view name) {
   return ops::find_function(name) || ops::find_fold(name) || name == "iota" || name == "extent" ||
-         name == "scan" || name == "pad" || name == "concat" || name == "stack" ||
-         name == "parts" || holds(prelude_functions(), name);
+         name == "scan" || name == "pad" || name == "concat" || name == "stack" || name == "parts";
 }
 
 NameCheck check_callable_name(std::string_view name, std::string_view what) {

@@ -104,6 +104,20 @@ TEST_CASE("a kernel with random numbers prints itself, and its gradient has the 
   }
 }
 
+TEST_CASE("a function of the text takes the place of one that is called as it") {
+  const std::string text = "def normal(x, y) = x - y\nkernel k {\n  in  s : i64\n"
+                           "  out z = normal(s, 3)\n  out u = random(s, 3)\n}\n";
+  CHECK(print(parse(text)) == text);
+  const std::int64_t seed = 8;
+  const Results r =
+      tests::in_all_engines(parse(text), {{"s", View<const std::int64_t>(&seed, {})}});
+  CHECK(r["z"].data<std::int64_t>()[0] == 5);
+  // One of each in one kernel, as C++ may have it.
+  const Function own = function("normal", {"x"}, [](Expr x) { return x + 1; });
+  const LoopSpec both = LoopSpec("k").out("a", own(2.0)).out("b", normal(1, 2));
+  CHECK(print(parse(print(both))) == print(both));
+}
+
 TEST_CASE("in C++ they are functions of expressions") {
   const LoopSpec spec = LoopSpec("k").out("u", Mode(), {"n"}, random(1, iota("n"))).extent("n", 3);
   CHECK(print(spec) == "kernel k {\n  out u[n < 3] = random(1, iota(n))\n}\n");
