@@ -129,10 +129,11 @@ std::string text_of_functions() {
                           "p_b(a, b, c, d, k, l), p_c(a, b, c, d, k, l), p_d(a, b, c, d, k, l), "
                           "(k + 2654435769) & 4294967295, (l + 3144134277) & 4294967295)\n",
                           name, n, n + 1);
-    made += fmt::format("def {0}_0(seed, counter) = {0}_1(u64(counter & -1) & 4294967295, "
-                        "u64(counter & -1) >> 32, u64(0), u64(0), u64(seed & -1) & 4294967295, "
-                        "u64(seed & -1) >> 32)\n  derivative seed = 0\n  derivative counter = 0\n",
-                        name);
+    made +=
+        fmt::format("def {0}_0(seed, counter) = {0}_1(u64(counter & counter) & 4294967295, "
+                    "u64(counter & counter) >> 32, u64(0), u64(0), u64(seed & seed) & 4294967295, "
+                    "u64(seed & seed) >> 32)\n  derivative seed = 0\n  derivative counter = 0\n",
+                    name);
   }
   return made;
 }

@@ -66,6 +66,16 @@ TEST_CASE("random numbers are those words, in every engine") {
     }
 }
 
+TEST_CASE("seeds and counters are integers of any type") {
+  const double x = 0;
+  for (const std::string dtype : {"u8", "u32", "u64", "i8", "i32", "i64", "bool"}) {
+    const Results r = tests::results("in  x : f64\nout u = x + random(" + dtype + "(1), " + dtype +
+                                         "(1))\nout v = x + random(1, 1)",
+                                     {{"x", View<const double>(&x, {})}});
+    CHECK(tests::values(r["u"]) == tests::values(r["v"]));
+  }
+}
+
 TEST_CASE("normal numbers have mean 0 and variance 1, and follow from four words") {
   const std::int64_t n = 20000;
   const Array z =
