@@ -4,8 +4,8 @@
 //   y = choose_call(kernel, operands)      the only place where steps are chosen (choose_call.hpp)
 //   run_call(kernel, plan, ..)             the only loop over them (run_call.hpp)
 //
-// A call plan knows no memory. An operand says in which array it begins, and how far; of a loop, also
-// how it moves on from step to step.
+// A call plan knows no memory. An operand says in which array it begins, and how far; of a loop,
+// also how it moves on from step to step.
 #pragma once
 
 #include "calls/call.hpp"
@@ -34,7 +34,8 @@ struct MemRef {
   AnyView view; // of the first step; its address is null, or of what needs no memory of a call
   std::int32_t array = none; // in which it begins; none: view.data is where it is
   std::int64_t offset = 0;   // from the beginning of that, in bytes
-  // From step to step, in bytes: along the rows, and along other dims that the step is a position of.
+  // From step to step, in bytes: along the rows, and along other dims that the step is a position
+  // of.
   std::int64_t move = 0, aside = 0;
   // Of an array of which only these rows are kept: how many, and which of them the first step has.
   std::int64_t kept_rows = 0, first_row = 0;
@@ -124,10 +125,7 @@ using Action = std::variant<act::CheckInput, act::CheckApart, act::Run, act::Pad
                             act::Scatter, act::Copy, act::Count, act::Save, act::Again, act::For,
                             act::Told, act::ByReference>;
 
-// Checkpoints: with a row of every L kept, L the root of the steps, 2 L rows take the place of L^2,
-// and each step but the last L is computed twice. Griewank, "Achieving logarithmic growth of
-// temporal and spatial complexity in reverse automatic differentiation" (1992), has less memory for
-// more passes: here it is one more, whatever the number of steps.
+// Where `segment` is not 0, its rows are computed again from some that are saved (checkpoints.cpp).
 struct TimeLoop {
   struct Member {
     MemRef rows;  // with those that it starts with

@@ -16,8 +16,8 @@ constexpr int address_bits = 46;
 constexpr std::uintptr_t first_array = 16; // below are addresses of a process
 constexpr std::uintptr_t half = std::uintptr_t(1) << (address_bits - 1);
 
-// In place of an array of which only windows are read: they see it, and it is written while the step
-// reads them.
+// In place of an array of which only windows are read: they see it, and it is written while the
+// step reads them.
 AnyView stand_in(const AnyView &array) {
   alignas(64) static constinit char nothing[64] = {};
   AnyView view = array;
@@ -45,6 +45,14 @@ MemRef operand_of(const AnyView &view) {
   made.offset =
       std::int64_t(address & ((std::uintptr_t(1) << address_bits) - 1)) - std::int64_t(half);
   return made;
+}
+
+static std::vector<const AnyView *> pointers_to_wanted(const std::vector<AnyView> &views,
+                                                       const std::vector<bool> &is_wanted) {
+  std::vector<const AnyView *> pointers;
+  for (std::size_t k = 0; k < views.size(); ++k)
+    pointers.push_back(is_wanted[k] ? &views[k] : nullptr);
+  return pointers;
 }
 
 // An operand of a step, which has one position of the axis of the steps. `typed` is of the part.
@@ -129,11 +137,8 @@ void ReaderChooser::take_views(Reader &reader, kernel::Operands operands) {
 
 void ReaderChooser::choose(Reader &reader, const kernel::Overlaps &overlaps,
                            const kernel::WindowRules &rules) {
-  std::vector<const AnyView *> operands;
-  for (std::size_t k = 0; k < reader.views.size(); ++k)
-    operands.push_back(reader.is_wanted[k] ? &reader.views[k] : nullptr);
-  reader.choice = std::make_shared<const WindowChoice>(
-      kernel::choose_windows(reader.typed(), operands, overlaps, rules));
+  reader.choice = std::make_shared<const WindowChoice>(kernel::choose_windows(
+      reader.typed(), pointers_to_wanted(reader.views, reader.is_wanted), overlaps, rules));
   if (!reader.kernel.setup().has_windows) return;
   plan_->windows.emplace_back(&reader.kernel, reader.choice);
   note_paths(reader);
@@ -344,10 +349,7 @@ void ReaderChooser::runs(Reader &reader, Steps to) {
     const KernelImpl &kernel = reader.kernel.subs().of_part(part.id);
     const PartViews views = part_views(reader, part);
     if (in_parts && is_run_) { // so are mistakes in shapes
-      std::vector<const AnyView *> operands;
-      for (std::size_t k = 0; k < views.views.size(); ++k)
-        operands.push_back(views.is_wanted[k] ? &views.views[k] : nullptr);
-      kernel.bind(operands, part.lies, Use::Once);
+      kernel.bind(pointers_to_wanted(views.views, views.is_wanted), part.lies, Use::Once);
     }
     Run run{&kernel, typed.name, {}, part.lies, plan_->runs++};
     for (std::size_t k = 0; k < views.views.size(); ++k) {

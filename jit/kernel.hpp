@@ -4,6 +4,7 @@
 //   kernel.cpp           the public face: arguments by position or by name
 //   bound_call.cpp       with its arguments fixed; with states: stateful.cpp; frozen: frozen.cpp
 //   choose_call.cpp      what a call does around its nests, and in which order: a CallPlan
+//   call_plans.cpp       the plans that are kept
 //   run_call.cpp         its steps, one after the other
 //   call.cpp             a nest: look the layouts up, check the pointers, run
 //   layout_cache.cpp     the layouts seen so far
@@ -22,6 +23,7 @@
 //   show.cpp, why.cpp, predict.cpp   of what shown.cpp finds, and of the latest CallPlan
 #pragma once
 
+#include "jit/call_plans.hpp"
 #include "jit/executor.hpp"
 #include "jit/layout_cache.hpp"
 #include "jit/patterns.hpp"

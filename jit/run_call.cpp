@@ -32,11 +32,12 @@ Array borrowed(const AnyView &view) {
   return Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout);
 }
 
-std::vector<const AnyView *> pointers_to(const Run &run, const std::vector<AnyView> &views) {
-  std::vector<const AnyView *> operands;
+std::vector<const AnyView *> pointers_to(const std::vector<MemRef> &operands,
+                                         const std::vector<AnyView> &views) {
+  std::vector<const AnyView *> pointers;
   for (std::size_t k = 0; k < views.size(); ++k)
-    operands.push_back(run.operands[k].array == MemRef::not_wanted ? nullptr : &views[k]);
-  return operands;
+    pointers.push_back(operands[k].array == MemRef::not_wanted ? nullptr : &views[k]);
+  return pointers;
 }
 
 // For calls::Recorder.
@@ -79,7 +80,7 @@ public:
     take_all(plan_.actions);
   }
 
-  // All that a call looks at before it computes anything: pointers, and positions that elements say.
+  // All that a call looks at before it computes: pointers, and positions that elements say.
   void look() {
     for (const Action &action : plan_.actions) {
       const auto *gather = std::get_if<Gather>(&action);
@@ -124,11 +125,8 @@ private:
   }
   void take(const CheckApart &check) {
     if (!ready_.empty()) return;
-    const std::vector<AnyView> operands = views(check.operands);
-    std::vector<const AnyView *> pointers;
-    for (std::size_t k = 0; k < operands.size(); ++k)
-      pointers.push_back(check.operands[k].array == MemRef::not_wanted ? nullptr : &operands[k]);
-    kernel::check_apart(check.kernel->typed(), pointers);
+    const std::vector<AnyView> outputs = views(check.operands);
+    kernel::check_apart(check.kernel->typed(), pointers_to(check.operands, outputs));
   }
 
   const Ready &ready_for(const Run &run) {
@@ -137,7 +135,7 @@ private:
     Ready &ready = own_[run.number];
     if (ready.views.empty()) {
       ready.views = views(run.operands);
-      ready.operands = pointers_to(run, ready.views);
+      ready.operands = pointers_to(run.operands, ready.views);
     } else {
       for (std::size_t k = 0; k < ready.views.size(); ++k)
         ready.views[k].data = run.operands[k].at(arrays_, t_);
@@ -213,7 +211,7 @@ private:
 
   void take(const Copy &copy) {
     const AnyView from = view(copy.from), to = view(copy.to);
-    array::copy_elements(from, to.data, to.layout);
+    copy_elements(from, to);
     if (recorder_ != nullptr) recorder_->add(copy.kind, from, to);
   }
 
@@ -259,7 +257,7 @@ private:
     view.data = operand.at(arrays_);
     return view;
   }
-  static void copy(const AnyView &from, const AnyView &to) {
+  static void copy_elements(const AnyView &from, const AnyView &to) {
     array::copy_elements(from, to.data, to.layout);
   }
 
@@ -269,16 +267,16 @@ private:
     if (n_ % loop.segment != 0 || is_again_) return;
     for (const TimeLoop::Member &member : loop.members) {
       for (std::int64_t c = 0; c < member.lag; ++c)
-        copy(row_of(member, row_before(loop, n_, c)),
-             saved_row(member, n_ / loop.segment * member.lag + c));
+        copy_elements(row_of(member, row_before(loop, n_, c)),
+                      saved_row(member, n_ / loop.segment * member.lag + c));
       if (recorder_ != nullptr)
         recorder_->add(Step::Kind::Save, whole(member.rows), whole(member.saved));
     }
   }
   void save_last(const TimeLoop &loop, std::size_t number) {
     for (const TimeLoop::Member &member : loop.members)
-      copy(row_of(member, loop.backwards ? 0 : loop.steps - 1 + member.lag),
-           saved_row(member, member.saved.view.layout.extents[member.dim] - 1));
+      copy_elements(row_of(member, loop.backwards ? 0 : loop.steps - 1 + member.lag),
+                    saved_row(member, member.saved.view.layout.extents[member.dim] - 1));
     there_[number] = std::max<std::int64_t>(0, loop.steps - loop.segment);
   }
 
@@ -311,7 +309,7 @@ private:
     }
   }
   void bring_row(const TimeLoop &loop, std::size_t member, std::int64_t row, std::int64_t saved) {
-    copy(saved_row(loop.members[member], saved), row_of(loop.members[member], row));
+    copy_elements(saved_row(loop.members[member], saved), row_of(loop.members[member], row));
     for (const Action &action : loop.body)
       if (const auto *pad = std::get_if<Pad>(&action);
           pad && pad->row && pad->row->member == member)
@@ -332,7 +330,7 @@ private:
       const AnyView &rows = lets_[first + m];
       const AnyView to = array::rows_of(rows, own.dim, own.backwards ? 0 : -own.lag,
                                         rows.layout.extents[own.dim] + own.lag);
-      copy(made[m], to);
+      copy_elements(made[m], to);
     }
     const spec::Recurrence &own = *lets.specs()[first]->recurrence;
     const std::int64_t steps = lets_[first].layout.extents[own.dim];
@@ -423,7 +421,7 @@ void prepare_call(const CallPlan &plan) {
       if (const auto *run = std::get_if<Run>(&action)) {
         std::vector<AnyView> views;
         for (const MemRef &operand : run->operands) views.push_back(operand.view);
-        run->kernel->bind(pointers_to(*run, views), run->lies, Use::Once);
+        run->kernel->bind(pointers_to(run->operands, views), run->lies, Use::Once);
       }
   };
   for (const TimeLoop &loop : plan.loops) prepare(loop.body);
@@ -446,7 +444,7 @@ RepeatedCall::RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallP
     if (run == nullptr) continue;
     Ready &ready = ready_[run->number];
     ready.views = site.views(run->operands);
-    ready.operands = pointers_to(*run, ready.views);
+    ready.operands = pointers_to(run->operands, ready.views);
     const spec::TypedSpec &typed = run->kernel->typed();
     kernel::check_operands(typed, ready.operands);
     kernel::check_pointers(typed, ready.operands);
@@ -467,66 +465,6 @@ const RepeatedCall::Ready *RepeatedCall::only_run() const {
 void RepeatedCall::run() const {
   static const LetWatch nobody;
   CallRun(kernel_, *plan_, call_, arrays_, ready_).run(nobody);
-}
-
-static bool fits(const Setup &setup, const CallPlan &plan, kernel::Operands call) {
-  const std::size_t inputs = setup.callers_inputs;
-  const std::int64_t *word = plan.key.data();
-  for (std::size_t k = 0; k < call.size(); ++k) {
-    const AnyView *view = call[k];
-    if (k >= inputs && *word++ != (view != nullptr)) return false;
-    if (view == nullptr) continue;
-    const Setup::Declared &declared =
-        setup.declared[k < inputs ? k : k - inputs + setup.typed.inputs.size()];
-    if (view->dtype != declared.dtype || view->layout.rank != declared.rank) return false;
-    if (k >= inputs && !view->writable) return false; // who chooses says so
-    for (int d = 0; d < view->layout.rank; ++d, word += 2)
-      if (word[0] != view->layout.extents[d] || word[1] != view->layout.strides[d]) return false;
-  }
-  return true;
-}
-
-std::shared_ptr<const CallPlan> CallPlans::of(const KernelImpl &kernel,
-                                              kernel::Operands call) const {
-  const Setup &setup = kernel.setup();
-  std::optional<kernel::Overlaps> overlaps;
-  const auto find_overlaps = [&] {
-    if (!overlaps)
-      overlaps = setup.has_windows ? kernel::overlaps_of(setup.typed, call) : kernel::Overlaps();
-    return true;
-  };
-  std::shared_ptr<const CallPlan> plan;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = std::ranges::find_if(plans_, [&](const auto &plan) {
-      return fits(setup, *plan, call) && find_overlaps() && plan->overlaps == *overlaps;
-    });
-    if (known != plans_.end()) plan = *known;
-    if (plan && known == plans_.begin()) return plan;
-  }
-  if (!plan) {
-    kernel::check_operands(setup.typed, call.first(setup.callers_inputs)); // before they are seen
-    find_overlaps();
-    plan = choose_call(kernel, call, *overlaps, Purpose::Run);
-  }
-  add(plan);
-  return plan;
-}
-
-void CallPlans::add(const std::shared_ptr<const CallPlan> &plan) const {
-  constexpr std::size_t most = 8;
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase(plans_, plan);
-    plans_.insert(plans_.begin(), plan);
-    if (plans_.size() > most) plans_.pop_back();
-  }
-  for (const auto &[kernel, choice] : plan->windows) kernel->note_windows(choice);
-}
-
-std::shared_ptr<const CallPlan> CallPlans::latest() const {
-  const std::lock_guard lock(mutex_);
-  return plans_.empty() ? nullptr : plans_.front();
 }
 
 } // namespace broadloom::jit

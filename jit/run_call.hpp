@@ -3,11 +3,9 @@
 
 #include "jit/call_plan.hpp"
 #include "jit/specialisation.hpp"
-#include "support/undivided.hpp"
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace broadloom::jit {
@@ -50,19 +48,6 @@ private:
   Array memory_;
   std::vector<char *> arrays_; // where each array of the plan begins
   std::vector<Ready> ready_;   // [run]; without views inside of loops, where these move
-};
-
-// What the calls of a kernel do, of those so far: the latest first, and a few before it.
-class CallPlans {
-public:
-  // Of a call with these operands; chosen now where it was not. Throws what choose_call does.
-  std::shared_ptr<const CallPlan> of(const KernelImpl &kernel, kernel::Operands call) const;
-  void add(const std::shared_ptr<const CallPlan> &plan) const;
-  std::shared_ptr<const CallPlan> latest() const; // null before any
-
-private:
-  mutable support::Mutex mutex_;
-  mutable std::vector<std::shared_ptr<const CallPlan>> plans_; // under the lock
 };
 
 } // namespace broadloom::jit

@@ -77,8 +77,8 @@ public:
   // them. (C++ leaves open which of two bl::input(..) within one expression comes first.)
   LoopSpec &in(const Expr &input, std::source_location where = std::source_location::current());
 
-  // Axis `axis` has so many elements in the whole kernel: .axis("u", 2), of what max(x[2*i + u], "u")
-  // folds, which no input need have. Numbers and extents of inputs. Throws SpecError E0033.
+  // Axis `axis` has so many elements in the whole kernel: .axis("u", 2), of what
+  // max(x[2*i + u], "u") folds. Numbers and extents of inputs; else it throws SpecError E0033.
   LoopSpec &axis(std::string axis, const Position &extent,
                  std::source_location where = std::source_location::current());
 

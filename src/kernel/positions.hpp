@@ -2,6 +2,7 @@
 #pragma once
 
 #include "spec/spec.hpp"
+#include "spec/start_of.hpp"
 
 #include <broadloom/array.hpp>
 
@@ -32,14 +33,7 @@ inline bool is_listed(const spec::TypedWindow::Form &form) {
   return !form.indices.empty() || form.may_leave || form.divisor != 1;
 }
 
-// The position along a dim of this extent where all axes are at 0, without what an index says; `extent_of(input, dim)` is that of an input.
-template <class ExtentOf>
-__int128 start_of(const spec::TypedWindow::Form &form, std::int64_t extent, ExtentOf extent_of) {
-  __int128 start = __int128(form.start) + (form.from_end ? extent : 0);
-  for (const spec::TypedWindow::Count &count : form.counts)
-    start += __int128(count.times) * extent_of(count.input, std::size_t(count.dim));
-  return start;
-}
+using spec::start_of;
 
 // Of a window of which one dim is listed, and no position can be outside: they are listed piece by piece, where they are needed.
 struct SurePositions {

@@ -1,6 +1,7 @@
 // The extents of lets that read themselves (recurrence.hpp). What is not known is taken to be far too large, once by one number and once by
 // another: extents that come out the same both times do not depend on it.
 #include "spec/materialise.hpp"
+#include "spec/start_of.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -66,9 +67,9 @@ private:
     Layout layout;
     layout.rank = int(input.said.size());
     for (std::size_t d = 0; d < input.said.size(); ++d) {
-      __int128 extent = input.said[d].start;
-      for (const TypedWindow::Count &count : input.said[d].counts)
-        extent += __int128(count.times) * before[count.input].extents[std::size_t(count.dim)];
+      const auto extent = start_of(input.said[d], 0, [&](std::uint32_t of, std::size_t dim) {
+        return before[of].extents[dim];
+      });
       // A call says what is wrong with one that is no extent.
       layout.extents[d] = std::int64_t(std::clamp<__int128>(extent, 0, std::int64_t(1) << 40));
     }

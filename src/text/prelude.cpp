@@ -91,10 +91,10 @@ std::map<std::string, AccumulatorDef> parse_prelude() {
   }
 }
 
-// Philox 4x32-10 of Salmon, Moraes, Dror and Shaw (2011, "Parallel random numbers: as easy as 1, 2, 3"):
-// ten rounds over four words a, b, c, d of a counter, with a key k, l that grows from round to round. A
-// word is held in u64, and is less than 2^32. Each of the functions below is what a number is made of,
-// in terms of the four words of the last round.
+// Philox 4x32-10 of Salmon, Moraes, Dror and Shaw (2011, "Parallel random numbers: as easy as 1, 2,
+// 3"): ten rounds over four words a, b, c, d of a counter, with a key k, l that grows from round to
+// round. A word is held in u64, and is less than 2^32. Each of the functions below is what a number
+// is made of, in terms of the four words of the last round.
 constexpr std::string_view round = R"(
 def p_a(a, b, c, d, k, l) = xor(xor((3449720151 * c) >> 32, b), k)
 def p_b(a, b, c, d, k, l) = (3449720151 * c) & 4294967295

@@ -1,4 +1,5 @@
-// Plans of calls that are kept and run again: what may differ from call to call with the same layouts.
+// Plans of calls that are kept and run again: what may differ from call to call with the same
+// layouts.
 #include "all_engines.hpp"
 
 #include <cstdint>
