@@ -78,7 +78,7 @@ void Chooser::look(const std::vector<Expr> &roots) {
       case ExprKind::Let: break;
       case ExprKind::Input:
         facts.constant = false;
-        facts.frozen = !node.input->window && names_.count(node.input->name) != 0;
+        facts.frozen = is_parameter(*node.input);
         if (facts.frozen) facts.params = {node.input.get()};
         break;
       case ExprKind::Fold:
@@ -98,6 +98,16 @@ void Chooser::look(const std::vector<Expr> &roots) {
       }
     });
   }
+}
+
+// One that is asked for, or all of it read by other names of its axes: s[c] of `param s : f32[k]`.
+bool Chooser::is_parameter(const InputDecl &decl) const {
+  if (!decl.window) return names_.contains(decl.name);
+  const auto is_axis = [](const AffineForm &form) { return form.is_axis(); };
+  return names_.contains(decl.window->of->name) && decl.window->pads.empty() &&
+         decl.dims.size() == decl.window->forms.size() && // no axis twice
+         std::ranges::all_of(decl.window->forms, is_axis) &&
+         std::ranges::none_of(decl.window->of->dims, is_one_of_more);
 }
 
 bool Chooser::may_name(const std::vector<std::string> &like) const {

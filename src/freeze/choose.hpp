@@ -49,6 +49,7 @@ private:
   void hand_on(const ExprNode &node, const Context &context);
   bool is_whole_output(const OutputDecl &output) const;
   Context context_of(std::size_t output);
+  bool is_parameter(const InputDecl &decl) const;
   std::optional<Chosen> choose(const ExprNode &node, const Context &context);
   bool keeps_order(const std::vector<const InputDecl *> &params, const InputDecl &like,
                    const Context &context) const;

@@ -68,12 +68,14 @@ public:
             starts_of(*let) != starts_of(*typed_.materialised[k - 1]))
           return false;
       }
-      const std::vector<std::string> axes = counted_axes(typed_), left = counted_axes(after);
+      const bool by_position = is_by_position();
+      const std::vector<std::string> axes = counted_axes(typed_, by_position),
+                                     left = counted_axes(after, by_position);
       std::size_t at = 0;
       for (const std::string &axis : axes) at += at < left.size() && left[at] == axis;
       const bool all = at == axes.size() && at == left.size();
       if (has_windows() && labels_of_inputs(typed_) != labels_of_inputs(after)) return false;
-      if (!is_by_position()) return all || (!has_windows() && at == left.size());
+      if (!by_position) return all || (!has_windows() && at == left.size());
       return all && !has_windows() && !asks_extents();
     } catch (const Error &) {
       return false;
@@ -84,20 +86,27 @@ private:
   static std::vector<std::size_t> starts_of(const spec::Materialised &let) {
     return let.recurrence ? let.recurrence->start_dims : std::vector<std::size_t>();
   }
-  // Those that have a position; the others go by the name of an array.
-  static std::vector<std::string> counted_axes(const spec::TypedSpec &spec) {
+  // Those that have a position; the others go by the name of an array. Without dims that lie where their number puts them (`by_position`) only axes of
+  // values count, not those of inputs that are read by other names.
+  static std::vector<std::string> counted_axes(const spec::TypedSpec &spec, bool by_position) {
+    expr::AxisSet walked;
+    for (std::uint32_t n = 0; n < spec.graph.size(); ++n) walked = walked | spec.graph[{n}].axes;
     std::vector<std::string> names;
-    for (const spec::Axis &axis : spec.axes)
-      if (!axis.implied) names.push_back(axis.name);
+    for (std::size_t axis = 0; axis < spec.axes.size(); ++axis)
+      if (!spec.axes[axis].implied && (by_position || walked.has(int(axis))))
+        names.push_back(spec.axes[axis].name);
     return names;
   }
   // Those that give axes of windows their extents.
   static std::set<std::string> labels_of_inputs(const spec::TypedSpec &spec) {
+    expr::AxisSet of_windows;
+    for (const spec::TypedInput &input : spec.inputs)
+      if (input.window) of_windows = of_windows | input.axes();
     std::set<std::string> labels;
     for (const spec::TypedInput &input : spec.given())
       for (const int axis : input.axis_of_dim)
         if (const spec::Axis &known = spec.axes[std::size_t(axis)];
-            input.labelled && !known.implied)
+            input.labelled && !known.implied && of_windows.has(axis))
           labels.insert(known.name);
     return labels;
   }

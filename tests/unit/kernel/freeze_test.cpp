@@ -336,8 +336,14 @@ TEST_CASE("Lets that are arrays and hang on parameters only are computed once as
   same("in x : f32[u]\nparam w : f32[c]\nlet h[u] = sum(w, c) * f32(iota(u, of=x))\n"
        "out z = x[u] * h[-u - 1]",
        {{"w", w}}, {{"x", x}},
-       "  in  x : f32[u]\n  param w : f32[c]\n  let h[u] = sum(w, c) * f32(iota(u, of=x))\n"
+       "  in  x : f32[u]\n  param w_1 : f32\n  let h[u] = w_1 * f32(iota(u, of=x))\n"
        "  out z = x[u] * h[-u - 1]\n");
+  // A parameter that is read by another name of its axis is computed with.
+  same("in x : f32[n, c]\nparam w : f32[c, o]\nparam s : f32[k]\nlet h[n, c] = exp(x)\n"
+       "out z[i, o] = sum(h[i + 1, c] * (w * s[c]), c)",
+       {{"w", m}, {"s", w}}, {{"x", Array(numbers({4, 3}))}},
+       "  in  x : f32[n, c]\n  param w_1 : f32[c, o]\n  let h[n, c] = exp(x)\n"
+       "  out z[i, o] = sum(h[i + 1, c] * w_1, c)\n");
   // Its array lies as m does, and not in C order, frozen or not: sums over both axes go by that.
   same("in y : f32[n, c]\nparam m : f32[u, c]\nlet h[c, u] = exp(m[u, c])\n"
        "out z[i] = sum(y[i + u, c] * h[c, u], u, c)",
