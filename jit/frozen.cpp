@@ -2,10 +2,10 @@
 #include "jit/frozen.hpp"
 
 #include "analysis/analyse.hpp"
+#include "analysis/fold_scales.hpp"
 #include "array/copy.hpp"
 #include "jit/kernel.hpp"
 #include "kernel/facts.hpp"
-#include "scale/fold.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -59,6 +59,25 @@ std::vector<Value> read_values(const KernelImpl &kernel, std::span<const NamedVi
   return values;
 }
 
+template <class T> scale::Known known_of_elements(const Array &array) {
+  scale::Known known{false, false, false, true};
+  for (const T element : std::span(array.data<T>(), std::size_t(element_count(array.layout()))))
+    known = either(known, scale::Known::of(double(element)));
+  return known;
+}
+
+// What the elements of real parameters are: scales pass a maximum where they are above 0, or below.
+scale::KnownParameters known_of_values(std::span<const Value> values) {
+  scale::KnownParameters known;
+  for (const Value &value : values) {
+    if (value.array.dtype() == DType::F32)
+      known[value.name] = known_of_elements<float>(value.array);
+    else if (value.array.dtype() == DType::F64)
+      known[value.name] = known_of_elements<double>(value.array);
+  }
+  return known;
+}
+
 // Arrays for inputs that are not read, but lend the kernel their axes: as small as the labels allow.
 std::vector<Array> stand_ins(const spec::TypedSpec &spec, std::span<const Value> values) {
   std::vector<std::int64_t> extents(spec.axes.size(), -1);
@@ -90,6 +109,47 @@ std::vector<Array> stand_ins(const spec::TypedSpec &spec, std::span<const Value>
                         strided_layout(shape, strides));
   }
   return arrays;
+}
+
+// What is left to each call, and what is built into it.
+std::pair<std::shared_ptr<const KernelImpl>, std::shared_ptr<const FrozenParameters>>
+freeze_values(const Kernel &original, const KernelImpl &impl, std::vector<Value> values,
+              std::int64_t version) {
+  std::vector<std::string> names;
+  for (const Value &value : values) names.push_back(value.name);
+  // Scales move first: what they leave behind is made of parameters.
+  const LoopSpec &written = impl.setup().spec;
+  const bool folds =
+      scale::is_wanted(written.data()) && impl.setup().options.engine != Engine::reference;
+  scale::KnownParameters known;
+  if (folds) known = known_of_values(values);
+  freeze::Frozen made = freeze::freeze(
+      (folds ? analysis::fold_scales(written, nullptr, known) : written).data(), names);
+  auto recipe = std::make_shared<FrozenParameters::Recipe>(
+      FrozenParameters::Recipe{original, std::move(made.built_in), {}, {}, std::move(known)});
+  const auto compile_once = [&](SpecData &computed) { // arrays that lend axes have no elements
+    std::vector<std::string> inputs;
+    for (const auto &input : computed.inputs) inputs.push_back(input->name);
+    return Kernel(detail::make_kernel(
+        LoopSpec(std::make_shared<const SpecData>(scale::unfolded(std::move(computed)))),
+        impl.setup().options, inputs));
+  };
+  for (SpecData &computed : made.computed) recipe->computed.push_back(compile_once(computed));
+  if (made.lets) recipe->lets = compile_once(*made.lets);
+  auto rest = detail::make_kernel(LoopSpec(std::make_shared<const SpecData>(std::move(made.rest))),
+                                  impl.setup().options, recipe->built_in);
+  auto frozen = std::make_shared<const FrozenParameters>(std::move(recipe), std::move(values),
+                                                         rest->typed(), version);
+  return {std::move(rest), std::move(frozen)};
+}
+
+// Scales went by signs that the new values may not have.
+bool fits(const scale::KnownParameters &assumed, std::span<const Value> values) {
+  const scale::KnownParameters known = known_of_values(values);
+  return std::ranges::all_of(assumed, [&](const auto &parameter) {
+    const auto &[name, of] = parameter;
+    return of.holds_of(known.at(name));
+  });
 }
 
 } // namespace
@@ -183,31 +243,8 @@ Kernel Kernel::freeze(std::span<const NamedView> parameters) const try {
     for (const Value &value : frozen_->values()) all.push_back({value.name, value.array});
     return frozen_->recipe().original.freeze(all).with_threads(most_threads_);
   }
-  std::vector<Value> values = read_values(*impl(), all);
-  std::vector<std::string> names;
-  for (const Value &value : values) names.push_back(value.name);
-  // Scales move first: what they leave behind is made of parameters, and signs are those of the declared ones.
-  const LoopSpec &written = impl_->setup().spec;
-  const bool folds =
-      scale::is_wanted(written.data()) && impl_->setup().options.engine != Engine::reference;
-  freeze::Frozen made = freeze::freeze((folds ? fold_scales(written) : written).data(), names);
-  auto recipe = std::make_shared<FrozenParameters::Recipe>(
-      FrozenParameters::Recipe{*this, std::move(made.built_in), {}, {}});
-  const auto compile_once = [&](SpecData &computed) { // arrays that lend axes have no elements
-    std::vector<std::string> known;
-    for (const auto &input : computed.inputs) known.push_back(input->name);
-    return Kernel(detail::make_kernel(
-        LoopSpec(std::make_shared<const SpecData>(scale::unfolded(std::move(computed)))),
-        impl_->setup().options, known));
-  };
-  for (SpecData &computed : made.computed) recipe->computed.push_back(compile_once(computed));
-  if (made.lets) recipe->lets = compile_once(*made.lets);
-  const auto rest =
-      detail::make_kernel(LoopSpec(std::make_shared<const SpecData>(std::move(made.rest))),
-                          impl_->setup().options, recipe->built_in);
-  auto frozen = std::make_shared<const FrozenParameters>(std::move(recipe), std::move(values),
-                                                         rest->typed(), 1);
-  return Kernel(rest, std::move(frozen), most_threads_);
+  auto [rest, frozen] = freeze_values(*this, *impl(), read_values(*impl(), all), 1);
+  return Kernel(std::move(rest), std::move(frozen), most_threads_);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -233,6 +270,12 @@ Kernel Kernel::refreeze(std::span<const NamedView> parameters) const try {
   if (values.size() != frozen_->values().size())
     fail("E0311", "a parameter that is not frozen is given other values", {},
          "freeze it first, or give it to the calls");
+  const FrozenParameters::Recipe &recipe = frozen_->recipe();
+  if (!fits(recipe.known, values)) {
+    auto [rest, anew] = freeze_values(recipe.original, *recipe.original.impl_, std::move(values),
+                                      frozen_->version() + 1);
+    return Kernel(std::move(rest), std::move(anew), most_threads_);
+  }
   auto frozen = std::make_shared<const FrozenParameters>(
       frozen_->shared_recipe(), std::move(values), impl_->typed(), frozen_->version() + 1);
   return Kernel(impl_, std::move(frozen), most_threads_);

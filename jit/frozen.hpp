@@ -7,6 +7,7 @@
 #pragma once
 
 #include "freeze/freeze.hpp"
+#include "scale/known.hpp"
 
 #include <broadloom/kernel.hpp>
 
@@ -38,6 +39,7 @@ public:
     std::vector<std::string> built_in;
     std::vector<Kernel> computed;
     std::optional<Kernel> lets;
+    scale::KnownParameters known; // of their elements, which scales went by
   };
 
   FrozenParameters(std::shared_ptr<const Recipe> recipe, std::vector<Value> values,

@@ -10,11 +10,11 @@
 #include "analysis/analyse.hpp"
 
 #include "analysis/check_pairings.hpp"
+#include "analysis/fold_scales.hpp"
 #include "rewrite/live_nodes.hpp"
 #include "rewrite/relax.hpp"
 #include "rewrite/simplify.hpp"
 #include "rewrite/transpose_windows.hpp"
-#include "scale/fold.hpp"
 #include "spec/expand.hpp"
 #include "spec/materialise.hpp"
 #include "support/fail.hpp"
@@ -402,20 +402,36 @@ spec::TypedSpec analyse(const SpecData &data) {
   check_pairings(data);
   spec::check_schedule(data);
   const SpecData expanded = spec::expand_calls(data);
-  const auto analyse_one = [&](const SpecData &one) {
-    spec::TypedSpec typed = Analysis(one).run(); // finds what is wrong, as it is written
-    if (!scale::is_wanted(data)) return typed;
-    std::vector<Decision> notes;
-    const SpecData folded = scale::fold_scales(one, notes);
-    if (notes.empty()) return typed;
-    typed = Analysis(folded).run();
-    typed.notes.insert(typed.notes.begin(), notes.begin(), notes.end());
+  // What is wrong is found as it is written.
+  const auto as_written = [](const SpecData &one) { return Analysis(one).run(); };
+  const auto analyse_all = [](const SpecData &all, std::optional<spec::Split> split,
+                              const auto &analyse_one) {
+    if (!split) return analyse_one(all);
+    spec::TypedSpec typed = analyse_one(split->rest);
+    typed.materialised = std::move(split->lets);
     return typed;
   };
-  std::optional<spec::Split> split = spec::split_lets(expanded, analyse_one);
-  if (!split) return analyse_one(expanded);
-  spec::TypedSpec typed = analyse_one(split->rest);
-  typed.materialised = std::move(split->lets);
+  std::optional<spec::Split> split = spec::split_lets(expanded, as_written);
+  if (!scale::is_wanted(data)) return analyse_all(expanded, std::move(split), as_written);
+
+  spec::TypedSpec typed = analyse_all(expanded, split, as_written);
+  std::vector<Decision> notes;
+  const SpecData folded = fold_scales(expanded, split, notes);
+  if (split || !notes.empty()) {
+    // The step of a loop folds by itself.
+    const auto with_steps = [](const SpecData &one) {
+      spec::TypedSpec step = Analysis(one).run();
+      std::vector<Decision> moved;
+      if (one.step_axis.empty()) return step;
+      const SpecData made = scale::fold_scales(one, moved);
+      if (moved.empty()) return step;
+      step = Analysis(made).run();
+      step.notes.insert(step.notes.begin(), moved.begin(), moved.end());
+      return step;
+    };
+    typed = analyse_all(folded, spec::split_lets(folded, with_steps), as_written);
+  }
+  typed.notes.insert(typed.notes.begin(), notes.begin(), notes.end());
   return typed;
 }
 

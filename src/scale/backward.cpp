@@ -26,13 +26,14 @@ Factor Moves::scale_of(const Values &values, Id id) const {
   return own *= landed[id];
 }
 
-Mover::Mover(const Values &values, Moves &moves)
-    : values_(values), moves_(moves), leads_(values.size()), inside_(values.size()),
-      scaled_(values.size()), hands_on_(values.size()), most_steps_(100'000 + 64 * values.size()) {
+Mover::Mover(const Values &values, Moves &moves, bool may_leave)
+    : values_(values), moves_(moves), may_leave_(may_leave), leads_(values.size()),
+      inside_(values.size()), scaled_(values.size()), hands_on_(values.size()),
+      most_steps_(100'000 + 64 * values.size()) {
   for (Id id = 0; id < values.size(); ++id) {
     const Value &value = values[id];
     const auto of = [&](std::size_t k) { return bool(leads_[value.args[k]]); };
-    if (value.constant || values.constant_side(id) >= 0) {
+    if (value.constant || value.is_open || values.constant_side(id) >= 0) {
       leads_[id] = true;
       continue;
     }
@@ -49,6 +50,47 @@ Mover::Mover(const Values &values, Moves &moves)
     case Scaling::Root:
     case Scaling::Power: break;
     }
+  }
+}
+
+bool has_mirror(const ExprNode &node) {
+  if (node.kind == ExprKind::Fold || node.kind == ExprKind::Scan) {
+    const Fold fold = node.use->accumulator.fold();
+    return fold == Fold::Max || fold == Fold::Min;
+  }
+  switch (node.op) {
+  case ops::Op::Maximum:
+  case ops::Op::Minimum:
+  case ops::Op::Fmax:
+  case ops::Op::Fmin:
+  case ops::Op::Relu:
+  case ops::Op::Clip: return node.kind == ExprKind::Op;
+  default: return false;
+  }
+}
+
+Expr mirrored(const ExprNode &node, std::vector<Expr> args) {
+  const auto op = [&](ops::Op other) { return make_op(other, std::move(args), node.where); };
+  if (node.kind != ExprKind::Op) {
+    FoldUse use = *node.use; // whose `init` stand behind the values, among `args`
+    use.accumulator = use.accumulator.fold() == Fold::Max ? min : max;
+    use.init.assign(args.begin() + std::ptrdiff_t(node.folded), args.end());
+    args.resize(node.folded);
+    return node.kind == ExprKind::Fold
+               ? make_fold(std::move(use), std::move(args), node.axes, node.where)
+               : make_scan(std::move(use), std::move(args), node.axes[0], node.where);
+  }
+  switch (node.op) {
+  case ops::Op::Maximum: return op(ops::Op::Minimum);
+  case ops::Op::Minimum: return op(ops::Op::Maximum);
+  case ops::Op::Fmax: return op(ops::Op::Fmin);
+  case ops::Op::Fmin: return op(ops::Op::Fmax);
+  case ops::Op::Relu: {
+    args.push_back(make_literal(Number(), node.where));
+    return op(ops::Op::Minimum);
+  }
+  case ops::Op::Clip: std::swap(args[1], args[2]); return op(ops::Op::Clip);
+  default: return {};
   }
 }
 
@@ -86,7 +128,10 @@ std::optional<Refusal> Mover::operation(Id id) const {
 
 std::optional<Refusal> Mover::sign(Id id, const Factor &factor) const {
   if (factor.is_positive(values_)) return {};
-  return Refusal{Reason::ScaleSign, what(id) + " needs it above 0, which is not known"};
+  const bool below = factor.is_negative(values_);
+  if (below && has_mirror(values_[id].node())) return {};
+  return Refusal{Reason::ScaleSign, what(id) + " needs it above 0, " +
+                                        (below ? "and it is below" : "which is not known")};
 }
 
 std::optional<Refusal> Mover::check_value(Id id, const Factor &factor) const {
@@ -187,6 +232,7 @@ std::optional<Refusal> Mover::backward_once(Id site, std::vector<Id> &into) {
   if (!factor.is_finite(values_))
     return Refusal{Reason::ScaleNotFinite, "it may be infinite or no number"};
 
+  opened_.clear();
   std::vector<Id> touched, landings, invariants;
   std::priority_queue<Id> pending;
   const auto enter = [&](Id id) {
@@ -200,10 +246,14 @@ std::optional<Refusal> Mover::backward_once(Id site, std::vector<Id> &into) {
   while (!pending.empty() && !refused) {
     const Id id = pending.top();
     pending.pop();
-    if (values_[id].args.empty()) // whoever else reads it
+    if (values_[id].args.empty() && !values_[id].is_open) // whoever else reads it
       refused = Refusal{Reason::ScaleData, what(id) + " is no parameter"};
     if (refused || (refused = check_value(id, factor))) break;
     if ((refused = check_users(id, site, factor, invariants))) break;
+    if (values_[id].is_open) {
+      opened_.push_back(id);
+      continue;
+    }
     Taken taken;
     if ((refused = take(id, factor, taken))) break;
     scaled_[id] = 0;

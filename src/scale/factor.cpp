@@ -56,15 +56,18 @@ bool Factor::is_not_zero(const Values &values) const {
   return is_finite(values);
 }
 
-bool Factor::is_positive(const Values &values) const {
+bool Factor::is_positive(const Values &values) const { return sign(values) > 0; }
+bool Factor::is_negative(const Values &values) const { return sign(values) < 0; }
+
+int Factor::sign(const Values &values) const {
   int negative = 0;
   for (const auto &[id, halves] : halves_) {
     const Known &known = values[id].known;
     if (known.above_zero() || (halves % 4 == 0 && known.not_zero())) continue;
-    if (!known.below_zero()) return false;
+    if (!known.below_zero()) return 0;
     ++negative;
   }
-  return negative % 2 == 0 && is_finite(values);
+  return !is_finite(values) ? 0 : negative % 2 == 0 ? 1 : -1;
 }
 
 bool Factor::fits(const Values &values, DType dtype) const {

@@ -30,11 +30,15 @@ public:
   bool is_finite(const Values &values) const;
   bool is_not_zero(const Values &values) const; // and finite
   bool is_positive(const Values &values) const; // and finite
+  bool is_negative(const Values &values) const; // below 0 and finite
   // Does a value of this type keep its type beside it?
   bool fits(const Values &values, DType dtype) const;
   std::string name(const Values &values) const;
 
 private:
+  // +1 or -1 where all elements have that sign; else 0.
+  int sign(const Values &values) const;
+
   std::map<Id, int> halves_;
 };
 

@@ -1,7 +1,7 @@
 // See fold.hpp. Rounds of three steps, each of which makes a new kernel: shifts, backward, forward; until none has anything to do.
 #include "scale/fold.hpp"
 
-#include "scale/moves.hpp"
+#include "scale/build.hpp"
 #include "scale/rebuild.hpp"
 #include "scale/shifts.hpp"
 #include "spec/expand.hpp"
@@ -22,73 +22,6 @@ namespace {
 constexpr int most_rounds =
     200; // of networks of so many layers that hand scales on to each other one by one
 
-// Each value by its row of the table in moves.hpp: now = before * times.
-class Build {
-public:
-  Build(const SpecData &data, const Values &values, const Moves &moves)
-      : data_(data), values_(values), moves_(moves), constants_(values, built_) {}
-
-  SpecData run() {
-    return rebuild(data_, values_, built_,
-                   [&](Id id, const std::vector<Expr> &args) { return made(id, args); });
-  }
-
-private:
-  Expr made(Id id, const std::vector<Expr> &args) {
-    const Value &value = values_[id];
-    if (value.constant) return {};
-    const int side = values_.constant_side(id);
-    if (side >= 0) return product(id, std::size_t(side), args);
-    switch (values_.scaling(id)) {
-    case Scaling::Joint:
-    case Scaling::Homogeneous:
-    case Scaling::Linear: return over(id, 0, moves_.times[id], args);
-    case Scaling::Select: return over(id, 1, moves_.times[id], args);
-    case Scaling::Invariant:
-      for (const Id arg : value.args)
-        if (!values_[arg].constant) return over(id, 0, moves_.times[arg], args);
-      return {};
-    case Scaling::Quotient: {
-      Factor factor = moves_.times[id];
-      factor *= moves_.times[value.args[1]];
-      return values_[value.args[0]].constant ? over(id, 0, factor, args) : Expr();
-    }
-    case Scaling::None:
-    case Scaling::Bilinear:
-    case Scaling::Square:
-    case Scaling::Root:
-    case Scaling::Power: return {};
-    }
-    return {};
-  }
-
-  // The same, with the constants among its arguments times the factor.
-  Expr over(Id id, std::size_t first, const Factor &factor, std::vector<Expr> args) {
-    if (factor.is_one()) return {};
-    for (std::size_t k = first; k < args.size(); ++k)
-      if (values_[values_[id].args[k]].constant)
-        args[k] = constants_.product(values_[id].args[k], factor);
-    return with_args(values_[id].node(), std::move(args));
-  }
-
-  Expr product(Id id, std::size_t side, std::vector<Expr> args) {
-    if (moves_.gone[id]) return args[1 - side];
-    const Factor &landed = moves_.landed[id];
-    if (landed.is_one()) return {};
-    const Value &value = values_[id];
-    if (value.is(Op::Div))
-      return constants_.product(args[0], moves_.scale_of(values_, id), value.node().where);
-    args[side] = constants_.product(value.args[side], landed);
-    return with_args(value.node(), std::move(args));
-  }
-
-  const SpecData &data_;
-  const Values &values_;
-  const Moves &moves_;
-  std::vector<Expr> built_;
-  Constants constants_;
-};
-
 std::string names(const Values &values, std::vector<Id> ids) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -103,7 +36,7 @@ public:
       : before_(data), data_(data), notes_(notes), parameters_(parameters) {}
 
   SpecData run() {
-    if (const char *why = in_the_way()) {
+    if (const char *why = in_the_way(before_)) {
       notes_.push_back(support::decide(Reason::ScaleKernel, "", "kept", why));
       return before_;
     }
@@ -116,25 +49,6 @@ public:
   }
 
 private:
-  // What means another thing in another place: an operand that a mode folds, an extent of what stands around it.
-  const char *in_the_way() {
-    facts::Facts facts(data_, {});
-    const auto scoped = [&](const Expr &expr) {
-      facts.add(expr);
-      return facts.is_scoped(expr);
-    };
-    for (const Expr &let : data_.lets)
-      if (scoped(let)) return "an extent or an index does not say of which inputs (of=)";
-    for (const OutputDecl &output : data_.outputs) {
-      if (output.mode.kind == ModeKind::accumulate)
-        return "the mode accumulate folds operands, not values";
-      bool any = scoped(output.value);
-      for (const Expr &init : output.mode.use.init) any = any || scoped(init);
-      if (any) return "an extent or an index does not say of which inputs (of=)";
-    }
-    return nullptr;
-  }
-
   // One step that changes something; false where there is none, and `stays_` says why.
   bool step() {
     facts::Facts facts(data_, {});
@@ -165,7 +79,13 @@ private:
 
   bool tried(const Values &values, const Moves &moves, Mover &mover, Id id,
              std::map<Id, Refusal> &refusals) {
-    if (!values[id].is_real()) return false;
+    if (!values[id].is_real()) {
+      const DType type = values[id].dtype;
+      if (is_float(type) || is_complex(type)) // f16 and bf16 have too few digits
+        refusals[id] = {Reason::ScaleType, "the product is " + std::string(name(type)) +
+                                               ": only values of f32 and f64 are scaled"};
+      return false;
+    }
     const Factor factor = moves.scale_of(values, id);
     std::vector<Id> into;
     const Id base = values[id].args[1 - std::size_t(values.constant_side(id))];
@@ -240,6 +160,24 @@ bool has_parameters(const SpecData &data) {
 }
 
 } // namespace
+
+const char *in_the_way(const SpecData &data) {
+  facts::Facts facts(data, {});
+  const auto scoped = [&](const Expr &expr) {
+    facts.add(expr);
+    return facts.is_scoped(expr);
+  };
+  for (const Expr &let : data.lets)
+    if (scoped(let)) return "an extent or an index does not say of which inputs (of=)";
+  for (const OutputDecl &output : data.outputs) {
+    if (output.mode.kind == ModeKind::accumulate)
+      return "the mode accumulate folds operands, not values";
+    bool any = scoped(output.value);
+    for (const Expr &init : output.mode.use.init) any = any || scoped(init);
+    if (any) return "an extent or an index does not say of which inputs (of=)";
+  }
+  return nullptr;
+}
 
 bool is_wanted(const SpecData &data) {
   return data.scales ? *data.scales == Scales::fold : data.relaxed;

@@ -28,8 +28,6 @@
 
 namespace broadloom::scale {
 
-using KnownParameters = std::map<std::string, Known>; // by name
-
 // Whether the kernel asks for it: by `set scales`, or by `set relaxed`, where it does not say.
 bool is_wanted(const SpecData &data);
 
@@ -38,6 +36,10 @@ bool is_wanted(const SpecData &data);
 // write them; searches stop where they would be quadratic.
 SpecData fold_scales(const SpecData &data, std::vector<Decision> &notes,
                      const KnownParameters &parameters = {});
+
+// Why no scale of the kernel moves; null where they may: what means another thing in another place, as an operand that a mode folds, or an
+// extent of what stands around it.
+const char *in_the_way(const SpecData &data);
 
 // The kernel without the wish to fold: what the reference computes.
 SpecData unfolded(SpecData data);

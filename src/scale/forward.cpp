@@ -162,7 +162,8 @@ std::optional<Refusal> Mover::forward_once(Id site, std::vector<Id> &into) {
     const Id base = values_[id].args[1 - std::size_t(values_.constant_side(id))];
     if (values_[base].dtype != values_[id].dtype || !values_[base].axes.contains(values_[id].axes))
       return Refusal{Reason::ScaleType, what(id) + " gives its result another type or shape"};
-    if (values_[id].output) return Refusal{Reason::ScaleOutput, "it reaches an output"};
+    if (values_[id].output && !may_leave_)
+      return Refusal{Reason::ScaleOutput, "it reaches an output"};
     return check_value(id, factor);
   };
   if (!(refused = check(site))) seed(site);
@@ -188,7 +189,7 @@ std::optional<Refusal> Mover::forward_once(Id site, std::vector<Id> &into) {
     }
     if (made.result.is_one()) continue;
     if ((refused = check_value(id, made.result))) break;
-    if (values_[id].output) {
+    if (values_[id].output && !may_leave_) {
       refused = Refusal{Reason::ScaleOutput, "it reaches an output"};
       break;
     }
@@ -201,7 +202,11 @@ std::optional<Refusal> Mover::forward_once(Id site, std::vector<Id> &into) {
     moves_.landed[id] *= gains_.at(values_[id].args[1 - side]);
     into.push_back(values_[id].args[side]);
   }
-  for (const auto &[id, gain] : gains_) moves_.times[id] *= gain.inverse();
+  left_ = Factor();
+  for (const auto &[id, gain] : gains_) {
+    moves_.times[id] *= gain.inverse();
+    if (values_[id].output) left_ = gain;
+  }
   for (const Id id : seeds) moves_.gone[id] = true;
   return refused;
 }

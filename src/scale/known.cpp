@@ -48,10 +48,6 @@ Known quotient(const Known &a, const Known &b) {
 Known larger(const Known &a, const Known &b) {
   return pairs(a, b, a.finite && b.finite, [](int x, int y) { return x > y ? x : y; });
 }
-Known either(const Known &a, const Known &b) {
-  return {a.negative || b.negative, a.zero || b.zero, a.positive || b.positive,
-          a.finite && b.finite};
-}
 Known magnitude(const Known &a) { return {false, a.zero, a.negative || a.positive, a.finite}; }
 Known root(const Known &a) { return a.not_negative() ? a : Known{}; }
 
@@ -132,6 +128,16 @@ Known known_of_fold(const ExprNode &node, std::span<const Known> args) {
 
 } // namespace
 
+Known either(const Known &a, const Known &b) {
+  return {a.negative || b.negative, a.zero || b.zero, a.positive || b.positive,
+          a.finite && b.finite};
+}
+
+Known known_of(const Number &number) {
+  if (number.kind == Number::Kind::Imaginary) return Known{};
+  return Known::of(number.kind == Number::Kind::Float ? number.real : double(number.integer));
+}
+
 Known Known::of(double number) {
   return {number < 0, number == 0, number > 0, std::isfinite(number)};
 }
@@ -150,11 +156,7 @@ Known Known::of(Sign sign) {
 
 Known known_of(const ExprNode &node, std::span<const Known> args, bool square) {
   switch (node.kind) {
-  case ExprKind::Literal: {
-    const Number &number = node.number;
-    if (number.kind == Number::Kind::Imaginary) return Known{};
-    return Known::of(number.kind == Number::Kind::Float ? number.real : double(number.integer));
-  }
+  case ExprKind::Literal: return known_of(node.number);
   case ExprKind::Op: return known_of_op(node, args, square);
   case ExprKind::Cast: return is_float(node.dtype) ? args[0] : Known{};
   case ExprKind::Fold: return known_of_fold(node, args);

@@ -10,7 +10,9 @@
 
 #include "expr/node.hpp"
 
+#include <map>
 #include <span>
+#include <string>
 
 namespace broadloom::scale {
 
@@ -22,10 +24,21 @@ struct Known {
   bool below_zero() const { return finite && !positive && !zero; }
   bool not_zero() const { return finite && !zero; }
   bool not_negative() const { return !negative; } // 0 or above
+  // Whether all that this says is true of what `other` is said of.
+  bool holds_of(const Known &other) const {
+    return (negative || !other.negative) && (zero || !other.zero) &&
+           (positive || !other.positive) && (!finite || other.finite);
+  }
 
   static Known of(double number);
   static Known of(Sign sign); // declared of a parameter
 };
+
+using KnownParameters = std::map<std::string, Known>; // by name
+
+// Of a number as written, and of what is one or the other.
+Known known_of(const Number &number);
+Known either(const Known &a, const Known &b);
 
 // Of an operation, a cast or a reduction of such values; nothing where no rule is known. `square`: of a product of a value by itself.
 Known known_of(const ExprNode &node, std::span<const Known> args, bool square = false);

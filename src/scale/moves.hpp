@@ -38,13 +38,25 @@ struct Moves {
   Factor scale_of(const Values &values, Id id) const;
 };
 
+// Maximum of minimum, minimum of maximum, and so on: what f(s a) is s times of, where s < 0. Empty: there is none.
+Expr mirrored(const ExprNode &node, std::vector<Expr> args);
+bool has_mirror(const ExprNode &node);
+
 class Mover {
 public:
-  Mover(const Values &values, Moves &moves);
+  // `may_leave`: the output is an array that other kernels read, which take what it is divided by.
+  Mover(const Values &values, Moves &moves, bool may_leave = false);
 
   // Moves the scale of this product or quotient, or says why not. `into` gets the constants that took it.
   std::optional<Refusal> backward(Id site, std::vector<Id> &into);
   std::optional<Refusal> forward(Id site, std::vector<Id> &into);
+
+  // From now on this product takes no factor itself.
+  void let_hand_on(Id product) { hands_on_[product] = true; }
+
+  // Of the last search: which reads of an open array became more (Value::is_open), and by what the output became less (`may_leave`).
+  const std::vector<Id> &opened() const { return opened_; }
+  const Factor &left() const { return left_; }
 
 private:
   using Refused = std::optional<Refusal>;
@@ -82,12 +94,15 @@ private:
 
   const Values &values_;
   Moves &moves_;
+  const bool may_leave_;
   std::vector<bool>
       leads_; // does a factor of this value reach a constant, by its operations alone?
   // Of the search that is under way:
   std::vector<bool> inside_;
   std::vector<std::size_t> scaled_; // of each inside: which of its arguments are, as bits
   std::map<Id, Factor> gains_;
+  std::vector<Id> opened_;
+  Factor left_;
   std::vector<bool> hands_on_; // a product that takes no factor in this search
   std::optional<Id> clash_;    // one that should have been so
   std::size_t steps_ = 0,

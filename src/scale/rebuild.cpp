@@ -78,6 +78,12 @@ Expr Constants::product(Id constant, const Factor &factor) {
   return is_one(*base.node()) ? up : op(Op::Mul, base, up);
 }
 
+Expr Constants::alone(const Factor &factor) {
+  const Place &where = values_[factor.halves().begin()->first].node().where;
+  const auto [up, down] = parts(factor, where);
+  return up.node() ? up : make_op(Op::Div, {whole_number(1, where), down}, where);
+}
+
 Expr Constants::product(const Expr &data, const Factor &factor, Place where) {
   const auto [up, down] = parts(factor, where);
   if (!up.node() && !down.node()) return data;

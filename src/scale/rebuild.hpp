@@ -17,6 +17,7 @@ public:
 
   Expr product(Id constant, const Factor &factor); // constant * factor
   Expr product(const Expr &data, const Factor &factor, Place where);
+  Expr alone(const Factor &factor);                  // which is not 1
   Expr op(ops::Op op, const Expr &a, const Expr &b); // of two constants, made once
 
 private:

@@ -13,8 +13,9 @@ namespace broadloom::scale {
 
 using ops::Scaling;
 
-Values::Values(const SpecData &data, facts::Facts &facts, const KnownParameters &parameters)
-    : facts_(facts), parameters_(parameters) {
+Values::Values(const SpecData &data, facts::Facts &facts, const KnownParameters &parameters,
+               const std::string &open)
+    : facts_(facts), parameters_(parameters), open_(open) {
   std::vector<Expr> roots = data.lets;
   std::vector<Expr> ends;
   for (const OutputDecl &output : data.outputs) {
@@ -46,6 +47,11 @@ Values::Values(const SpecData &data, facts::Facts &facts, const KnownParameters 
   for (const Expr &end : ends) all_[id_of(end)].output = true;
 }
 
+bool is_read_of(const InputDecl &decl, const std::string &array) {
+  const InputDecl &whole = decl.window ? *decl.window->of : decl;
+  return whole.materialised && whole.name == array;
+}
+
 Id Values::add(const Expr &expr) {
   const ExprNode &node = *expr.node();
   Value value;
@@ -68,8 +74,9 @@ Id Values::add(const Expr &expr) {
   }
   if (node.use) {
     constant = constant && node.use->like.empty();
-    if (node.use->like.empty())
-      value.folded = node.axes.empty() ? all_[value.args[0]].axes : axes_of(node, node.axes);
+    value.folded = !node.use->like.empty() ? folded_by_like(value)
+                   : node.axes.empty()     ? all_[value.args[0]].axes
+                                           : axes_of(node, node.axes);
   }
   bool is_parameter = node.kind == ExprKind::Input;
   if (is_parameter && !node.input->window) is_parameter = node.input->role == InputRole::parameter;
@@ -82,15 +89,29 @@ Id Values::add(const Expr &expr) {
     const InputDecl &whole = node.input->window ? *node.input->window->of : *node.input;
     const auto told = parameters_.find(whole.name);
     value.known = told != parameters_.end() ? told->second : Known::of(whole.sign);
+    if (node.input->window)
+      for (const DimPad &pad : node.input->window->pads)
+        if (pad.mode == PadMode::Constant) value.known = either(value.known, known_of(pad.value));
   } else if (constant) {
     value.known = known_of(node, known, value.args.size() == 2 && value.args[0] == value.args[1]);
   }
   value.constant = constant;
+  value.is_open = !open_.empty() && node.kind == ExprKind::Input && is_read_of(*node.input, open_);
   for (const Id arg : value.args)
     if (all_[arg].users.empty() || all_[arg].users.back() != found->second)
       all_[arg].users.push_back(found->second);
   all_.push_back(std::move(value));
   return found->second;
+}
+
+// Axes that sum(e, like=x) may fold: those that x lacks, or along which it may have 1 element.
+AxisSet Values::folded_by_like(const Value &value) const {
+  AxisSet folded;
+  for (int axis = 0; axis < expr::max_axes; ++axis)
+    if (all_[value.args[0]].axes.has(axis) &&
+        !(value.axes.has(axis) && facts_.is_firm(AxisSet::of(axis))))
+      folded = folded | AxisSet::of(axis);
+  return folded;
 }
 
 AxisSet Values::axes_of(const ExprNode &node, const std::vector<AxisRef> &refs) const {
@@ -143,8 +164,10 @@ Scaling Values::scaling(Id id) const {
   case ExprKind::Fold:
   case ExprKind::Scan: {
     const Fold fold = node.use->accumulator.fold();
-    if (fold == Fold::User || !node.use->like.empty() || node.folded != 1) return Scaling::None;
+    if (fold == Fold::User || node.folded != 1) return Scaling::None;
     const Scaling scaling = ops::info(fold).scaling;
+    if (!node.use->like.empty() && (scaling != Scaling::Linear || node.args.size() > 1))
+      return Scaling::None;
     const bool running = scaling == Scaling::Linear || scaling == Scaling::Homogeneous;
     if (node.kind == ExprKind::Scan) // running means and norms are no operations
       return running && ops::info(fold).kind == ops::FoldKind::Operation ? scaling : Scaling::None;

@@ -28,6 +28,7 @@ struct Value {
   bool weak = false;     // numbers only: it takes the type of what it meets
   bool constant = false; // made of parameters and numbers
   bool output = false;   // of an output, or where its fold starts
+  bool is_open = false;  // what is read of the array that others multiply (Boundary)
   Known known;           // of constants
 
   const ExprNode &node() const { return *written.node(); }
@@ -38,8 +39,10 @@ struct Value {
 
 class Values {
 public:
-  // `data` has no calls, no mode `accumulate`, and no extent or iota without of=.
-  Values(const SpecData &data, facts::Facts &facts, const KnownParameters &parameters);
+  // `data` has no calls, no mode `accumulate`, and no extent or iota without of=. `open`: a let that is an array and read here; what is read
+  // of it may be multiplied, as the kernel that computes it will do so.
+  Values(const SpecData &data, facts::Facts &facts, const KnownParameters &parameters,
+         const std::string &open = {});
 
   const Value &operator[](Id id) const { return all_[id]; }
   Id size() const { return Id(all_.size()); }
@@ -61,14 +64,19 @@ public:
 private:
   Id add(const Expr &expr);
   std::string key(const ExprNode &node, const std::vector<Id> &args) const;
+  AxisSet folded_by_like(const Value &value) const;
   AxisSet axes_of(const ExprNode &node, const std::vector<AxisRef> &refs) const;
 
   facts::Facts &facts_;
   const KnownParameters &parameters_;
+  const std::string open_;
   std::vector<Value> all_;
   std::unordered_map<const ExprNode *, Id> ids_; // of lets: of what they name
   std::unordered_map<std::string, Id> by_key_;
   std::vector<std::pair<std::string, Id>> lets_; // in the order of definition
 };
+
+// Does it read elements of this let, which a kernel of its own computes?
+bool is_read_of(const InputDecl &decl, const std::string &array);
 
 } // namespace broadloom::scale

@@ -58,6 +58,21 @@ TEST_CASE("a factor behind a product of matrices becomes one of its weights") {
         "out y = -sum(x * (w * s), k)");
 }
 
+TEST_CASE("a factor below 0 turns a maximum into a minimum, and stays behind a norm") {
+  const std::string m = dense + "param m : f32[o] < 0; ";
+  CHECK(folded(m + "out y = relu(sum(x * w, k)) * m") == "out y = minimum(sum(x * (w * m), k), 0)");
+  CHECK(folded(m + "out y = fmax(sum(x * w, k), 1.) * m") ==
+        "out y = fmin(sum(x * (w * m), k), 1. * m)");
+  CHECK(folded(m + "out y = max(sum(x * w, k), n, init=0.) * m") ==
+        "out y = min(sum(x * (w * m), k), n, init=0.)");
+  CHECK(folded(m + "out y = clip(sum(x * w, k), -1., 2.) * m") ==
+        "out y = clip(sum(x * (w * m), k), 2. * m, -1. * m)");
+  CHECK(folded("in x : f32[n, k]; param m : f32 < 0; param w : f32[k, o]; "
+               "out y = sum(maximum(x * m, 0) * w, k)") ==
+        "out y = sum(minimum(x, 0) * (w * m), k)");
+  CHECK(why(m + "out y = norm(sum(x * w, k), n) * m") == "scale-sign");
+}
+
 TEST_CASE("a factor before a product of matrices becomes one of its weights") {
   CHECK(folded(dense + "param s : f32[k]; out y = sum(x * s * w, k)") ==
         "out y = sum(x * (w * s), k)");
@@ -80,15 +95,32 @@ TEST_CASE("what a maximum asks of a factor is proven from facts, functions and n
                "f32[o] < 0; out y = relu(sum(x * w, k)) * " +
                scale);
   };
-  for (const char *scale :
-       {"p", "2.5", "exp(s)", "(v + 1)", "(m * m)", "sqrt(v + 1e-5)", "(p * 3)", "abs(m)",
-        "(1 / (1 + s * s))", "-m", "maximum(s, 0.1)", "sigmoid(s)", "(p + v)", "rsqrt(v + 1e-5)",
-        "where(s > 0, p, 1.)", "(2 - m)", "clip(s, 1., 2.)", "p ^ 2", "max(p)"}) {
+  for (const char *scale : {"p",
+                            "2.5",
+                            "exp(s)",
+                            "(v + 1)",
+                            "(m * m)",
+                            "sqrt(v + 1e-5)",
+                            "(p * 3)",
+                            "abs(m)",
+                            "(1 / (1 + s * s))",
+                            "-m",
+                            "maximum(s, 0.1)",
+                            "sigmoid(s)",
+                            "(p + v)",
+                            "rsqrt(v + 1e-5)",
+                            "where(s > 0, p, 1.)",
+                            "(2 - m)",
+                            "clip(s, 1., 2.)",
+                            "p ^ 2",
+                            "max(p)",
+                            "m",
+                            "-2"}) {
     INFO(scale);
     CHECK(behind_relu(scale) == "scale-backward");
   }
-  for (const char *scale : {"s", "v", "m", "-2", "abs(s)", "(s * s)", "relu(s)", "(p - v)",
-                            "sin(s)", "(p + m)", "tanh(v)", "sum(p, o)"}) {
+  for (const char *scale : {"s", "v", "abs(s)", "(s * s)", "relu(s)", "(p - v)", "sin(s)",
+                            "(p + m)", "tanh(v)", "sum(p, o)"}) {
     INFO(scale);
     CHECK(behind_relu(scale) == "scale-sign");
   }
@@ -118,7 +150,7 @@ TEST_CASE("each refusal has its reason") {
   CHECK(why(dense + s + "let t = sum(x * w, k); out y = t * s; out z = t") == "scale-shared");
   CHECK(why(dense + "param s : f64[o]; out y = sum(x * w, k) * s") == "scale-type");
   CHECK(why("in x : f16[n, k]; param w : f16[k, o]; param s : f16[o]; out y = sum(x * w, k) * s") ==
-        "");
+        "scale-type");
   CHECK(why(dense + s + "out y = accumulate(sum) x * w * s") == "scale-kernel");
   CHECK(why(dense + s + "out y = sum(x * w * iota(k), k) * s") == "scale-kernel");
   CHECK(why(dense + s + "out y = sum(x * w * iota(k, of=x), k) * s") ==
@@ -284,6 +316,105 @@ TEST_CASE("long chains of factors and shifts become one of each") {
   for (int k = 0; k < 300; ++k) value = "(" + value + " * s + b)";
   const LoopSpec chain = fold_scales(parse(text + value + " }"));
   CHECK(print(fold_scales(chain)) == print(chain));
+}
+
+namespace {
+
+// The lines of lets and outputs once the scales are folded.
+std::string lines(const std::string &statements) {
+  const std::string text = print(fold_scales(parse("kernel t { " + statements + " }")));
+  std::string made;
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    if (text.compare(at, 6, "  let ") == 0 || text.compare(at, 6, "  out ") == 0)
+      made += text.substr(at + 2, text.find('\n', at) - at - 1);
+  return made;
+}
+
+// What is said of the first decision.
+std::string reason(const std::string &statements) {
+  std::vector<Decision> decisions;
+  fold_scales(parse("kernel t { " + statements + " }"), &decisions);
+  return decisions.empty() ? "" : decisions[0].text;
+}
+
+const std::string layers =
+    "in x : f32[n, i, c]; param v : f32[u=3, c, k]; param w : f32[u=3, k, o]; "
+    "param s : f32[k]; param p : f32[k] > 0; ";
+
+} // namespace
+
+TEST_CASE("a factor passes an array with a border of zeros, on to the weights behind it") {
+  CHECK(lines("in x : f32[n, i, k]; param w : f32[u=3, k, o]; param s : f32[k]; "
+              "let h[n, i, k] = x * s; out y = sum(pad(h, 1: (1, 1))[n, i + u, k] * w, u, k)") ==
+        "let h[n, i, k] = x\nout y = sum(pad(h, 1: (1, 1))[n, i + u, k] * (w * s), u, k)\n");
+}
+
+TEST_CASE("a factor goes by the name that its axis has where the array is read") {
+  CHECK(lines("in x : f32[n, i, k]; param w : f32[u=3, c, o]; param s : f32[k]; "
+              "let h[n, i, k] = x * s; out y = sum(pad(h, 1: (1, 1))[n, i + u, c] * w, u, c)") ==
+        "let h[n, i, k] = x\nout y = sum(pad(h, 1: (1, 1))[n, i + u, c] * (w * s[c]), u, c)\n");
+  // Not where that name is another axis there.
+  CHECK(why("in x : f32[n, i, k]; param w : f32[u=3, c, k]; param s : f32[k]; "
+            "let h[n, i, k] = x * s; out y = sum(pad(h, 1: (1, 1))[n, i + u, c] * w, u, c)") ==
+        "scale-data");
+}
+
+TEST_CASE("a factor behind what reads an array goes back through it") {
+  CHECK(lines(layers + "let h[n, i, k] = relu(sum(x[n, i + u, c] * v, u, c)); "
+                       "out y = max(h[n, 2*i + f, k], f < 2) * p") ==
+        "let h[n, i, k] = relu(sum(x[n, i + u, c] * (v * p), u, c))\n"
+        "out y = max(h[n, 2*i + f, k], f)\n");
+}
+
+TEST_CASE(
+    "an array that is read with two factors, or by a loop, or with a border of ones keeps them") {
+  const std::string h = layers + "let h[n, i, k] = sum(x[n, i + u, c] * v, u, c); ";
+  CHECK(
+      reason(h + "out y = h[n, i + 1, k] * s; out z = h[n, i, k] * p").find("different factors") !=
+      std::string::npos);
+  CHECK(reason(h + "out y = h[n, i + 1, k] * s; out z = h[n, i, k]")
+            .find("is read elsewhere without the factor") != std::string::npos);
+  CHECK(reason(h + "out y = max(pad(h, 1: (1, 1), 1.)[n, 2*i + f, k], f < 2) * p")
+            .find("'h' has a border of 1. there") != std::string::npos);
+  CHECK(reason(h + "let z[t < 4, n, i, k] = z[t - 1, n, i, k] + h[n, i, k]; "
+                   "out y = z[-1, n, i, k]; out q = h[n, i + 1, k] * s")
+            .find("the loop 'z' reads it") != std::string::npos);
+}
+
+TEST_CASE("a frozen scale passes a maximum by the sign of its values, and is looked at again by "
+          "refreeze") {
+  const LoopSpec spec =
+      parse("kernel t { set scales = fold; in x : f32[n, k]; param w : f32[k, o]; "
+            "param s : f32[o]; out y = relu(sum(x * w, k)) * s }");
+  Array x(f32, {2, 3}), w(f32, {3, 2});
+  for (int k = 0; k < 6; ++k) {
+    x.data<float>()[k] = float(k - 2);
+    w.data<float>()[k] = float(3 - k);
+  }
+  const auto frozen_by = [&](const Array &s) { return compile(spec).freeze({{"w", w}, {"s", s}}); };
+  const auto expected = [&](const Array &s) {
+    const std::vector<NamedView> all{{"x", x}, {"w", w}, {"s", s}};
+    return compile(spec, {.engine = Engine::reference}).call(all)["y"];
+  };
+  Array above(f32, {2}), below(f32, {2}), both(f32, {2});
+  above.data<float>()[0] = 2, above.data<float>()[1] = 4;
+  below.data<float>()[0] = -2, below.data<float>()[1] = -4;
+  both.data<float>()[0] = -2, both.data<float>()[1] = 4;
+  const Kernel first = frozen_by(above);
+  CHECK(print(first.spec()).find("relu") != std::string::npos);
+  CHECK(print(first.spec()).find(") *") == std::string::npos); // no product is left
+  const Kernel mirrored = first.refreeze({{"w", w}, {"s", below}});
+  CHECK(mirrored.version() == 2);
+  CHECK(print(mirrored.spec()).find("minimum") != std::string::npos);
+  const Kernel kept = mirrored.refreeze({{"w", w}, {"s", both}});
+  CHECK(kept.version() == 3);
+  CHECK(print(kept.spec()).find(") *") != std::string::npos);
+  const std::pair<Kernel, Array> all[] = {{first, above}, {mirrored, below}, {kept, both}};
+  for (const auto &[kernel, s] : all) {
+    const std::vector<NamedView> rest{{"x", x}};
+    const Array got = kernel.call(rest)["y"], wanted = expected(s);
+    for (int k = 0; k < 4; ++k) CHECK(got.data<float>()[k] == wanted.data<float>()[k]);
+  }
 }
 
 } // namespace broadloom

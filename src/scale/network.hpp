@@ -1,0 +1,25 @@
+// Scales that pass from kernel to kernel, through the lets that are arrays between them.
+//
+//   let h[n, i, k] = relu(sum(x[n, i + u, c] * w1, u, c)) * s          kernel of h:   relu(sum(..)) * s
+//   out y = sum(pad(h, i: 1)[n, i + u, k] * w2, u, k)                  its reader:    sum(pad(h, i: 1)[..] * w2, u, k)
+//
+// A border of zeros is linear, so what multiplies all of h multiplies what is read of it. Two moves
+// try this for each such let:
+//
+//   forward      h becomes itself over s, and each read of it is multiplied by s: pad(h, i: 1)[n, i + u, k] * s[k]
+//   backward     each read of h becomes s times itself, and so does h
+//
+// Then each kernel folds what it has now. A move stays where fewer products with constants are left
+// in all of them than before; else nothing happened.
+#pragma once
+
+#include "scale/fold.hpp"
+#include "spec/materialise.hpp"
+
+namespace broadloom::scale {
+
+// Folds the scales of each part, and between them. Loops over time stay as they are. Notes as those of fold_scales.
+void fold_parts(spec::Split &split, std::vector<Decision> &notes,
+                const KnownParameters &parameters = {});
+
+} // namespace broadloom::scale
