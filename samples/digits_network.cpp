@@ -1,10 +1,10 @@
 // A convolutional network with batch normalisation: trained in one kernel, frozen, and its normalisation folded away.
 //
-//   train    3 by 3 filters over padded images, normalised by the batch, relu, the greatest of each 2 by 2 cell, a dense layer, the
-//            loss; bl::training_step adds the gradient and Adam's updates of the states, and running means of what the batches
-//            were normalised by
-//   answer   the same with these running means as parameters: `set scales = fold` moves the normalisation into filters and bias,
-//            and freezing computes those once
+//   train    3 by 3 filters over padded images, normalised by the batch, relu, the greatest of each 2 by 2 cell; normalised
+//            again, filters over that, padded, relu; a dense layer, the loss. bl::training_step adds the gradient and Adam's
+//            updates of the states, and running means of what the batches were normalised by
+//   answer   the same with these running means as parameters: `set scales = fold` moves both normalisations into filters and
+//            biases, the one behind its layer and the one before, and freezing computes those once
 //
 // Layers are lets: h[n, i, j, c] is an array, read at positions by the next one. The images are those of digits_conv.cpp. Usage:
 // digits_network [--epochs N] [FOLDER OF THE DATA]
@@ -30,7 +30,10 @@ kernel train {
   state w     : f32[c=16, u=3, v=3]
   state gamma : f32[c=16]
   state beta  : f32[c=16]
-  state dense : f32[d=10, i=4, j=4, c=16]
+  state w2    : f32[u=3, v=3, c=16, e=16]
+  state gamma2 : f32[c=16]
+  state beta2  : f32[c=16]
+  state dense : f32[d=10, i=4, j=4, e=16]
   state last  : f32[d=10]
   let h[n, p, q, c] = sum(pad(x, 1: (1, 1), 2: (1, 1))[n, p + u, q + v] * w, u, v)
   let m = mean(h, n, p, q)
@@ -38,11 +41,18 @@ kernel train {
   let r[n, p, q, c] = relu((h - m) / sqrt(s + 1e-3) * gamma + beta)
   let top = maximum(r[n, 2*i, 2*j, c], r[n, 2*i, 2*j + 1, c])
   let low = maximum(r[n, 2*i + 1, 2*j, c], r[n, 2*i + 1, 2*j + 1, c])
-  let z = sum(maximum(top, low) * dense, i, j, c) + last
+  let g[n, i, j, c] = maximum(top, low)
+  let m2 = mean(g, n, i, j)
+  let s2 = var(g, n, i, j)
+  let f[n, i, j, c] = (g - m2) / sqrt(s2 + 1e-3) * gamma2 + beta2
+  let r2 = relu(sum(pad(f, 1: (1, 1), 2: (1, 1))[n, i + u, j + v, c] * w2, u, v, c))
+  let z = sum(r2 * dense, i, j, e) + last
   let z_label = sum(where(digit == label, z, 0), d)
   out loss : f64 = mean(logsumexp(z, d) - z_label)
   out batch_mean = m
   out batch_var = s
+  out batch_mean2 = m2
+  out batch_var2 = s2
 }
 
 kernel answer {
@@ -53,12 +63,19 @@ kernel answer {
   param beta  : f32[c=16]
   param m     : f32[c=16]
   param s     : f32[c=16] >= 0
-  param dense : f32[d=10, i=4, j=4, c=16]
+  param w2    : f32[u=3, v=3, c=16, e=16]
+  param gamma2 : f32[c=16] != 0
+  param beta2  : f32[c=16]
+  param m2     : f32[c=16]
+  param s2     : f32[c=16] >= 0
+  param dense : f32[d=10, i=4, j=4, e=16]
   param last  : f32[d=10]
   let r[n, p, q, c] = relu((sum(pad(x, 1: (1, 1), 2: (1, 1))[n, p + u, q + v] * w, u, v) - m) / sqrt(s + 1e-3) * gamma + beta)
   let top = maximum(r[n, 2*i, 2*j, c], r[n, 2*i, 2*j + 1, c])
   let low = maximum(r[n, 2*i + 1, 2*j, c], r[n, 2*i + 1, 2*j + 1, c])
-  let z = sum(maximum(top, low) * dense, i, j, c) + last
+  let f[n, i, j, c] = (maximum(top, low) - m2) / sqrt(s2 + 1e-3) * gamma2 + beta2
+  let r2 = relu(sum(pad(f, 1: (1, 1), 2: (1, 1))[n, i + u, j + v, c] * w2, u, v, c))
+  let z = sum(r2 * dense, i, j, e) + last
   out score[n, d] = z
   out digit[n] = argmax(z, d)
 }
@@ -131,13 +148,19 @@ static int run(const std::string &folder, int epochs) {
   bl::StatefulKernel step(bl::training_step(bl::parse(text, "train"), "loss", adam));
   std::mt19937 bits(1);
   step.set("w", random_array({16, 3, 3}, 0.05, bits));
+  step.set("w2", random_array({3, 3, 16, 16}, 0.1, bits));
   step.set("dense", random_array({10, 4, 4, 16}, 0.05, bits));
-  bl::Array ones(bl::f32, {16}), mean(bl::f32, {16}), var(bl::f32, {16});
+  bl::Array ones(bl::f32, {16});
   std::fill_n(ones.data<float>(), 16, 1.0f);
   step.set("gamma", ones);
+  step.set("gamma2", ones);
 
   double loss = 0, decay = 0;
-  bl::Array batch_mean(bl::f32, {16}), batch_var(bl::f32, {16});
+  struct Running { // mean of what the batches have
+    std::string name;
+    bl::Array batch = bl::Array(bl::f32, {16}), mean = bl::Array(bl::f32, {16});
+  };
+  std::vector<Running> running{{"batch_mean"}, {"batch_var"}, {"batch_mean2"}, {"batch_var2"}};
   const bl::View<const std::int32_t> classes_view(digits, {classes});
   const std::int64_t in_batch = rounds / batches_of_fold;
   for (int epoch = 1; epoch <= epochs; ++epoch) {
@@ -149,33 +172,43 @@ static int run(const std::string &folder, int epochs) {
                   {"label", labels_of(first, apart, in_batch)},
                   {"digit", classes_view}},
                  {{"loss", bl::View<double>(&loss, {})},
-                  {"batch_mean", batch_mean},
-                  {"batch_var", batch_var}});
+                  {running[0].name, running[0].batch},
+                  {running[1].name, running[1].batch},
+                  {running[2].name, running[2].batch},
+                  {running[3].name, running[3].batch}});
         total += loss;
         decay = decay * 0.9 + 0.1; // so that the first batches count as much as they should
-        for (int c = 0; c < 16; ++c) {
-          mean.data<float>()[c] = 0.9f * mean.data<float>()[c] + 0.1f * batch_mean.data<float>()[c];
-          var.data<float>()[c] = 0.9f * var.data<float>()[c] + 0.1f * batch_var.data<float>()[c];
-        }
+        for (Running &of : running)
+          for (int c = 0; c < 16; ++c)
+            of.mean.data<float>()[c] =
+                0.9f * of.mean.data<float>()[c] + 0.1f * of.batch.data<float>()[c];
       }
     if (epoch % 5 == 0 || epoch == epochs)
       std::printf("epoch %2d  loss %.4f\n", epoch, total / double((folds - 1) * batches_of_fold));
   }
-  for (int c = 0; c < 16; ++c) {
-    mean.data<float>()[c] = float(mean.data<float>()[c] / decay);
-    var.data<float>()[c] = float(var.data<float>()[c] / decay);
-  }
+  for (Running &of : running)
+    for (int c = 0; c < 16; ++c) of.mean.data<float>()[c] = float(of.mean.data<float>()[c] / decay);
 
   const bl::LoopSpec answer = bl::parse(text, "answer");
   std::cout << "\nThe network as it is written\n----------------------------\n"
-            << bl::print(answer) << "\nIts normalisation folded away\n"
-            << "-----------------------------\n"
+            << bl::print(answer) << "\nIts normalisations folded away\n"
+            << "------------------------------\n"
             << bl::print(bl::fold_scales(answer)) << "\n";
 
   const bl::Array w = step.get("w"), gamma = step.get("gamma"), beta = step.get("beta"),
+                  w2 = step.get("w2"), gamma2 = step.get("gamma2"), beta2 = step.get("beta2"),
                   dense = step.get("dense"), last = step.get("last");
-  const std::vector<bl::NamedView> parameters{{"w", w},      {"gamma", gamma}, {"beta", beta},
-                                              {"m", mean},   {"s", var},       {"dense", dense},
+  const std::vector<bl::NamedView> parameters{{"w", w},
+                                              {"gamma", gamma},
+                                              {"beta", beta},
+                                              {"m", running[0].mean},
+                                              {"s", running[1].mean},
+                                              {"w2", w2},
+                                              {"gamma2", gamma2},
+                                              {"beta2", beta2},
+                                              {"m2", running[2].mean},
+                                              {"s2", running[3].mean},
+                                              {"dense", dense},
                                               {"last", last}};
   const bl::View<const float> test = view_of(folds - 1, folds, rounds);
   const bl::Kernel unfolded = bl::compile(bl::LoopSpec(answer).scales(bl::Scales::keep));

@@ -75,7 +75,7 @@ TEST_CASE(
   const Ran ran = run("digits_network --epochs 12");
   CAPTURE(ran.output);
   CHECK(ran.status == 0);
-  CHECK(has(ran, "Its normalisation folded away"));
+  CHECK(has(ran, "Its normalisations folded away"));
   const std::vector<double> accuracy = numbers_after(ran, "test accuracy: ");
   REQUIRE(accuracy.size() == 1);
   CHECK(accuracy[0] > 98);
