@@ -16,7 +16,9 @@
 #include "grad/folds.hpp"
 #include "grad/forward.hpp"
 #include "grad/modes.hpp"
+#include "grad/named_starts.hpp"
 #include "grad/request.hpp"
+#include "grad/scans_first.hpp"
 #include "grad/share.hpp"
 #include "grad/sweep.hpp"
 #include "grad/through_lets.hpp"
@@ -52,6 +54,7 @@ public:
 
   struct Made {
     SpecData backward, forward;
+    bool to_check; // analyse() may find something wrong with it
   };
   Made run() {
     for (const OutputDecl &output : data_.outputs)
@@ -74,10 +77,9 @@ public:
     come_by_forward_values(forward);
     if (options_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
-    // The types that a clause meets are known only now.
     declare_windows(made_, declarations_.inputs());
-    if (facts_.calls().used() || sums_through_windows_) analysis::analyse(made_);
-    return {std::move(made_), std::move(forward)};
+    // The types that a clause meets are known only now.
+    return {std::move(made_), std::move(forward), facts_.calls().used() || sums_through_windows_};
   }
 
 private:
@@ -269,15 +271,25 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
     return grad::Gradient(data, names, how).run().backward;
   };
   grad::require_once(spec.data(), {wrt, options.of});
-  const SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
+  SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
   const auto finished = [&](SpecData made, bool has_arrays) {
     grad::write_as_modes(made, made.outputs.size() - wrt.size(), has_arrays);
     return spec_of(std::move(made));
   };
-  if (const auto split = spec::split_lets(expanded, analysis::analyse))
+  if (auto split = spec::split_lets(expanded, analysis::analyse)) {
+    if (auto named = grad::name_starts(expanded, *split)) {
+      expanded = std::move(*named);
+      split = spec::split_lets(expanded, analysis::analyse);
+    }
     return finished(grad::through_lets(expanded, *split, wrt, options, gradient_of), true);
-  SpecData made = gradient_of(spec.data(), wrt, options);
-  grad::keep_bounds(made, spec::declared_inputs(expanded));
+  }
+  auto [made, forward, to_check] = grad::Gradient(spec.data(), wrt, options).run();
+  const grad::Decls bounds = spec::declared_inputs(expanded);
+  if (to_check) {
+    grad::compute_scans_first(made, bounds);
+    analysis::analyse(made);
+  }
+  grad::keep_bounds(made, bounds);
   grad::share(made);
   return finished(std::move(made), false);
 } catch (const std::bad_alloc &) {

@@ -10,6 +10,7 @@
 #include "grad/accumulator_names.hpp"
 #include "grad/bounds.hpp"
 #include "grad/rename_axes.hpp"
+#include "grad/scans_first.hpp"
 #include "grad/through_lets.hpp"
 #include "grad/widen.hpp"
 #include "spec/declared.hpp"
@@ -59,6 +60,7 @@ public:
       if (needed && declared_.insert(input->name).second) windows_.push_back(input);
     }
     made_.inputs.insert(made_.inputs.end(), windows_.begin(), windows_.end());
+    compute_scans_first(made_, {});
     analysis::analyse(made_); // the types that a clause meets are known only now
     return std::move(made_);
   }

@@ -106,3 +106,46 @@ TEST_CASE("two folds of one accumulator have a table each where they read differ
   check_slopes(parse(decayed + "decayed((x, w), i) * decayed((x, y), i) }"),
                {{"x", {4}}, {"y", {}}, {"w", {4}}});
 }
+
+TEST_CASE("a scan under a sum through a window is computed first, in an array of its own") {
+  const auto spec = [](const std::string &body, const std::string &before = "") {
+    return parse(before + "kernel k { " + body + " }");
+  };
+  check_slopes(spec("in x : f64[n]; out y = prod(x[i + 1], i)"), {{"x", {5}}});
+  check_slopes(spec("in x : f64[n]; out y = prod(x[i + 1] + x[i]^2, i)"), {{"x", {5}}});
+  check_slopes(spec("in x : f64[n]; out y = prod(x[2*i + 1], i) + x[0]"), {{"x", {7}}});
+  check_slopes(spec("in x : f64[n, j]; out y = prod(x[i + 1, j], i)"), {{"x", {4, 3}}});
+  check_slopes(spec("in x : f64[n, j]; out y = prod(x[i + 1, l + 1], i, l)"), {{"x", {4, 3}}});
+  check_slopes(spec("in x : f64[n]; out y = prod(pad(x, n: (1, 2), edge)[i + 1], i)"),
+               {{"x", {4}}});
+  check_slopes(spec("in x : f64[n]; out y = scan(prod, x[i + 1], i)"), {{"x", {5}}});
+  check_slopes(spec("in x : f64[n]; let h[n] = exp(x); out y = prod(h, n)"), {{"x", {5}}});
+  check_slopes(spec("in x : f64[n]; let h[n] = exp(x); out y = prod(h[i + 1], i) * h[0]"),
+               {{"x", {5}}});
+  check_slopes(spec("in x : f64[n]; let h[n] = exp(x); out y = scan(max, h, n)"), {{"x", {5}}});
+  check_slopes(spec("in x : f64[n]; let h[n] = exp(x); out y = damped(h[i + 1], i)", damped),
+               {{"x", {5}}});
+  check_slopes(
+      spec("in x : f64[n]; out y = damped(x[i + 1], i); out z = scan(damped, x[i], i)", damped),
+      {{"x", {5}}});
+}
+
+TEST_CASE("the array of such a scan ends where its axis does, by what it does not read, too") {
+  const LoopSpec spec = parse("kernel k { in x : f64[n]; in w : f64[m]; out y = prod(x[i + 1], i); "
+                              "out z = sum(w[2*i] * x[i], i) }");
+  check_slopes(spec, {{"x", {6}}, {"w", {5}}}); // i < 3
+  check_slopes(spec, {{"x", {4}}, {"w", {9}}}); // i < 3
+  const LoopSpec back = gradient(spec, {"x"}, {.of = {"y"}});
+  const std::string text = print(back);
+  CHECK(text.find("let along[i] = ") != std::string::npos);
+  CHECK(print(parse(text)) == text);
+}
+
+TEST_CASE("something flows back into what a loop begins with, though its dims have no labels") {
+  const LoopSpec one = parse("kernel k { in a : f64[:]; in c : f64; "
+                             "let u[t < 5, i] = u[t - 1, i]^2 * c from a; out y = u[-1, i] }");
+  check_slopes(one, {{"a", {4}}, {"c", {}}});
+  const LoopSpec two = parse("kernel k { in a : f64[:, :]; in c : f64; let u[i, t < 4, j] = "
+                             "u[i, t - 1, j] * c + u[i, t - 1, j]^2 from a; out y = u[i, -1, j] }");
+  check_slopes(two, {{"a", {2, 3}}, {"c", {}}});
+}

@@ -1,0 +1,142 @@
+// See scans_first.hpp.
+#include "grad/scans_first.hpp"
+
+#include "analysis/analyse.hpp"
+#include "expr/exchange.hpp"
+#include "expr/window.hpp"
+#include "support/free_name.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace broadloom::grad {
+namespace {
+
+class ScansFirst {
+public:
+  ScansFirst(SpecData &data, const Decls &bounds) : data_(data), bounds_(bounds) {
+    for (const auto &input : data.inputs) {
+      taken_.insert(input->name);
+      note_free_axes(*input);
+    }
+    for (const auto &input : bounds) note_free_axes(*input);
+    for (const OutputDecl &output : data.outputs) taken_.insert(output.name);
+    for (const Expr &let : data.lets) taken_.insert(let.node()->name);
+  }
+
+  void run() {
+    std::vector<Expr> lets;
+    for (const Expr &let : data_.lets) {
+      const Expr now = exchanged(let);
+      lets.insert(lets.end(), made_.begin(), made_.end());
+      made_.clear();
+      lets.push_back(now);
+    }
+    for (OutputDecl &output : data_.outputs) {
+      output.value = exchanged(output.value);
+      for (Expr &init : output.mode.use.init) init = exchanged(init);
+    }
+    lets.insert(lets.end(), made_.begin(), made_.end());
+    data_.lets = std::move(lets);
+    data_.inputs = windows_;
+  }
+
+private:
+  void note_free_axes(const InputDecl &input) {
+    if (!input.window) return;
+    const bool is_let = input.window->of->is_let || input.window->of->materialised;
+    for (const AffineForm &form : input.window->forms)
+      for (const AffineForm::Term &term : form.terms)
+        if (is_let || !form.is_axis()) free_.insert(term.axis);
+  }
+
+  Expr exchanged(const Expr &root) {
+    return exchange_.run(root, [&](const ExprNode &node) { return now(node); });
+  }
+
+  Expr now(const ExprNode &node) {
+    if (node.kind != ExprKind::Fold || node.use->like.size() != 1 || node.args.size() != 1)
+      return {};
+    const auto like = std::ranges::find(windows_, node.use->like[0], &InputDecl::name);
+    if (like == windows_.end() || !(*like)->window) return {};
+    const Expr value = exchange_.has(node.args[0].node()) ? exchange_(node.args[0]) : node.args[0];
+    if (!runs_along(value, **like)) return {};
+    const std::optional<std::vector<AxisRef>> axes = axes_of(value);
+    if (!axes) return {};
+    const std::string name = support::free_name(
+        "along", [&](const std::string &free) { return taken_.insert(free).second; });
+    const Expr let =
+        make_let(name, with_bounds(inside(value), bounds_, windows_), node.where, *axes);
+    made_.push_back(let);
+    std::vector<AffineForm> positions;
+    for (const AxisRef &axis : *axes)
+      positions.push_back({0, {{std::get<std::string>(axis.value()), 1}}, {}});
+    return with_args(node, {make_window(let, std::move(positions), node.where)});
+  }
+
+  // Does a scan in the value run along an axis that the window moves along, or that may end before the dim where it stands alone? What
+  // arrays hold is computed there.
+  bool runs_along(const Expr &value, const InputDecl &like) const {
+    std::set<std::string> moved;
+    for (const AffineForm &form : like.window->forms)
+      for (const AffineForm::Term &term : form.terms)
+        if (free_.contains(term.axis)) moved.insert(term.axis);
+    bool runs = false;
+    expr::Walker().walk(
+        value.node(),
+        [&](const ExprNode &node) {
+          if (node.kind != ExprKind::Scan) return;
+          const std::string *label = std::get_if<std::string>(&node.axes[0].value());
+          runs = runs || label == nullptr || moved.contains(*label);
+        },
+        [](const ExprNode &node) { return node.kind != ExprKind::Let || node.axes.empty(); });
+    return runs;
+  }
+
+  // Its axes are those of the array alone, and end where they ended before.
+  Expr inside(const Expr &value) {
+    SpecData alone = alone_with(value);
+    stay_inside(alone, bounds_, false);
+    for (const auto &input : alone.inputs)
+      if (std::ranges::find(windows_, input->name, &InputDecl::name) == windows_.end())
+        windows_.push_back(input);
+    return alone.outputs[0].value;
+  }
+
+  // None where one of them has no label.
+  std::optional<std::vector<AxisRef>> axes_of(const Expr &value) const {
+    const spec::TypedSpec typed = analysis::analyse(alone_with(value));
+    std::vector<AxisRef> axes;
+    for (const int axis : typed.outputs[0].axes) {
+      const spec::Axis &known = typed.axes[std::size_t(axis)];
+      if (!known.labelled) return {};
+      axes.emplace_back(known.name);
+    }
+    return axes;
+  }
+
+  SpecData alone_with(const Expr &value) const {
+    SpecData alone = data_;
+    alone.inputs = windows_;
+    alone.lets.clear();
+    OutputDecl &output = (alone.outputs = {OutputDecl()})[0];
+    output.name = "along";
+    output.value = value;
+    alone.schedule = {};
+    alone.pairings.clear();
+    return alone;
+  }
+
+  SpecData &data_;
+  const Decls &bounds_;
+  Decls windows_ = data_.inputs;
+  std::set<std::string> taken_, free_; // names; axes that stand beside numbers or others somewhere
+  std::vector<Expr> made_;
+  expr::Exchange exchange_;
+};
+
+} // namespace
+
+void compute_scans_first(SpecData &data, const Decls &bounds) { ScansFirst(data, bounds).run(); }
+
+} // namespace broadloom::grad
