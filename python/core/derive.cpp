@@ -1,4 +1,4 @@
-// Kernels that are derived from a kernel: `k.grad`, `k.saving_forward`, `k.jvp`; and `k.check`.
+// Kernels that are derived from a kernel: `k.grad`, `k.saving_forward`, `k.jvp`, `k.jacobian`, `k.hessian`, `k.batch`; and `k.check`.
 #include "derive.hpp"
 
 #include "errors.hpp"
@@ -107,6 +107,22 @@ KernelObject forward(const KernelObject &kernel, const nb::object &wrt, const nb
   std::vector<std::string> inputs = names_from(wrt, "wrt");
   if (inputs.empty()) inputs = inputs_with_gradient(state);
   return derived(state, jvp(state.spec(), inputs, {names_from(of, "of"), value}));
+}
+
+KernelObject jacobian_of(const KernelObject &kernel, const std::string &of,
+                         const std::string &wrt) {
+  return derived(*kernel.state, jacobian(kernel.state->spec(), of, wrt));
+}
+
+KernelObject hessian_of(const KernelObject &kernel, const std::string &of, const std::string &wrt) {
+  return derived(*kernel.state, hessian(kernel.state->spec(), of, wrt));
+}
+
+KernelObject batch_of(const KernelObject &kernel, const nb::object &inputs,
+                      const std::string &axis) {
+  return derived(*kernel.state,
+                 batch(kernel.state->spec(), axis,
+                       names_from(inputs, "inputs", "inputs='x' or inputs=['x', 'y']")));
 }
 
 nb::object check_gradients(const KernelObject &kernel, nb::args args, nb::kwargs kwargs) {

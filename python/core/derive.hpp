@@ -15,6 +15,10 @@ KernelObject grad(const KernelObject &kernel, const nb::object &wrt, const nb::o
 KernelObject saving(const KernelObject &kernel, const nb::object &wrt, const nb::object &of);
 KernelObject forward(const KernelObject &kernel, const nb::object &wrt, const nb::object &of,
                      bool value);
+KernelObject jacobian_of(const KernelObject &kernel, const std::string &of, const std::string &wrt);
+KernelObject hessian_of(const KernelObject &kernel, const std::string &of, const std::string &wrt);
+KernelObject batch_of(const KernelObject &kernel, const nb::object &inputs,
+                      const std::string &axis);
 nb::object check_gradients(const KernelObject &kernel, nb::args args, nb::kwargs kwargs);
 
 } // namespace broadloom::python

@@ -301,6 +301,17 @@ void define_kernel(nb::module_ &module) {
            "numbers), a tangent t_INPUT, what that moves by, and gives for each output what that "
            "moves by, t_OUTPUT.")
       .def(
+          "jacobian", jacobian_of, nb::arg("of"), nb::arg("wrt"),
+          "The kernel of a Jacobian: it takes the inputs and gives d_OF_d_WRT, how each element of "
+          "that output moves with each of that input, with the axes of the one and then those of "
+          "the other.")
+      .def("hessian", hessian_of, nb::arg("of"), nb::arg("wrt"),
+           "The kernel of a Hessian, d2_OF_d_WRT, of an output that is a single number.")
+      .def("batch", batch_of, nb::arg("inputs") = nb::none(), nb::kw_only(), nb::arg("axis") = "b",
+           "The kernel that does for all elements of a batch what this one does for one: these "
+           "inputs (all that have dims) have one dim more, the first, and so has each output that "
+           "depends on them.")
+      .def(
           "freeze",
           [](const KernelObject &k, const nb::object &values, const nb::kwargs &named) {
             return kernel_of(freeze(*k.state, values, named));

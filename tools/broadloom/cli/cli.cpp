@@ -102,6 +102,8 @@ public:
     add_check();
     add_grad();
     add_jvp();
+    add_jacobian();
+    add_batch();
     add_tune();
     add_cache();
     add_explain();
@@ -151,6 +153,13 @@ public:
     } else if (jvp_->parsed()) {
       jvp_text_.require_one();
       jvp(jvp_options_, streams, phase);
+    } else if (jacobian_->parsed() || hessian_->parsed()) {
+      jacobian_text_.require_one();
+      jacobian_->parsed() ? jacobian(jacobian_options_, streams, phase)
+                          : hessian(jacobian_options_, streams, phase);
+    } else if (batch_->parsed()) {
+      batch_text_.require_one();
+      batch(batch_options_, streams, phase);
     } else if (tune_->parsed()) {
       tune_text_.require_one();
       tune(tune_options_, streams, phase);
@@ -260,6 +269,32 @@ private:
     jvp_->add_flag("--value", jvp_options_.value, "compute the kernel's own outputs, too");
   }
 
+  // Two commands of the same words.
+  void add_jacobian() {
+    jacobian_ = app_.add_subcommand("jacobian", "print the kernel of a Jacobian");
+    hessian_ = app_.add_subcommand("hessian", "print the kernel of a Hessian");
+    for (CLI::App *command : {jacobian_, hessian_}) {
+      jacobian_text_.add(*command, jacobian_options_.text, true);
+      command->add_option("--of", jacobian_options_.of, "the output of which to take it")
+          ->type_name("NAME")
+          ->required();
+      command->add_option("--wrt", jacobian_options_.wrt, "the input to take it by")
+          ->type_name("NAME")
+          ->required();
+    }
+  }
+
+  void add_batch() {
+    batch_ = app_.add_subcommand("batch", "print the kernel over one more axis of its inputs");
+    batch_text_.add(*batch_, batch_options_.text, true);
+    batch_->add_option("--axis", batch_options_.axis, "what the axis is called; else b")
+        ->type_name("NAME");
+    batch_
+        ->add_option("--inputs", batch_options_.inputs,
+                     "the inputs that get the axis; else all that have dims")
+        ->type_name("NAME,..");
+  }
+
   void add_tune() {
     tune_ = app_.add_subcommand("tune", "find the clauses of a schedule that make a kernel faster");
     tune_text_.add(*tune_, tune_options_.text, true);
@@ -343,17 +378,21 @@ private:
 
   CLI::App app_{"Broadloom: a run-time compiler for loops over n-d arrays.", "broadloom"};
   CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr, *jvp_ = nullptr,
-           *tune_ = nullptr, *cache_ = nullptr, *explain_ = nullptr;
+           *jacobian_ = nullptr, *hessian_ = nullptr, *batch_ = nullptr, *tune_ = nullptr,
+           *cache_ = nullptr, *explain_ = nullptr;
   ReplOptions repl_options_;
   std::string engine_, stage_, policy_ = "auto", format_ = "text"; // words of the tables above
   std::vector<std::string> profile_;                               // and these
   std::string debug_;                                              // a list of such words
   std::string generate_, file_, lines_, code_;
-  TextWords run_text_, show_text_, grad_text_, jvp_text_, tune_text_, check_words_;
+  TextWords run_text_, show_text_, grad_text_, jvp_text_, jacobian_text_, batch_text_, tune_text_,
+      check_words_;
   RunOptions run_options_;
   ShowOptions show_options_;
   GradOptions grad_options_;
   JvpWords jvp_options_;
+  JacobianWords jacobian_options_;
+  BatchWords batch_options_;
   TuneOptions tune_options_;
   CacheOptions cache_options_;
   TextOptions check_options_;

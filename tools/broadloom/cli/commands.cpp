@@ -210,6 +210,15 @@ Asked asked_of(const LoopSpec &kernel, const std::string &wrt, const std::string
   return asked;
 }
 
+// One output by one input.
+Asked asked_of_one(const LoopSpec &kernel, const JacobianWords &words) {
+  Asked asked = asked_of(kernel, words.wrt, words.of);
+  if (asked.wrt.size() != 1 || asked.of.size() != 1)
+    throw UsageError("E0401", "--of takes one output, and --wrt one input",
+                     "ask once for each pair of them");
+  return asked;
+}
+
 } // namespace
 
 void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
@@ -235,6 +244,30 @@ void jvp(const JvpWords &options, const Streams &streams, Phase &phase) {
   const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
   const Asked asked = asked_of(chosen, options.wrt, options.of);
   streams.out << print(jvp(chosen, asked.wrt, {.of = asked.of, .value = options.value}));
+}
+
+void jacobian(const JacobianWords &options, const Streams &streams, Phase &phase) {
+  phase = Phase::Spec;
+  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  const Asked asked = asked_of_one(chosen, options);
+  streams.out << print(jacobian(chosen, asked.of[0], asked.wrt[0]));
+}
+
+void hessian(const JacobianWords &options, const Streams &streams, Phase &phase) {
+  phase = Phase::Spec;
+  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  const Asked asked = asked_of_one(chosen, options);
+  streams.out << print(hessian(chosen, asked.of[0], asked.wrt[0]));
+}
+
+void batch(const BatchWords &options, const Streams &streams, Phase &phase) {
+  phase = Phase::Spec;
+  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  const Asked asked = asked_of(chosen, options.inputs, "");
+  streams.out << print(batch(chosen, options.axis, asked.wrt));
 }
 
 void tune(const TuneOptions &options, const Streams &streams, Phase &phase) {

@@ -54,6 +54,16 @@ struct JvpWords {
   bool value = false;
 };
 
+struct JacobianWords {
+  TextOptions text;
+  std::string of, wrt; // a name each
+};
+
+struct BatchWords {
+  TextOptions text;
+  std::string axis = "b", inputs; // names with commas between
+};
+
 struct ShowOptions {
   TextOptions text;
   std::vector<std::string> inputs;
@@ -77,6 +87,9 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase);
 void show(const ShowOptions &options, const Streams &streams, Phase &phase);
 void grad(const GradOptions &options, const Streams &streams, Phase &phase);
 void jvp(const JvpWords &options, const Streams &streams, Phase &phase);
+void jacobian(const JacobianWords &options, const Streams &streams, Phase &phase);
+void hessian(const JacobianWords &options, const Streams &streams, Phase &phase);
+void batch(const BatchWords &options, const Streams &streams, Phase &phase);
 void tune(const TuneOptions &options, const Streams &streams, Phase &phase);
 void cache(const CacheOptions &options, const Streams &streams);
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase);

@@ -51,6 +51,15 @@ struct CommandTable { // the session's friend: each row calls one of its members
               "The inputs named move, each x by an input t_x, else all real and complex ones. "
               "`value` adds the kernel's own\noutputs.",
               ".jvp k x,y", Argument::Kernel, &call<&Session::jvp>},
+      Command{".jacobian", "[K] x of=z",
+              "print the kernel of the Jacobian of z by x, and define it", "", ".jacobian k x of=z",
+              Argument::Kernel, &call<&Session::jacobian>},
+      Command{".hessian", "[K] x of=z", "print the kernel of the Hessian of z by x, and define it",
+              "", ".hessian k x of=z", Argument::Kernel, &call<&Session::hessian>},
+      Command{".batch", "[K] [x,y] [axis=b]",
+              "print the kernel over one more axis of its inputs, and define it",
+              "Of the inputs named, else of all that have dims.", ".batch k x axis=b",
+              Argument::Kernel, &call<&Session::batch>},
       Command{
           ".show", "STAGE [K] [x=SOURCE ..]", "print a stage of the compiler",
           "The stages are spec, folded, axes, graph, call, plan, loop, block, llvm, asm and why.",

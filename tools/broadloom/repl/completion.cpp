@@ -115,6 +115,12 @@ std::vector<std::string> words_before(std::string_view line, std::size_t last) {
   return words;
 }
 
+// Whose inputs stand as they are: `.grad k x`, and not `x=SOURCE`.
+bool is_derivation(std::string_view command) {
+  constexpr std::array names{".grad", ".jvp", ".jacobian", ".hessian", ".batch"};
+  return std::ranges::find(names, command) != names.end();
+}
+
 // Words for position `earlier.size()` of a command, the first being the command itself.
 Words arguments(const Command &command, const std::vector<std::string> &earlier,
                 const Library &library) {
@@ -140,8 +146,7 @@ Words arguments(const Command &command, const std::vector<std::string> &earlier,
     break;
   case Argument::Kernel:
     if (first) add_kernels(library, words);
-    add_inputs(library, first ? "" : earlier[1],
-               command.name == ".grad" || command.name == ".jvp" ? "" : "=", words);
+    add_inputs(library, first ? "" : earlier[1], is_derivation(command.name) ? "" : "=", words);
     break;
   }
   return words;

@@ -104,6 +104,9 @@ private:
   void show_stage(Stage stage, const Words &words);
   void grad(const Words &words);
   void jvp(const Words &words);
+  void jacobian(const Words &words);
+  void hessian(const Words &words);
+  void batch(const Words &words);
   void print_derived(const std::vector<LoopSpec> &made, const std::string &file);
 
   // session_run.cpp

@@ -151,6 +151,59 @@ void Session::jvp(const Words &given) {
   print_derived(made, "<jvp>");
 }
 
+namespace {
+
+// One output by one input.
+Asked asked_of_one(const DefinedKernel &defined, const std::vector<std::string> &words) {
+  const Asked asked = asked_of(defined, words, [](const std::string &) { return false; });
+  if (asked.wrt.size() != 1 || asked.of.size() != 1 || asked.value)
+    throw UsageError("E0401", "one output and one input are to be named", "as in .jacobian x of=z");
+  return asked;
+}
+
+} // namespace
+
+void Session::jacobian(const Words &given) {
+  Words words = given;
+  const auto defined = choose(words);
+  const Asked asked = asked_of_one(*defined, words);
+  std::vector<LoopSpec> made;
+  with_places(defined->text, [&] {
+    made.push_back(broadloom::jacobian(defined->spec, asked.of[0], asked.wrt[0]));
+  });
+  print_derived(made, "<jacobian>");
+}
+
+void Session::hessian(const Words &given) {
+  Words words = given;
+  const auto defined = choose(words);
+  const Asked asked = asked_of_one(*defined, words);
+  std::vector<LoopSpec> made;
+  with_places(defined->text, [&] {
+    made.push_back(broadloom::hessian(defined->spec, asked.of[0], asked.wrt[0]));
+  });
+  print_derived(made, "<hessian>");
+}
+
+void Session::batch(const Words &given) {
+  Words words = given;
+  const auto defined = choose(words);
+  std::string axis = "b";
+  bool has_inputs = false;
+  const Asked asked = asked_of(*defined, words, [&](const std::string &word) {
+    const bool is_axis = word.starts_with("axis=");
+    if (is_axis) axis = word.substr(5);
+    has_inputs = has_inputs || !is_axis;
+    return is_axis;
+  });
+  std::vector<LoopSpec> made;
+  with_places(defined->text, [&] {
+    made.push_back(
+        broadloom::batch(defined->spec, axis, has_inputs ? asked.wrt : std::vector<std::string>()));
+  });
+  print_derived(made, "<batch>");
+}
+
 // And defines it, beside what was typed last.
 void Session::print_derived(const std::vector<LoopSpec> &made, const std::string &file) {
   const std::string text = print(made);

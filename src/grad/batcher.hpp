@@ -1,0 +1,82 @@
+// Inside the gradient stage: the kernel over one more axis, expression by expression (batch.hpp).
+#pragma once
+
+#include "grad/batch.hpp"
+
+#include <memory>
+
+namespace broadloom::grad {
+
+class Batcher {
+public:
+  Batcher(const SpecData &data, std::string axis, const std::set<std::string> &inputs);
+  SpecData run();
+
+private:
+  // batch_inputs.cpp: declarations, windows and positions
+  void make_inputs();
+  void place_unlabelled();
+  std::shared_ptr<const InputDecl> with_axis(const InputDecl &decl) const;
+  Expr array_now(const Expr &array, const Place &where);
+  Expr window_now(const InputDecl &decl, const Expr &of, const Place &where);
+  Expr window_called(const InputDecl &decl);
+  void extents_now(AffineForm &form, const Place &where);
+  bool changes(const InputDecl &decl) const;
+  std::shared_ptr<const InputDecl> said_now(const std::string &owner, const InputDecl &said);
+  SaidExtent own_extent(const Place &where);
+  AffineForm own_form() const { return {0, {{axis_, 1}}, {}}; }
+
+  // batch_folds.cpp: reductions, and what they are like
+  Expr fold(const ExprNode &node);
+  Expr fold_over(const ExprNode &node, FoldUse use, std::vector<Expr> args, const AxisNames &axes);
+  Expr fold_like_inputs(const ExprNode &node, FoldUse use, std::vector<Expr> args);
+  Expr fold_like_window(const ExprNode &node, FoldUse use, std::vector<Expr> args,
+                        const InputDecl &window);
+  Expr lender_of(const InputDecl &of, const Place &where);
+  Expr repeated(const Expr &value, const AxisNames &axes, const std::vector<std::string> &like,
+                const Place &where);
+
+  // batch.cpp
+  Expr now(const Expr &expr);
+  Expr made(const ExprNode &node);
+  Expr let(const ExprNode &node);
+  Expr start(const ExprNode &let, const Expr &value);
+  Expr join(const ExprNode &node);
+  OutputDecl output(std::size_t k);
+  void check_function(const ExprNode &call) const;
+
+  AxisRef ref(const std::string &axis) const;
+  AxisRef own_ref() const { return facts_.is_by_position() ? AxisRef(0) : AxisRef(axis_); }
+  AxisRef moved(const AxisRef &axis, const Place &where) const {
+    return std::holds_alternative<std::string>(axis.value()) ? axis : ref(facts_.name(axis, where));
+  }
+  std::vector<AxisRef> refs(const AxisNames &axes) const;
+  std::vector<AxisRef> listed(const AxisNames &axes) const; // the new one before them
+  std::string fresh(const std::string &name);
+  Expr add_let(Expr let);
+  std::string named(const std::string &array); // by like= or of=
+  [[noreturn]] void fail(const std::string &why, const Place &where,
+                         const std::string &help) const {
+    facts_.fail(why, where, help);
+  }
+
+  const SpecData &data_;
+  const std::string axis_;
+  const std::set<std::string> &inputs_;
+  BatchFacts facts_;
+  std::set<std::string> names_; // taken
+  SpecData made_;
+  std::unordered_map<std::string, std::shared_ptr<const InputDecl>> decls_; // whole inputs now
+  std::unordered_map<std::string, Expr> lets_now_;
+  std::unordered_map<std::string, std::string> renamed_; // axes of sums that are lets now
+  std::unordered_map<std::string, Expr> lenders_;        // by the input
+  std::set<std::string> declared_;
+  std::vector<std::shared_ptr<const InputDecl>> windows_; // that are named
+  std::set<const ExprNode *>
+      terms_of_lets_; // sums back through windows there have dims of any names
+  int place_ = 0;     // of the new axis, where others are counted
+  expr::Exchange exchange_;
+  std::vector<Expr> kept_;
+};
+
+} // namespace broadloom::grad

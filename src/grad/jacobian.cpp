@@ -1,0 +1,275 @@
+// Jacobians: the directional derivative along every element of an input at once (<broadloom/jacobian.hpp>).
+//
+//   in t_x : f64[i]             the tangent (jvp.cpp)
+//   in t_x : f64[i_x, i]        one for each element of x (batch.cpp)
+//   f64(iota(i_x) == iota(i))   each moves one element by 1
+#include "analysis/analyse.hpp"
+#include "expr/exchange.hpp"
+#include "facts/terms.hpp"
+#include "grad/batch.hpp"
+#include "support/fail.hpp"
+#include "support/float_control.hpp"
+#include "support/free_name.hpp"
+#include "support/out_of_memory.hpp"
+#include "support/text.hpp"
+
+#include <broadloom/gradient.hpp>
+#include <broadloom/jacobian.hpp>
+
+#include <algorithm>
+
+namespace broadloom {
+namespace grad {
+namespace {
+
+using Decl = std::shared_ptr<const InputDecl>;
+
+// The only input that the one kernel has and the other lacks.
+Decl new_input(const SpecData &derived, const SpecData &kernel) {
+  for (const auto &decl : whole_inputs(derived))
+    if (std::ranges::none_of(whole_inputs(kernel),
+                             [&](const auto &known) { return known->name == decl->name; }))
+      return decl;
+  return nullptr;
+}
+
+std::string free_of(std::set<std::string> &taken, const std::string &name) {
+  return support::free_name(name,
+                            [&](const std::string &free) { return taken.insert(free).second; });
+}
+
+class Jacobian {
+public:
+  Jacobian(const SpecData &kernel, const std::string &of, const std::string &wrt)
+      : kernel_(spec::expand_calls(kernel, spec::Calls::WithoutDerivatives)), of_(of) {
+    for (const auto &decl : whole_inputs(kernel_))
+      if (decl->name == wrt) input_ = decl;
+  }
+
+  SpecData run(const LoopSpec &spec) {
+    const std::vector<std::string> wrt{input_ ? input_->name : ""};
+    SpecData made = jvp(spec, wrt, {.of = {of_}}).data(); // says what is no input or no output
+    check();
+    const std::string tangent = new_input(made, kernel_)->name;
+    std::set<std::string> labels = labels_of(made);
+    for (std::size_t d = 0; d < input_->dims.size(); ++d) {
+      const std::string &label = input_->dims[d].label;
+      axes_.push_back(free_of(labels, label.empty() ? input_->name + std::to_string(d)
+                                                    : label + "_" + input_->name));
+    }
+    for (std::size_t d = axes_.size(); d-- > 0;) made = batched(made, axes_[d], {tangent});
+    made = with_unit_tangents(std::move(made), tangent);
+    made.name = kernel_.name + "_jacobian";
+    std::set<std::string> names = names_of(kernel_);
+    list_axes(made.outputs[0], free_of(names, "d_" + of_ + "_d_" + input_->name));
+    analysis::analyse(made);
+    return made;
+  }
+
+private:
+  void check() const {
+    if (is_complex(input_->dtype))
+      support::fail("E0603",
+                    "input '" + input_->name + "' is " + std::string(name(input_->dtype)) +
+                        ", and a Jacobian is one by real numbers",
+                    support::with_text(input_->where, kernel_.source.get()),
+                    "ask for a directional derivative: jvp");
+    const spec::TypedSpec typed = analysis::analyse(kernel_);
+    const auto output = std::ranges::find(typed.outputs, of_, &spec::TypedOutput::name);
+    const auto needs_labels = [&](const std::string &what, const Place &where) {
+      support::fail("E0609", what + " has axes without labels, and those of a Jacobian have names",
+                    support::with_text(where, kernel_.source.get()),
+                    "label the dims of the inputs");
+    };
+    for (const int axis : output->axes)
+      if (!typed.axes[std::size_t(axis)].labelled)
+        needs_labels("output '" + of_ + "'", output->where);
+    for (const spec::Axis &axis : typed.axes)
+      if (!axis.labelled) needs_labels("kernel '" + kernel_.name + "'", kernel_.where);
+  }
+
+  AffineForm extent(std::size_t dim) const {
+    AffineForm form;
+    form.extents.push_back({make_input(input_, input_->where), dim, 1});
+    return form;
+  }
+
+  // iota(i_x) == iota(i, of=x), for each dim.
+  Expr unit(const std::vector<std::string> &dims, const std::vector<std::string> &of) const {
+    const facts::Terms t(input_->where);
+    Expr all;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const Expr one = t.op(
+          ops::Op::Eq, {make_iota(axes_[d], {}, t.place()), make_iota(dims[d], of, t.place())});
+      all = all.node() ? t.both(all, one) : one;
+    }
+    if (!all.node()) {
+      Number one;
+      one.integer = 1;
+      all = make_literal(one, t.place());
+    }
+    return make_cast(input_->dtype, all, t.place());
+  }
+
+  // Read at positions, it is an array of its own.
+  SpecData with_unit_tangents(SpecData made, const std::string &tangent) {
+    const spec::LetsByName lets = spec::lets_by_name(made);
+    bool is_array =
+        std::ranges::any_of(lets, [](const auto &let) { return !let.second.node()->axes.empty(); });
+    expr::Walker walker;
+    spec::for_each_root(made, [&](const Expr &root) {
+      walker.walk(root.node(), [&](const ExprNode &node) {
+        is_array = is_array || (node.kind == ExprKind::Input && node.input->window);
+      });
+    });
+    std::vector<std::string> dims;
+    for (std::size_t d = 0; d < axes_.size(); ++d) {
+      const std::string &label = input_->dims[d].label;
+      dims.push_back(is_array || label.empty() ? axes_[d] + "_1" : label);
+    }
+    is_array = is_array && !axes_.empty();
+    Expr instead = unit(dims, is_array ? std::vector<std::string>() : std::vector{input_->name});
+    if (is_array) {
+      std::vector<SaidExtent> said;
+      for (const auto &names : {axes_, dims})
+        for (std::size_t d = 0; d < names.size(); ++d) said.push_back({names[d], extent(d)});
+      std::vector<AxisRef> listed;
+      for (const SaidExtent &dim : said) listed.emplace_back(dim.axis);
+      LetLoop loop;
+      loop.said = make_said(tangent, std::move(said), [&] { return input_->where; });
+      instead = make_let(tangent, instead, input_->where, std::move(listed), std::move(loop));
+    }
+    return exchanged(std::move(made), tangent, instead, is_array);
+  }
+
+  SpecData exchanged(SpecData made, const std::string &tangent, const Expr &instead,
+                     bool is_array) {
+    expr::Exchange exchange;
+    const auto extents = [&](const Expr &of) {
+      return name_of_array(of) == tangent ? instead : Expr();
+    };
+    const auto now = [&](const Expr &expr) {
+      kept_.push_back(expr);
+      return exchange.run(expr, [&](const ExprNode &node) {
+        if (node.kind == ExprKind::Let && node.input) {
+          std::vector<Expr> args;
+          for (const Expr &arg : node.args) args.push_back(exchange(arg));
+          LetLoop loop = loop_of(node);
+          if (args.size() > 1) loop.start = args[1];
+          loop.said = with_extents(loop.said, extents);
+          return make_let(node.name, args[0], node.where, node.axes, loop);
+        }
+        if (node.kind != ExprKind::Input) return Expr();
+        if (!node.input->window) {
+          if (node.input->name != tangent) return Expr();
+          if (!is_array) return instead;
+          std::vector<AffineForm> forms;
+          for (const std::string &axis : axes_) forms.push_back({0, {{axis, 1}}, {}});
+          for (const Dim &dim : input_->dims) forms.push_back({0, {{dim.label, 1}}, {}});
+          return make_window(instead, std::move(forms), node.where);
+        }
+        if (node.input->window->of->name == tangent)
+          return make_window_like(instead, *node.input->window, node.where);
+        return Expr();
+      });
+    };
+    std::vector<Expr> lets;
+    if (is_array) lets.push_back(instead);
+    for (const Expr &let : made.lets) lets.push_back(now(let));
+    made.lets = std::move(lets);
+    for (OutputDecl &output : made.outputs) {
+      output.value = now(output.value);
+      for (Expr &init : output.mode.use.init) init = now(init);
+    }
+    std::vector<Decl> inputs;
+    for (const auto &decl : made.inputs) {
+      if (decl->name == tangent) continue;
+      const bool is_of = decl->window && decl->window->of->name == tangent;
+      inputs.push_back(is_of ? make_window_like(instead, *decl->window, decl->where).node()->input
+                             : decl);
+    }
+    made.inputs = std::move(inputs);
+    return made;
+  }
+
+  // The axes of `of` first. One that nothing moves is 0 along the others.
+  void list_axes(OutputDecl &output, const std::string &name) const {
+    const spec::TypedSpec typed = analysis::analyse(kernel_);
+    const auto of = std::ranges::find(typed.outputs, of_, &spec::TypedOutput::name);
+    output.name = name;
+    output.has_axes = true;
+    output.axes.clear();
+    std::vector<SaidExtent> said;
+    for (const int axis : of->axes) output.axes.emplace_back(typed.axes[std::size_t(axis)].name);
+    for (std::size_t d = 0; output.said && d < output.said->dims.size(); ++d)
+      said.push_back({output.said->dims[d].label, output.said->said->of[d]});
+    for (std::size_t d = 0; d < axes_.size(); ++d) {
+      output.axes.emplace_back(axes_[d]);
+      said.push_back({axes_[d], extent(d)});
+    }
+    if (!said.empty()) output.said = make_said(name, std::move(said), [&] { return output.where; });
+  }
+
+  const SpecData kernel_;
+  const std::string &of_;
+  Decl input_;
+  std::vector<std::string> axes_; // [dim of the input]
+  std::vector<Expr> kept_;
+};
+
+} // namespace
+} // namespace grad
+
+LoopSpec jacobian(const LoopSpec &spec, const std::string &of, const std::string &wrt) try {
+  const support::FloatWorld world;
+  if (std::ranges::none_of(grad::whole_inputs(spec::expand_calls(spec.data())),
+                           [&](const auto &decl) { return decl->name == wrt; }))
+    jvp(spec, {wrt}, {.of = {of}}); // says that there is none
+  return LoopSpec(
+      std::make_shared<const detail::SpecData>(grad::Jacobian(spec.data(), of, wrt).run(spec)));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+LoopSpec hessian(const LoopSpec &spec, const std::string &of, const std::string &wrt) try {
+  const support::FloatWorld world;
+  const LoopSpec slope = gradient(spec, {wrt}, {.of = {of}});
+  const detail::SpecData &kernel = spec.data();
+  const spec::TypedSpec typed = analysis::analyse(spec::expand_calls(kernel));
+  const auto output = std::ranges::find(typed.outputs, of, &spec::TypedOutput::name);
+  if (!output->axes.empty())
+    support::fail("E0609",
+                  "output '" + of + "' has " +
+                      support::count(std::int64_t(output->axes.size()), "axis") +
+                      ", and a Hessian is that of a single number",
+                  output->where, "fold its axes, or ask for the Jacobian of a gradient");
+  detail::SpecData made = slope.data();
+  const auto weight = grad::new_input(made, spec::expand_calls(kernel));
+  const facts::Terms t(weight->where);
+  Number number;
+  number.integer = 1;
+  const Expr one = make_cast(weight->dtype, make_literal(number, t.place()), t.place());
+  expr::Exchange exchange;
+  const auto now = [&](Expr &expr) {
+    expr = exchange.run(expr, [&](const ExprNode &node) {
+      return node.kind == ExprKind::Input && node.input->name == weight->name ? one : Expr();
+    });
+  };
+  for (Expr &let : made.lets) now(let);
+  for (OutputDecl &result : made.outputs) now(result.value);
+  std::erase_if(made.inputs, [&](const auto &decl) { return decl->name == weight->name; });
+  const std::string name = made.outputs[0].name;
+  made.name = kernel.name;
+  detail::SpecData second =
+      jacobian(LoopSpec(std::make_shared<const detail::SpecData>(std::move(made))), name, wrt)
+          .data();
+  second.name = kernel.name + "_hessian";
+  std::set<std::string> names = grad::names_of(kernel);
+  OutputDecl &result = second.outputs[0];
+  result.name = grad::free_of(names, "d2_" + of + "_d_" + wrt);
+  return LoopSpec(std::make_shared<const detail::SpecData>(std::move(second)));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+} // namespace broadloom
