@@ -26,18 +26,7 @@ namespace grad {
 
 Batcher::Batcher(const SpecData &data, std::string axis, const std::set<std::string> &inputs)
     : data_(data), axis_(std::move(axis)), inputs_(inputs), facts_(data, inputs),
-      names_(names_of(data)) {
-  std::vector<const ExprNode *> open;
-  for (const auto &[name, let] : facts_.lets())
-    if (facts_.is_array(name)) open.push_back(let.node()->args[0].node());
-  while (!open.empty()) {
-    const ExprNode &term = *open.back();
-    open.pop_back();
-    if (!terms_of_lets_.insert(&term).second) continue;
-    if (term.kind == ExprKind::Cast || (term.kind == ExprKind::Op && term.op == ops::Op::Add))
-      for (const Expr &arg : term.args) open.push_back(arg.node());
-  }
-}
+      names_(names_of(data)) {}
 
 SpecData Batcher::run() {
   made_.name = data_.name + "_batch";
@@ -50,6 +39,7 @@ SpecData Batcher::run() {
   made_.relaxed = data_.relaxed;
   made_.scales = data_.scales;
   make_inputs();
+  find_terms();
   for (const auto &axis : data_.axes) made_.axes.push_back(said_now("axis", *axis));
   for (const Expr &let : data_.lets) {
     const Expr made = now(let);
@@ -249,6 +239,7 @@ OutputDecl Batcher::output(std::size_t k) {
              output.where, "give that input the axis, too, or label its dims");
     use.like.clear();
   }
+  if (moves && output.mode.kind == ModeKind::accumulate) write_out_accumulate(output, axes);
   output.value = now(output.value);
   for (Expr &init : use.init) init = now(init);
   if (output.said) output.said = said_now(output.name, *output.said);
@@ -256,7 +247,9 @@ OutputDecl Batcher::output(std::size_t k) {
   const bool is_in_order =
       place_ == 0 && renamed_.empty() && !output.has_axes && output.mode.use.like.empty() &&
       (output.mode.kind == ModeKind::plain || output.mode.kind == ModeKind::broadcast);
-  if (moves) {
+  if (const auto array = dims_of_outputs_.find(k); array != dims_of_outputs_.end()) {
+    list_dims_of(output, axes, array->second);
+  } else if (moves) {
     output.has_axes = !is_in_order;
     output.axes = is_in_order ? std::vector<AxisRef>() : listed(axes);
   } else {

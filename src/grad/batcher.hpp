@@ -32,7 +32,12 @@ private:
   Expr fold_like_inputs(const ExprNode &node, FoldUse use, std::vector<Expr> args);
   Expr fold_like_window(const ExprNode &node, FoldUse use, std::vector<Expr> args,
                         const InputDecl &window);
+  void find_terms();
+  void list_dims_of(OutputDecl &output, const AxisNames &axes, const std::string &array) const;
+  void check_own_extents(const ExprNode &fold);
+  std::string like_lender(FoldUse &use, const InputDecl &window, const Place &where);
   Expr lender_of(const InputDecl &of, const Place &where);
+  void write_out_accumulate(OutputDecl &output, const AxisNames &axes);
   Expr repeated(const Expr &value, const AxisNames &axes, const std::vector<std::string> &like,
                 const Place &where);
 
@@ -72,9 +77,13 @@ private:
   std::unordered_map<std::string, Expr> lenders_;        // by the input
   std::set<std::string> declared_;
   std::vector<std::shared_ptr<const InputDecl>> windows_; // that are named
-  std::set<const ExprNode *>
-      terms_of_lets_; // sums back through windows there have dims of any names
-  int place_ = 0;     // of the new axis, where others are counted
+  // Sums back through windows that are all terms of a let or an output, which says how their dims are called. Of an output: the dims of
+  // this array.
+  std::set<const ExprNode *> terms_of_lets_;
+  std::unordered_map<const ExprNode *, std::size_t> terms_of_outputs_;
+  std::unordered_map<std::size_t, std::string> dims_of_outputs_;
+  std::unordered_map<std::string, AxisNames> seen_by_; // by such an array: its dims before
+  int place_ = 0;                                      // of the new axis, where others are counted
   expr::Exchange exchange_;
   std::vector<Expr> kept_;
 };

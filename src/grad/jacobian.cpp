@@ -58,10 +58,11 @@ public:
                                                     : label + "_" + input_->name));
     }
     for (std::size_t d = axes_.size(); d-- > 0;) made = batched(made, axes_[d], {tangent});
+    const spec::TypedSpec typed = analysis::analyse(made);
     made = with_unit_tangents(std::move(made), tangent);
     made.name = kernel_.name + "_jacobian";
     std::set<std::string> names = names_of(kernel_);
-    list_axes(made.outputs[0], free_of(names, "d_" + of_ + "_d_" + input_->name));
+    list_axes(made.outputs[0], free_of(names, "d_" + of_ + "_d_" + input_->name), typed);
     analysis::analyse(made);
     return made;
   }
@@ -193,20 +194,27 @@ private:
   }
 
   // The axes of `of` first. One that nothing moves is 0 along the others.
-  void list_axes(OutputDecl &output, const std::string &name) const {
-    const spec::TypedSpec typed = analysis::analyse(kernel_);
-    const auto of = std::ranges::find(typed.outputs, of_, &spec::TypedOutput::name);
-    output.name = name;
-    output.has_axes = true;
-    output.axes.clear();
+  void list_axes(OutputDecl &output, const std::string &name, const spec::TypedSpec &made) const {
+    const auto names_in = [&](const spec::TypedSpec &typed, const std::string &called) {
+      AxisNames names;
+      const auto found = std::ranges::find(typed.outputs, called, &spec::TypedOutput::name);
+      for (const int axis : found->axes) names.push_back(typed.axes[std::size_t(axis)].name);
+      return names;
+    };
+    AxisNames axes = names_in(made, output.name);
+    const AxisNames of = names_in(analysis::analyse(kernel_), of_);
+    if (axes.size() > of.size())
+      std::rotate(axes.begin(), axes.begin() + std::ptrdiff_t(axes_.size()), axes.end());
+    else
+      axes.insert(axes.end(), axes_.begin(), axes_.end());
     std::vector<SaidExtent> said;
-    for (const int axis : of->axes) output.axes.emplace_back(typed.axes[std::size_t(axis)].name);
     for (std::size_t d = 0; output.said && d < output.said->dims.size(); ++d)
       said.push_back({output.said->dims[d].label, output.said->said->of[d]});
-    for (std::size_t d = 0; d < axes_.size(); ++d) {
-      output.axes.emplace_back(axes_[d]);
-      said.push_back({axes_[d], extent(d)});
-    }
+    for (std::size_t d = 0; d < axes_.size(); ++d)
+      if (std::ranges::count(axes, axes_[d]) != 0) said.push_back({axes_[d], extent(d)});
+    output.name = name;
+    output.has_axes = true;
+    output.axes.assign(axes.begin(), axes.end());
     if (!said.empty()) output.said = make_said(name, std::move(said), [&] { return output.where; });
   }
 
