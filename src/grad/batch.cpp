@@ -240,7 +240,11 @@ OutputDecl Batcher::output(std::size_t k) {
     use.like.clear();
   }
   if (moves && output.mode.kind == ModeKind::accumulate) write_out_accumulate(output, axes);
+  const bool folds = output.value.node()->kind == ExprKind::Fold;
   output.value = now(output.value);
+  if (folds && output.value.node()->kind == ExprKind::Op && (output.dtype || output.add))
+    fail("output '" + output.name + "' is a reduction like an input that lacks the axis",
+         output.where, "give that input the axis, too");
   for (Expr &init : use.init) init = now(init);
   if (output.said) output.said = said_now(output.name, *output.said);
   // Where the axes come in the order of the iteration space, they need no list.

@@ -70,9 +70,13 @@ BatchFacts::BatchFacts(const SpecData &data, const std::set<std::string> &inputs
       split_(spec::split_lets(spec::expand_calls(data), analysis::analyse)),
       lets_(spec::lets_by_name(data)),
       plain_(spec::Calls::All, "kernel '" + data.name + "'", data.source.get()) {
-  by_position_ = std::ranges::none_of(
-      typed_.axes, [](const spec::Axis &axis) { return axis.labelled && !axis.implied; });
-  if (typed_.axes.empty()) by_position_ = false; // the new axis alone, which has its label
+  const auto has_label = [](const spec::Axis &axis) { return axis.labelled && !axis.implied; };
+  const auto lies_by_number = [&](const auto &decl) {
+    return std::ranges::any_of(axes_of_input(*decl),
+                               [](const std::string &axis) { return axis[0] == '#'; });
+  };
+  by_position_ = std::ranges::none_of(typed_.axes, has_label) &&
+                 std::ranges::any_of(whole_inputs(data), lies_by_number);
   find_arrays();
   find_open_axes();
   find_moving_lets();

@@ -55,6 +55,8 @@ Expr Batcher::fold_over(const ExprNode &node, FoldUse use, std::vector<Expr> arg
     fail("a reduction folds a value without axes", node.where, "leave the reduction out");
   SpecData probe = data_;
   probe.lets.clear();
+  probe.pairings.clear();
+  probe.schedule = {};
   std::erase_if(probe.inputs, [](const auto &decl) { return bool(decl->window); });
   probe.axes.clear();
   OutputDecl output;
