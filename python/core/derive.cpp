@@ -4,6 +4,8 @@
 #include "errors.hpp"
 #include "records.hpp"
 
+#include <broadloom/jacobian.hpp>
+
 #include <nanobind/stl/string.h>
 
 namespace broadloom::python {

@@ -14,6 +14,8 @@
 #include "tools/broadloom/cli/verify.hpp"
 #include "tools/broadloom/cli/workspace.hpp"
 
+#include <broadloom/jacobian.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

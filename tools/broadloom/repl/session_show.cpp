@@ -8,6 +8,8 @@
 #include "tools/broadloom/repl/paint_stage.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
+#include <broadloom/jacobian.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,0 +1,210 @@
+// Batches of random kernels: each element has the bits of a call with that element alone. And Jacobians of random kernels: each column is
+// the directional derivative along one element.
+#include "grad/widen.hpp"
+#include "random_data.hpp"
+#include "random_spec.hpp"
+#include "same_bits.hpp"
+
+#include "spec/spec.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace broadloom::differential {
+namespace {
+
+// One position of the first dim, without that dim.
+AnyView element_of(const AnyView &batch, std::int64_t b) {
+  AnyView view = batch;
+  --view.layout.rank;
+  for (int d = 0; d < view.layout.rank; ++d) {
+    view.layout.extents[std::size_t(d)] = batch.layout.extents[std::size_t(d) + 1];
+    view.layout.strides[std::size_t(d)] = batch.layout.strides[std::size_t(d) + 1];
+  }
+  view.data = static_cast<char *>(batch.data) +
+              b * batch.layout.strides[0] * std::int64_t(size_of(batch.dtype));
+  return view;
+}
+
+Array dense(const AnyView &view) {
+  return Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout).copy();
+}
+
+Engine engine_of(std::uint64_t seed) {
+  return seed % 5 == 0 ? Engine::jit : seed % 5 == 1 ? Engine::reference : Engine::interpreter;
+}
+
+class Batches {
+public:
+  explicit Batches(std::uint64_t seed) : made_(random_spec(seed)), random_(~seed) {
+    const bool all = random_.chance(40);
+    for (const RandomInput &input : made_.inputs)
+      if (all ? !input.shape.empty() : random_.chance(50)) chosen_.insert(input.name);
+    if (!all) named_.assign(chosen_.begin(), chosen_.end());
+  }
+
+  // Whether there was something to compare.
+  bool check() {
+    if (chosen_.empty()) return false;
+    const LoopSpec spec = parse(made_.text);
+    const LoopSpec batched = parse(print(batch(spec, "b_", named_)));
+    INFO("seed " << made_.seed << "\n" << made_.text << print(batched));
+    CHECK(print(parse(print(batched))) == print(batched));
+    const std::int64_t count = 1 + random_.below(3);
+    std::vector<Operand> operands;
+    for (const RandomInput &input : made_.inputs) {
+      std::vector<std::int64_t> shape = input.shape;
+      if (chosen_.contains(input.name)) shape.insert(shape.begin(), count);
+      operands.emplace_back(random_, input.dtype, shape, false);
+      operands.back().fill(random_, false);
+    }
+    std::vector<NamedView> views;
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      views.push_back({made_.inputs[i].name, operands[i].view()});
+    const Options options{.threads = 2, .engine = engine_of(made_.seed)};
+    const Kernel one = compile(spec, options), many = compile(batched, options);
+    std::vector<Results> single;
+    bool fails = false;
+    for (std::int64_t b = 0; b < count && !fails; ++b) {
+      std::vector<NamedView> element = views;
+      for (std::size_t i = 0; i < views.size(); ++i)
+        if (chosen_.contains(made_.inputs[i].name))
+          element[i].view = element_of(operands[i].view(), b);
+      try {
+        single.push_back(one.call(element));
+      } catch (const InternalError &) {
+        throw;
+      } catch (const Error &) { // extents that do not fit, and positions outside
+        fails = true;
+      }
+    }
+    if (fails) {
+      CHECK_THROWS_AS(many.call(views), Error);
+      return false;
+    }
+    const Results results = many.call(views);
+    for (const auto &[output, array] : results)
+      for (std::int64_t b = 0; b < count; ++b) {
+        const Array want = single[std::size_t(b)][output].copy();
+        const Array got =
+            array.rank() > want.rank() ? dense(element_of(AnyView(array), b)) : array.copy();
+        CHECK_MESSAGE(same_bits(got, want), "output " << output << ", element " << b);
+      }
+    return true;
+  }
+
+private:
+  RandomSpec made_;
+  Random random_;
+  std::set<std::string> chosen_;
+  std::vector<std::string> named_;
+};
+
+TEST_CASE("each element of a batch of a random kernel has the bits of a call of its own") {
+  const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);
+  const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count) / 2 + 1;
+  std::uint64_t compared = 0, refused = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    try {
+      compared += Batches(seed).check();
+    } catch (const CompileError &) { // too large for native code
+    } catch (const Error &error) {
+      const bool has_no_form =
+          error.code() == "E0061" || error.code() == "E0013" || error.code() == "E0605";
+      if (!has_no_form)
+        FAIL_CHECK("seed " << seed << ": " << error.render() << random_spec(seed).text);
+      ++refused;
+    }
+  }
+  MESSAGE(compared << " of " << count << " batches compared, " << refused << " refused");
+  CHECK(refused <= count / 10 + 2);
+  if (count >= 100) CHECK(compared > count / 2);
+}
+
+// Of one output by one input, along each of its elements.
+bool check_columns(std::uint64_t seed) {
+  const RandomSpec made = random_spec(seed, Style::Smooth);
+  Random random(~seed);
+  const LoopSpec spec(std::make_shared<const SpecData>(grad::widened(parse(made.text).data())));
+  std::vector<std::string> inputs, outputs;
+  std::vector<Array> arrays;
+  std::vector<NamedView> given;
+  for (const RandomInput &input : made.inputs) {
+    Operand operand(random, input.dtype, input.shape, false);
+    operand.fill_smooth(random);
+    arrays.push_back(grad::widened(operand.view()));
+    if (is_float(input.dtype)) inputs.push_back(input.name);
+  }
+  for (std::size_t i = 0; i < arrays.size(); ++i) given.push_back({made.inputs[i].name, arrays[i]});
+  const Kernel value = compile(spec, {.engine = Engine::reference});
+  try {
+    value.call(given);
+  } catch (const InternalError &) {
+    throw;
+  } catch (const Error &) {
+    return false;
+  }
+  for (const OutputInfo &output : value.outputs())
+    if (is_float(output.dtype)) outputs.push_back(output.name);
+  if (inputs.empty() || outputs.empty()) return false;
+  const std::string wrt = inputs[std::size_t(random.below(int(inputs.size())))],
+                    of = outputs[std::size_t(random.below(int(outputs.size())))];
+  const LoopSpec columns = jacobian(spec, of, wrt), along = jvp(spec, {wrt}, {.of = {of}});
+  INFO("seed " << seed << ", " << of << " by " << wrt << "\n"
+               << print(spec) << print(columns) << print(along));
+  CHECK(print(parse(print(columns))) == print(columns));
+  const Options options{.threads = 2, .engine = engine_of(seed)};
+  const Array all = compile(columns, options).call(given)[0].copy();
+  const Kernel kernel = compile(along, options);
+  const std::size_t i =
+      std::size_t(std::ranges::find(made.inputs, wrt, &RandomInput::name) - made.inputs.begin());
+  Array tangent(f64, {arrays[i].shape().begin(), arrays[i].shape().end()});
+  std::vector<NamedView> moved = given;
+  moved.push_back({kernel.inputs().back().name, tangent});
+  const std::size_t elements = std::size_t(tangent.size());
+  for (std::size_t k = 0; k < elements; ++k) {
+    std::fill_n(tangent.data<double>(), elements, 0.0);
+    tangent.data<double>()[k] = 1;
+    const Array column = kernel.call(moved)[0].copy();
+    REQUIRE(std::size_t(all.size()) == std::size_t(column.size()) * elements);
+    for (std::size_t n = 0; n < std::size_t(column.size()); ++n) {
+      const double want = column.data<double>()[n], got = all.data<double>()[n * elements + k];
+      const bool is_close = got == want || (std::isnan(got) && std::isnan(want)) ||
+                            std::fabs(got - want) <= 1e-9 * (std::fabs(want) + 1);
+      CHECK_MESSAGE(is_close,
+                    "element " << n << ", column " << k << ": " << got << ", not " << want);
+      if (!is_close) return true;
+    }
+  }
+  return elements > 0;
+}
+
+TEST_CASE("each column of the Jacobian of a random kernel is a directional derivative") {
+  const std::uint64_t first = from_environment("BROADLOOM_SEED", 1);
+  const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count) / 4 + 1;
+  std::uint64_t compared = 0, unlabelled = 0, refused = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    try {
+      compared += check_columns(seed);
+    } catch (const CompileError &) {
+    } catch (const Error &error) {
+      const std::string &code = error.code();
+      const bool has_no_form = code == "E0061" || code == "E0013" || code == "E0601" ||
+                               code == "E0605" || code == "E0607" || code == "E0609";
+      if (!has_no_form)
+        FAIL_CHECK("seed " << seed << ": " << error.render()
+                           << random_spec(seed, Style::Smooth).text);
+      ++(code == "E0609" ? unlabelled : refused);
+    }
+  }
+  MESSAGE(compared << " of " << count << " Jacobians compared, " << unlabelled
+                   << " without labels, " << refused << " refused");
+  CHECK(refused <= count / 10 + 2);
+  if (count >= 100) CHECK(compared > count / 5);
+}
+
+} // namespace
+} // namespace broadloom::differential
