@@ -19,7 +19,7 @@ namespace broadloom {
 // The kernel NAME_batch, which does for all elements of a batch what `spec` does for one. The named inputs (none named: all that have
 // dims) have one dim more, the first, with the label `axis`; so has every output that depends on one of them. In a kernel of which
 // nothing has labels the new axis has none, and is axis 0. Element b of such an output is what `spec` gives for element b of the
-// inputs. Schedules and wishes are dropped. Throws what `check` throws; SpecError E0061 for a kernel that has no such form (the
+// inputs, bit for bit where these lie one behind the other. Schedules and wishes are dropped. Throws what `check` throws; SpecError E0061 for a kernel that has no such form (the
 // message says why) or an axis that is there already, E0003 for a name that is no input.
 LoopSpec batch(const LoopSpec &spec, const std::string &axis,
                const std::vector<std::string> &inputs = {});

@@ -51,6 +51,7 @@ void Batcher::place_unlabelled() {
   const std::size_t count = facts_.typed().axes.size();
   const bool has_all = std::ranges::any_of( // one that tells how many axes there are
       made_.inputs, [&](const auto &decl) { return decl->dims.size() == count + 1; });
+  if (facts_.split()) return; // none that is read as a whole
   for (auto &decl : made_.inputs) {
     if (decl->labelled() || decl->dims.empty() || decl->is_output) continue;
     const bool moves = inputs_.contains(decl->name);

@@ -5,6 +5,7 @@
 //   f64(iota(i_x) == iota(i))   each moves one element by 1
 #include "analysis/analyse.hpp"
 #include "expr/exchange.hpp"
+#include "expr/stretch.hpp"
 #include "facts/terms.hpp"
 #include "grad/batch.hpp"
 #include "support/fail.hpp"
@@ -96,12 +97,13 @@ private:
   }
 
   // iota(i_x) == iota(i, of=x), for each dim.
-  Expr unit(const std::vector<std::string> &dims, const std::vector<std::string> &of) const {
+  Expr unit(const std::vector<std::string> &dims, const std::vector<std::string> &of,
+            const std::vector<std::string> &of_new = {}) const {
     const facts::Terms t(input_->where);
     Expr all;
     for (std::size_t d = 0; d < dims.size(); ++d) {
       const Expr one = t.op(
-          ops::Op::Eq, {make_iota(axes_[d], {}, t.place()), make_iota(dims[d], of, t.place())});
+          ops::Op::Eq, {make_iota(axes_[d], of_new, t.place()), make_iota(dims[d], of, t.place())});
       all = all.node() ? t.both(all, one) : one;
     }
     if (!all.node()) {
@@ -143,6 +145,25 @@ private:
     return exchanged(std::move(made), tangent, instead, is_array);
   }
 
+  // A read at positions does not stretch where a dim has 1 element.
+  bool may_stretch() const {
+    return std::ranges::any_of(input_->dims, [](const Dim &dim) {
+      return dim.extent == 1 || expr::may_be_one_of_more(dim);
+    });
+  }
+
+  // The same as an expression: the array says how long the new axes are.
+  Expr unit_beside(const Expr &array) {
+    std::vector<AffineForm> forms;
+    for (const AxisRef &axis : array.node()->axes)
+      forms.push_back({0, {{std::get<std::string>(axis.value()), 1}}, {}});
+    const Expr seen = make_window(array, std::move(forms), input_->where);
+    named_ = seen.node()->input;
+    std::vector<std::string> dims;
+    for (const Dim &dim : input_->dims) dims.push_back(dim.label);
+    return unit(dims, {input_->name}, {named_->name});
+  }
+
   SpecData exchanged(SpecData made, const std::string &tangent, const Expr &instead,
                      bool is_array) {
     expr::Exchange exchange;
@@ -164,6 +185,7 @@ private:
         if (!node.input->window) {
           if (node.input->name != tangent) return Expr();
           if (!is_array) return instead;
+          if (may_stretch()) return unit_beside(instead);
           std::vector<AffineForm> forms;
           for (const std::string &axis : axes_) forms.push_back({0, {{axis, 1}}, {}});
           for (const Dim &dim : input_->dims) forms.push_back({0, {{dim.label, 1}}, {}});
@@ -189,6 +211,7 @@ private:
       inputs.push_back(is_of ? make_window_like(instead, *decl->window, decl->where).node()->input
                              : decl);
     }
+    if (named_) inputs.push_back(named_);
     made.inputs = std::move(inputs);
     return made;
   }
@@ -221,6 +244,7 @@ private:
   const SpecData kernel_;
   const std::string &of_;
   Decl input_;
+  Decl named_;                    // a window of the array of tangents, which of= names
   std::vector<std::string> axes_; // [dim of the input]
   std::vector<Expr> kept_;
 };

@@ -7,6 +7,8 @@
 
 #include "spec/spec.hpp"
 
+#include <broadloom/jacobian.hpp>
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -27,6 +29,21 @@ AnyView element_of(const AnyView &batch, std::int64_t b) {
   view.data = static_cast<char *>(batch.data) +
               b * batch.layout.strides[0] * std::int64_t(size_of(batch.dtype));
   return view;
+}
+
+// Element behind element: a fold whose innermost axis is that of the batch has a tree of its own.
+Layout layout_of_batch(const Layout &element, std::int64_t count) {
+  Layout layout;
+  layout.rank = element.rank + 1;
+  layout.extents[0] = count;
+  layout.strides[0] = 1;
+  for (std::size_t d = 0; d < std::size_t(element.rank); ++d) {
+    layout.extents[d + 1] = element.extents[d];
+    layout.strides[d + 1] = element.strides[d];
+    layout.strides[0] +=
+        std::abs(element.strides[d]) * std::max<std::int64_t>(element.extents[d] - 1, 0);
+  }
+  return layout;
 }
 
 Array dense(const AnyView &view) {
@@ -54,11 +71,12 @@ public:
     INFO("seed " << made_.seed << "\n" << made_.text << print(batched));
     CHECK(print(parse(print(batched))) == print(batched));
     const std::int64_t count = 1 + random_.below(3);
-    std::vector<Operand> operands;
+    std::vector<differential::Operand> operands;
     for (const RandomInput &input : made_.inputs) {
-      std::vector<std::int64_t> shape = input.shape;
-      if (chosen_.contains(input.name)) shape.insert(shape.begin(), count);
-      operands.emplace_back(random_, input.dtype, shape, false);
+      bool at_end = false;
+      Layout layout = random_layout(random_, input.shape, false, at_end);
+      if (chosen_.contains(input.name)) layout = layout_of_batch(layout, count);
+      operands.emplace_back(input.dtype, layout, at_end, false);
       operands.back().fill(random_, false);
     }
     std::vector<NamedView> views;
@@ -133,7 +151,7 @@ bool check_columns(std::uint64_t seed) {
   std::vector<Array> arrays;
   std::vector<NamedView> given;
   for (const RandomInput &input : made.inputs) {
-    Operand operand(random, input.dtype, input.shape, false);
+    differential::Operand operand(random, input.dtype, input.shape, false);
     operand.fill_smooth(random);
     arrays.push_back(grad::widened(operand.view()));
     if (is_float(input.dtype)) inputs.push_back(input.name);
@@ -163,7 +181,8 @@ bool check_columns(std::uint64_t seed) {
       std::size_t(std::ranges::find(made.inputs, wrt, &RandomInput::name) - made.inputs.begin());
   Array tangent(f64, {arrays[i].shape().begin(), arrays[i].shape().end()});
   std::vector<NamedView> moved = given;
-  moved.push_back({kernel.inputs().back().name, tangent});
+  const std::string name = kernel.inputs().back().name;
+  moved.push_back({name, tangent});
   const std::size_t elements = std::size_t(tangent.size());
   for (std::size_t k = 0; k < elements; ++k) {
     std::fill_n(tangent.data<double>(), elements, 0.0);

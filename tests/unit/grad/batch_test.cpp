@@ -137,7 +137,7 @@ TEST_CASE("modes keep the axes that they keep without a batch") {
         "  in  x : f32[i, j]\n  in  y : f32[b, i]\n  out r[b, i] = reduce(max) x * y\n");
   // Where a reduction folds what accumulate leaves, the mode is written out.
   CHECK(printed("in x : f32[i, j]; in y : f32[i]; out a = accumulate(sum) x * sum(y)") ==
-        "  in  x : f32[b, i, j]\n  in  y : f32[b, i]\n  out a[b, i] = sum(x, j) * sum(y, i)\n");
+        "  in  x : f32[b, i, j]\n  in  y : f32[b, i]\n  out a = sum(x, j) * sum(y, i)\n");
   check_elements(kernel("in x : f64[i, j]; in y : f64[i]; out a = accumulate(sum) x * sum(y);\n"
                         "out c = accumulate(prod) x * y; out d = broadcast(like=x) y"),
                  {{"x", {3, 4}}, {"y", {3}}});
@@ -176,12 +176,12 @@ TEST_CASE("a reduction like an input that lacks the axis names what it folds, wh
                 "out r = reduce(max, like=w) x; out l = broadcast(like=x) w",
                 {"x"}) ==
         "  in  x : f32[b, i, j]\n  in  w : f32[j]\n  out z = sum(x, i)\n  out r = max(x, i)\n"
-        "  out l = broadcast(like=x) w\n");
+        "  out l[b, i, j] = broadcast(like=x) w\n");
   CHECK(printed("in x : f32[i, j]; in w : f32[j]; out l = broadcast(like=x) w; "
                 "out m = sum(w, like=x) + 1",
-                {"w"}) ==
-        "  in  x : f32[i, j]\n  in  w : f32[b, j]\n  out l[b, i, j] = broadcast w\n"
-        "  out m[b, i, j] = where(iota(i, of=x) >= 0, f32(w), f32(w)) + 1\n");
+                {"w"}) == "  in  x : f32[i, j]\n  in  w : f32[b, j]\n  let t0 = f32(w)\n  out l[b, "
+                          "i, j] = broadcast w\n"
+                          "  out m[b, i, j] = where(iota(i, of=x) >= 0, t0, t0) + 1\n");
   check_elements(kernel("in x : f64[i, j]; in w : f64[j]; out z = sum(x, like=w);\n"
                         "out l = broadcast(like=x) w; out m = sum(w, like=x) + 1"),
                  {{"x", {3, 4}, false}, {"w", {4}}});
@@ -195,8 +195,9 @@ TEST_CASE("reads at positions have the axis of the batch first") {
         "  out r = x[b, -n]\n");
   CHECK(printed("in x : f64[:, :]; in k : i64[n]; let p = pad(x, 0: (1, 1), edge); "
                 "out y = p[k[n] + 1, j + extent(x, 1) - 1]",
-                {"x"}) == "  in  x : f64[b, x_0, x_1]\n  in  k : i64[n]\n"
-                          "  out y = pad(x, 1: (1, 1), edge)[b, k[n] + 1, j + extent(x, 2) - 1]\n");
+                {"x"}) ==
+        "  in  x : f64[b, x_0, x_1]\n  in  k : i64[n]\n"
+        "  out y = pad(x, x_0: (1, 1), edge)[b, k[n] + 1, j + extent(x, 2) - 1]\n");
   check_elements(kernel("in x : f64[:]; in w : f64[u]; out y = sum(x[i + u] * w, u);\n"
                         "out d = x[2*k + 1]; out p = pad(x, 0: (2, 1), reflect)[m]"),
                  {{"x", {9}}, {"w", {3}}});
@@ -263,7 +264,7 @@ TEST_CASE("joins have parts of one batch") {
 TEST_CASE("extents that are said hold in a batch") {
   CHECK(printed("in x : f64[:]; out twice[n < 2, j < extent(x, 0) - 3] = x[j + 0]; "
                 "out m = max(x[2*i + u], u < 2)") ==
-        "  axis u < 2\n  in  x : f64[b, x_0]\n"
+        "  in  x : f64[b, x_0]\n  axis u < 2\n"
         "  out twice[b, n < 2, j < extent(x, 1) - 3] = x[b, j + 0]\n  out m = max(x[b, 2*i + u], "
         "u)\n");
 }

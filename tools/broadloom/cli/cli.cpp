@@ -154,7 +154,7 @@ public:
       jvp_text_.require_one();
       jvp(jvp_options_, streams, phase);
     } else if (jacobian_->parsed() || hessian_->parsed()) {
-      jacobian_text_.require_one();
+      (jacobian_->parsed() ? jacobian_text_ : hessian_text_).require_one();
       jacobian_->parsed() ? jacobian(jacobian_options_, streams, phase)
                           : hessian(jacobian_options_, streams, phase);
     } else if (batch_->parsed()) {
@@ -274,7 +274,8 @@ private:
     jacobian_ = app_.add_subcommand("jacobian", "print the kernel of a Jacobian");
     hessian_ = app_.add_subcommand("hessian", "print the kernel of a Hessian");
     for (CLI::App *command : {jacobian_, hessian_}) {
-      jacobian_text_.add(*command, jacobian_options_.text, true);
+      TextWords &text = command == jacobian_ ? jacobian_text_ : hessian_text_;
+      text.add(*command, jacobian_options_.text, true);
       command->add_option("--of", jacobian_options_.of, "the output of which to take it")
           ->type_name("NAME")
           ->required();
@@ -385,7 +386,7 @@ private:
   std::vector<std::string> profile_;                               // and these
   std::string debug_;                                              // a list of such words
   std::string generate_, file_, lines_, code_;
-  TextWords run_text_, show_text_, grad_text_, jvp_text_, jacobian_text_, batch_text_, tune_text_,
+  TextWords run_text_, show_text_, grad_text_, jvp_text_, jacobian_text_, hessian_text_, batch_text_, tune_text_,
       check_words_;
   RunOptions run_options_;
   ShowOptions show_options_;
