@@ -208,11 +208,16 @@ void Batcher::find_terms() {
     const std::vector<const ExprNode *> terms = terms_of(output.value, true);
     const std::string array = array_of(terms);
     if (array.empty() || output.said || output.mode.kind != ModeKind::plain ||
-        !facts_.depends(output.value) || (!facts_.is_array(array) && facts_.depends(array)) ||
+        !facts_.depends(output.value) || (facts_.depends(array) && is_labelled(array)) ||
         std::ranges::any_of(terms, [&](const ExprNode *term) { return uses[term] != 1; }))
       continue;
     for (const ExprNode *term : terms) terms_of_outputs_.emplace(term, k);
   }
+}
+
+bool Batcher::is_labelled(const std::string &array) const {
+  const auto decl = decls_.find(array);
+  return decl != decls_.end() && decl->second->labelled();
 }
 
 // Such an output.
@@ -244,7 +249,7 @@ Expr Batcher::fold_like_window(const ExprNode &node, FoldUse use, std::vector<Ex
     dims_of_outputs_[output->second] = array;
     seen_by_[array] = facts_.axes_seen(window);
   }
-  const bool has_own_dims = of.is_let || !has_axis;
+  const bool has_own_dims = !has_axis || !is_labelled(of.name);
   const Expr made = make_fold(std::move(use), std::move(args), {}, node.where);
   if (!moves || !has_own_dims || is_term) return made;
   check_own_extents(node);

@@ -1,31 +1,18 @@
 // See batcher.hpp: inputs with one dim more, and what reads them at positions.
 #include "grad/batcher.hpp"
 
-#include "spec/own_axis.hpp"
+#include "expr/graph.hpp"
 
 #include <algorithm>
 
 namespace broadloom::grad {
 
-// Before the dims that it has. Dims of an array that is read at positions only have labels then: those that a sum like it goes by anyway.
+// Before the dims that it has.
 std::shared_ptr<const InputDecl> Batcher::with_axis(const InputDecl &decl) const {
   auto made = std::make_shared<InputDecl>(decl);
-  if (!decl.labelled() && !decl.dims.empty()) {
-    const AxisNames axes = facts_.axes_of_input(decl);
-    const bool has_names =
-        std::ranges::all_of(axes, [](const std::string &axis) { return axis[0] != '#'; }) &&
-        decl.placement == Placement::ByOrder;
-    bool own = has_names;
-    for (std::size_t d = 0; d < axes.size(); ++d)
-      own = own && axes[d] == spec::own_axis(decl.name, d);
-    for (std::size_t d = 0; own && d < axes.size(); ++d)
-      made->dims[d] = Dim(axes[d], decl.dims[d].extent);
-    if (!own) {
-      made->dims.insert(made->dims.begin(), Dim(":"));
-      return made; // placed below
-    }
-  }
-  made->dims.insert(made->dims.begin(), facts_.is_by_position() ? Dim(":") : Dim(axis_));
+  const bool has_label =
+      decl.dims.empty() ? !facts_.is_by_position() : decl.labelled(); // others are placed below
+  made->dims.insert(made->dims.begin(), has_label ? Dim(axis_) : Dim(":"));
   return made;
 }
 
@@ -47,14 +34,26 @@ void Batcher::place_unlabelled() {
       found = found || dim.label == axis_;
       if (!found && !dim.label.empty()) before.insert(dim.label);
     }
-  place_ = int(before.size());
+  place_ = found ? int(before.size()) : expr::max_axes; // else behind all labels of inputs
   const std::size_t count = facts_.typed().axes.size();
   const bool has_all = std::ranges::any_of( // one that tells how many axes there are
       made_.inputs, [&](const auto &decl) { return decl->dims.size() == count + 1; });
   if (facts_.split()) return; // none that is read as a whole
+  std::set<std::string> used;
+  expr::Walker walker;
+  const auto visit = [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Input) used.insert(node.input->name);
+    used.insert(node.of.begin(), node.of.end());
+    if (node.use) used.insert(node.use->like.begin(), node.use->like.end());
+  };
+  spec::for_each_root(data_, [&](const Expr &root) { walker.walk(root.node(), visit); });
+  for (const OutputDecl &output : data_.outputs)
+    used.insert(output.mode.use.like.begin(), output.mode.use.like.end());
   for (auto &decl : made_.inputs) {
     if (decl->labelled() || decl->dims.empty() || decl->is_output) continue;
     const bool moves = inputs_.contains(decl->name);
+    if (!used.contains(decl->name) && !moves && !facts_.is_by_position())
+      continue; // it lies anywhere
     const auto old = std::ranges::find_if(
         data_.inputs, [&](const auto &input) { return input->name == decl->name; });
     const AxisNames axes = facts_.axes_of_input(**old);
@@ -69,7 +68,12 @@ void Batcher::place_unlabelled() {
       if (at == known.end() || at->implied) break; // read at positions only
       placed.push_back(int(at - known.begin()));
     }
-    if (placed.size() < axes.size()) continue;
+    if (placed.size() < axes.size()) {
+      if (moves && facts_.is_by_position())
+        fail("'" + decl->name + "' is read at positions, beside axes without labels", decl->where,
+             "label the dims of the inputs");
+      continue;
+    }
     if (!found)
       fail("'" + decl->name + "' has no labels, and nothing says where its dims lie", decl->where,
            "label its dims");

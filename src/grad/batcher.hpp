@@ -34,6 +34,7 @@ private:
                         const InputDecl &window);
   void find_terms();
   void list_dims_of(OutputDecl &output, const AxisNames &axes, const std::string &array) const;
+  bool is_labelled(const std::string &array) const; // an input, and not a let
   void check_own_extents(const ExprNode &fold);
   std::string like_lender(FoldUse &use, const InputDecl &window, const Place &where);
   Expr lender_of(const InputDecl &of, const Place &where);

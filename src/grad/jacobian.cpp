@@ -192,7 +192,7 @@ private:
           return make_window(instead, std::move(forms), node.where);
         }
         if (node.input->window->of->name == tangent)
-          return make_window_like(instead, *node.input->window, node.where);
+          return !is_array ? instead : make_window_like(instead, *node.input->window, node.where);
         return Expr();
       });
     };
@@ -206,8 +206,8 @@ private:
     }
     std::vector<Decl> inputs;
     for (const auto &decl : made.inputs) {
-      if (decl->name == tangent) continue;
       const bool is_of = decl->window && decl->window->of->name == tangent;
+      if (decl->name == tangent || (is_of && !is_array)) continue;
       inputs.push_back(is_of ? make_window_like(instead, *decl->window, decl->where).node()->input
                              : decl);
     }
