@@ -343,6 +343,28 @@ class Gradients(unittest.TestCase):
                 wrong()
             self.assertEqual(caught.exception.code, code)
 
+    def test_jacobians_and_batches(self):
+        k = bl.compile("kernel k { in x : f64[i]; in w : f64[j, i]; in n : i64; out y = sin(sum(w * x, i)) * n; out l = sum(exp(x)) }")
+        x, w = np.array([0.5, -1.0]), np.array([[1.0, 2.0], [3.0, -1.0], [0.0, 1.0]])
+        slope = np.cos(w @ x)[:, None] * 3
+        np.testing.assert_allclose(k.jacobian("y", "x")(x, w, 3), slope * w, rtol=1e-14)
+        by_w = k.jacobian("y", wrt="w")(x, w, 3)
+        np.testing.assert_allclose(by_w, np.einsum("j,jk,i->jki", slope[:, 0], np.eye(3), x), rtol=1e-14)
+        np.testing.assert_allclose(k.hessian("l", "x")(x, w, 3), np.diag(np.exp(x)), rtol=1e-14)
+        many = k.batch("x", axis="b")
+        self.assertEqual(repr(many), "<broadloom.Kernel k_batch(x: f64[b, i], w: f64[j, i], n: i64) -> y: f64[b, j], l: f64[b]>")
+        xs = np.array([[0.5, -1.0], [2.0, 0.25]])
+        both = many(xs, w, 3)
+        for b in range(2):
+            one = k(xs[b], w, 3)
+            np.testing.assert_array_equal(both["y"][b], one["y"])
+            np.testing.assert_array_equal(both["l"][b], one["l"])
+        for wrong, code in ((lambda: k.jacobian("y", "n"), "E0603"), (lambda: k.hessian("y", "x"), "E0609"), (lambda: k.batch("q"), "E0003"),
+                            (lambda: k.batch(axis="i"), "E0061")):
+            with self.assertRaises(bl.Error) as caught:
+                wrong()
+            self.assertEqual(caught.exception.code, code)
+
     def test_adding_gradients_add(self):
         loss = bl.compile("kernel loss { in x : f64[i]; out l = sum(x ^ 2) }")
         d_x = np.ones(3)

@@ -175,6 +175,19 @@ TEST_CASE("directional derivatives are printed and defined") {
   contains(talk.error(".jvp k of=q"), "kernel 'k' has no output 'q'");
 }
 
+TEST_CASE("Jacobians, Hessians and batches are printed and defined") {
+  Talk talk;
+  talk("kernel k { in x : f64[i]; out y = x * x; out l = sum(x * x * x) }");
+  contains(talk(".jacobian x of=y"), "  out d_y_d_x[i, i_x < extent(x, 0)] : f64 = ");
+  CHECK(talk(".run k_jacobian x=arange(2)") == "d_y_d_x: f64[2, 2]\n[[0.0, 0.0],\n [0.0, 2.0]]\n");
+  talk(".hessian k x of=l");
+  CHECK(talk(".run k_hessian x=arange(2)") == "d2_l_d_x: f64[2, 2]\n[[0.0, 0.0],\n [0.0, 6.0]]\n");
+  contains(talk(".batch k x axis=n"), "  in  x : f64[n, i]\n");
+  contains(talk(".batch k"), "  out l = sum(x * x * x, i)\n");
+  contains(talk.error(".jacobian k x"), "one output and one input are to be named");
+  contains(talk.error(".batch k axis=i"), "kernel 'k' has an axis 'i' already");
+}
+
 TEST_CASE("the gradient is printed and defined") {
   Talk talk;
   talk(scale);
@@ -250,8 +263,9 @@ TEST_CASE("with debug on each run is checked") {
 TEST_CASE("help has every command with an example, and what is behind it") {
   Talk talk;
   const std::string help = talk(".help");
-  for (const char *name : {".run", ".let", ".save", ".grad", ".jvp", ".show", ".why", ".time",
-                           ".check", ".set", ".load", ".list", ".clear", ".help", ".quit"})
+  for (const char *name :
+       {".run", ".let", ".save", ".grad", ".jvp", ".jacobian", ".hessian", ".batch", ".show",
+        ".why", ".time", ".check", ".set", ".load", ".list", ".clear", ".help", ".quit"})
     contains(help, std::string("e.g. ") + name);
   contains(talk(".help run"), "SOURCE is a.npy");
   contains(talk(".help .set"), "engine auto|jit|interpreter|reference");

@@ -191,13 +191,13 @@ TEST_CASE("a reduction like an input that lacks the axis names what it folds, wh
 
 TEST_CASE("reads at positions have the axis of the batch first") {
   CHECK(printed("in x : f64[:]; in w : f64[u]; out y = sum(x[i + u] * w, u); out r = x[-n]") ==
-        "  in  x : f64[b, x_0]\n  in  w : f64[b, u]\n  out y = sum(x[b, i + u] * w, u)\n"
+        "  in  x : f64[:, :]\n  in  w : f64[b, u]\n  out y = sum(x[b, i + u] * w, u)\n"
         "  out r = x[b, -n]\n");
   CHECK(printed("in x : f64[:, :]; in k : i64[n]; let p = pad(x, 0: (1, 1), edge); "
                 "out y = p[k[n] + 1, j + extent(x, 1) - 1]",
                 {"x"}) ==
-        "  in  x : f64[b, x_0, x_1]\n  in  k : i64[n]\n"
-        "  out y = pad(x, x_0: (1, 1), edge)[b, k[n] + 1, j + extent(x, 2) - 1]\n");
+        "  in  x : f64[:, :, :]\n  in  k : i64[n]\n"
+        "  out y[b, n, j] = pad(x, 1: (1, 1), edge)[b, k[n] + 1, j + extent(x, 2) - 1]\n");
   check_elements(kernel("in x : f64[:]; in w : f64[u]; out y = sum(x[i + u] * w, u);\n"
                         "out d = x[2*k + 1]; out p = pad(x, 0: (2, 1), reflect)[m]"),
                  {{"x", {9}}, {"w", {3}}});
@@ -228,7 +228,7 @@ TEST_CASE("a sum back through a window of what all elements share has the shape 
 TEST_CASE(
     "lets that are arrays list the axis of the batch, and loops over time go on for each element") {
   CHECK(printed("in x : f64[:]; let d = x[i + 1] - x[i]; out y = d[i + 1] - d[i]") ==
-        "  in  x : f64[b, x_0]\n  let d[b, i] = x[b, i + 1] - x[b, i]\n  out y = d[b, i + 1] - "
+        "  in  x : f64[:, :]\n  let d[b, i] = x[b, i + 1] - x[b, i]\n  out y[b, i] = d[b, i + 1] - "
         "d[b, i]\n");
   const std::string rnn =
       "in x : f64[t, n, c]; in w : f64[c, i]; in v : f64[k, i]; in h0 : f64[n, k]\n"
@@ -264,8 +264,9 @@ TEST_CASE("joins have parts of one batch") {
 TEST_CASE("extents that are said hold in a batch") {
   CHECK(printed("in x : f64[:]; out twice[n < 2, j < extent(x, 0) - 3] = x[j + 0]; "
                 "out m = max(x[2*i + u], u < 2)") ==
-        "  in  x : f64[b, x_0]\n  axis u < 2\n"
-        "  out twice[b, n < 2, j < extent(x, 1) - 3] = x[b, j + 0]\n  out m = max(x[b, 2*i + u], "
+        "  in  x : f64[:, :]\n  axis u < 2\n"
+        "  out twice[b, n < 2, j < extent(x, 1) - 3] = x[b, j + 0]\n  out m[b, i] = max(x[b, 2*i + "
+        "u], "
         "u)\n");
 }
 

@@ -364,6 +364,9 @@ TEST_CASE("mistakes of usage exit with 2") {
   CHECK(failed(run({"grad", "-e", grow, "--wrt", "x,x"}), 2, "E0404"));
   CHECK(failed(run({"grad", "-e", grow, "--wrt", "x", "--of", "h,h"}), 2, "E0404"));
   CHECK(failed(run({"jvp", "-e", grow, "--wrt", "x, x"}), 2, "E0404"));
+  CHECK(failed(run({"jacobian", "-e", grow, "--of", "h", "--wrt", "x,q"}), 2, "E0404"));
+  CHECK(failed(run({"hessian", "-e", grow, "--of", "q", "--wrt", "x"}), 2, "E0404"));
+  CHECK(failed(run({"batch", "-e", grow, "--inputs", "q"}), 2, "E0404"));
   CHECK(failed(run({"run", "-e", two + "\n" + grow}), 2, "E0406"));
   CHECK(failed(run({"run", "-e", two, "--kernel", "three"}), 2, "E0406"));
 }
