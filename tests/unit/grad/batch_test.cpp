@@ -279,7 +279,7 @@ TEST_CASE("a batch can be batched, and derived") {
 }
 
 TEST_CASE("what has no form with one more axis is refused") {
-  CHECK(has(refused("in x : f64[i, b]; out y = x"), "kernel 'k' has an axis 'b' already"));
+  CHECK(has(refused("in x : f64[i, b]; out y = x"), "E0061: kernel 'k' has an axis 'b' already"));
   CHECK(has(refused("in x : f64[i]; out y = x", {"z"}),
             "there is no input 'z' to give axis of a batch"));
   CHECK(has(refused("in s : f64; out y = s"), "no input has dims"));

@@ -171,6 +171,9 @@ TEST_CASE("what has no Jacobian or Hessian is refused") {
   CHECK(has(refused([&] { jacobian(spec, "y", "n"); }), "E0603"));
   CHECK(has(refused([&] { jacobian(spec, "z", "c"); }), "a Jacobian is one by real numbers"));
   CHECK(has(refused([&] { hessian(spec, "y", "x"); }), "and a Hessian is that of a single number"));
+  CHECK(has(refused([&] { hessian(spec, "y", "x"); }), "E0609"));
+  CHECK(has(refused([&] { jacobian(kernel("in x : f64[:]; out y = x"), "y", "x"); }),
+            "E0609 E0609: output 'y' has axes without labels"));
 }
 
 } // namespace
