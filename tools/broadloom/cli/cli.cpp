@@ -386,8 +386,8 @@ private:
   std::vector<std::string> profile_;                               // and these
   std::string debug_;                                              // a list of such words
   std::string generate_, file_, lines_, code_;
-  TextWords run_text_, show_text_, grad_text_, jvp_text_, jacobian_text_, hessian_text_, batch_text_, tune_text_,
-      check_words_;
+  TextWords run_text_, show_text_, grad_text_, jvp_text_, jacobian_text_, hessian_text_,
+      batch_text_, tune_text_, check_words_;
   RunOptions run_options_;
   ShowOptions show_options_;
   GradOptions grad_options_;
