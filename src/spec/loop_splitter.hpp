@@ -21,8 +21,8 @@ public:
     for (const TimeLoop::Member &member : loop_.members) begin(member);
     std::vector<TypedSpec> typed = typed_steps();
     const std::size_t first = splitter_.split_.lets.size();
+    for (std::size_t m = 0; m < typed.size(); ++m) check_step(m, typed);
     for (std::size_t m = 0; m < typed.size(); ++m) {
-      check_step(m, typed[m]);
       Recurrence recurrence = recurrence_of(m, typed[m], first);
       typed[m].time = typed[m].outputs[0].axes[loop_.members[m].dim];
       splitter_.add_array(loop_.members[m].let, typed[m], let_of(m).where);
@@ -162,12 +162,25 @@ private:
       const std::string &name = loop_.members[m].let;
       Expr value = exchange.run(value_of(name), [&](const ExprNode &node) { return read(node); });
       steps_.push_back(splitter_.kernel_of(name, std::move(value), let_of(m).where,
-                                           splitter_.axes_listed(let_of(m))));
+                                           splitter_.axes_listed(let_of(m)), said_of(m)));
       steps_.back().step_axis = loop_.axis;
       typed.push_back(splitter_.analyse_(steps_.back()));
       splitter_.check_dims(let_of(m), typed.back());
     }
     return typed;
+  }
+
+  // The extents that it says of its axes beside that of the steps.
+  std::shared_ptr<const InputDecl> said_of(std::size_t m) const {
+    const std::shared_ptr<const InputDecl> said = splitter_.of_arrays(let_of(m).input);
+    if (!said) return said;
+    std::vector<SaidExtent> others;
+    for (std::size_t d = 0; d < said->dims.size(); ++d)
+      if (said->dims[d].label != loop_.axis)
+        others.push_back({said->dims[d].label, said->said->of[d]});
+    if (others.empty()) return nullptr;
+    return make_said(loop_.members[m].let, std::move(others),
+                     [&] { return shown(let_of(m).where); });
   }
 
   // loop_dtypes.cpp
@@ -275,7 +288,8 @@ private:
     return most;
   }
 
-  void check_step(std::size_t m, const TypedSpec &typed) const;
+  void check_step(std::size_t m, const std::vector<TypedSpec> &steps) const;
+  bool gives(std::size_t m, const TypedSpec &typed, std::size_t d) const;
   bool member_of(const std::string &input) const; // is it an array of the loop?
 
   Splitter &splitter_;

@@ -30,7 +30,7 @@ public:
       if (known == lets_.end()) continue; // the start of one, which stands behind it
       if (let->recurrence) {
         const ExprNode &old = *known->second.node();
-        LetLoop loop = loop_of(old);
+        LetLoop loop = said_of(old);
         if (loop.start.node()) loop.start = relinked(loop.start);
         Expr value = relinked(old.args[0]);
         lets_[output.name] = make_let(output.name, std::move(value), old.where, old.axes, loop);

@@ -200,31 +200,31 @@ private:
   void count_steps(TimeLoop &loop) const {
     for (const TimeLoop::Member &member : loop.members) {
       const ExprNode &node = let(member.let);
-      if (node.input && node.count < 1)
+      const std::int64_t count = steps_said(node, loop.axis);
+      if (count == 0)
         fail("E0031",
              "let '" + member.let + "' goes on for 1 to 2^40 steps along '" + loop.axis +
                  "', and says " + node.input->name,
-             shown(node.where),
-             "say how many there are, as a number; its other axes have their extents by what is "
-             "read");
+             shown(node.where), "say how many there are, as a number");
       if (node.store != Order::none)
         fail("E0035", "let '" + member.let + "' reads itself, and is to lie in some order",
              shown(node.where), "leave it out: such a let lies step after step");
-      if (node.count < 0) continue;
-      if (node.counted_dim != member.dim)
+      if (count < 0) continue;
+      if (loop.count >= 0 && loop.count != count)
         fail("E0031",
-             "the steps of let '" + member.let + "' are counted along another axis than '" +
-                 loop.axis + "', along which it reads itself",
-             shown(node.where),
-             "write " + loop.axis + " < " + std::to_string(node.count) +
-                 "; other axes have their extents by what is read");
-      if (loop.count >= 0 && loop.count != node.count)
-        fail("E0031",
-             "let '" + member.let + "' goes on for " + support::count(node.count, "step") +
+             "let '" + member.let + "' goes on for " + support::count(count, "step") +
                  ", and what it goes together with for " + std::to_string(loop.count),
              shown(node.where), "count the steps of one of them, or of all the same");
-      loop.count = node.count;
+      loop.count = count;
     }
+  }
+
+  // -1: nothing is said; 0: it is no number of steps.
+  static std::int64_t steps_said(const ExprNode &let, const std::string &time) {
+    if (!let.input) return let.count;
+    for (const Dim &dim : let.input->dims)
+      if (dim.label == time) return std::max<std::int64_t>(dim.extent, 0);
+    return -1;
   }
 
   // Those that are read at the same position come first.

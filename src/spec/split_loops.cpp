@@ -4,7 +4,8 @@
 namespace broadloom::spec {
 
 // Whether one position of time after the other can be computed by itself, and whether the extents are known.
-void LoopSplitter::check_step(std::size_t m, const TypedSpec &typed) const {
+void LoopSplitter::check_step(std::size_t m, const std::vector<TypedSpec> &steps) const {
+  const TypedSpec &typed = steps[m];
   const TimeLoop::Member &member = loop_.members[m];
   const int time = typed.outputs[0].axes[member.dim];
   const std::string axis_of =
@@ -41,20 +42,10 @@ void LoopSplitter::check_step(std::size_t m, const TypedSpec &typed) const {
   const Start &start = starts_[m];
   for (std::size_t d = 0; d < typed.outputs[0].axes.size(); ++d) {
     const int axis = typed.outputs[0].axes[d];
-    bool given = d == member.dim ? loop_.count >= 0 || loop_.members.size() > 1
-                                 : start.let && !start.dims.empty();
-    given = given || loop_.members.size() > 1; // those that it goes together with may give it
-    for (const TypedInput &input : typed.inputs) {
-      const bool of_loop = member_of(typed.inputs[input.window ? input.window->of : 0].name) &&
-                           input.window.has_value();
-      // p[t - 1, i, t]: the step is a position of another dim.
-      const TypedWindow *seen = of_loop && d == member.dim ? &*input.window : nullptr;
-      for (std::size_t f = 0; seen != nullptr && f < seen->forms.size(); ++f)
-        given = given || (f != member.dim && std::ranges::count(seen->forms[f].terms, axis,
-                                                                &TypedWindow::Term::axis) != 0);
-      if (!of_loop && !member_of(input.name))
-        given = given || std::ranges::count(input.axis_of_dim, axis) != 0;
-    }
+    bool given = d == member.dim ? loop_.count >= 0 : start.let && !start.dims.empty();
+    for (std::size_t other = 0; other < steps.size() && !given; ++other) // they may give it
+      given = d != member.dim ? other > 0 || gives(m, typed, d)
+                              : gives(other, steps[other], loop_.members[other].dim);
     if (given) continue;
     const std::string name = typed.axes[std::size_t(axis)].name;
     support::fail("E0031",
@@ -63,6 +54,23 @@ void LoopSplitter::check_step(std::size_t m, const TypedSpec &typed) const {
                   d == member.dim ? "say how many steps there are, as in " + name + " < 100"
                                   : "let an input have the axis, or begin the let `from` an array");
   }
+}
+
+// Whether what a step reads beside the loop says how long dim d of its let is.
+bool LoopSplitter::gives(std::size_t m, const TypedSpec &typed, std::size_t d) const {
+  const TimeLoop::Member &member = loop_.members[m];
+  const int axis = typed.outputs[0].axes[d];
+  return std::ranges::any_of(typed.inputs, [&](const TypedInput &input) {
+    const bool of_loop =
+        input.window && member_of(typed.inputs[input.window ? input.window->of : 0].name);
+    if (!of_loop) return !member_of(input.name) && std::ranges::count(input.axis_of_dim, axis) != 0;
+    // p[t - 1, i, t]: the step is a position of another dim.
+    for (std::size_t f = 0; d == member.dim && f < input.window->forms.size(); ++f)
+      if (f != d &&
+          std::ranges::count(input.window->forms[f].terms, axis, &TypedWindow::Term::axis) != 0)
+        return true;
+    return false;
+  });
 }
 
 bool LoopSplitter::member_of(const std::string &input) const {

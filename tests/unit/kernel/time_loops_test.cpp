@@ -302,8 +302,7 @@ TEST_CASE("mistakes about loops are told with their codes") {
   CHECK(code_of(in + "let h[t < -3, i] = x + h[t - 1, i]; out z = h") == "E0033");
   CHECK(code_of(in + "let h[t < extent(x, 0), i] = x + h[t - 1, i]; out z = h") == "E0031");
   CHECK(code_of(in + "let h[t < 99999999999999999999, i] = x + h[t - 1, i]; out z = h") == "E0006");
-  CHECK(code_of(in + "let h[t, i < 4] = x + h[t - 1, i]; out z = h") == "E0031");
-  CHECK(code_of(in + "let h[t < 4, i < 4] = x + h[t - 1, i]; out z = h") == "E0031");
+  CHECK(code_of(in + "let h[t < extent(x, 0), i < 4] = x + h[t - 1, i]; out z = h") == "E0031");
   CHECK(code_of(in + "let h[t, i] = x + h[t - 1, i] + sum(x, t); out z = h") == "E0032");
   CHECK(code_of(in + "let h[t, i] = x + sum(h[t - 1, i], t); out z[i] = h[0, i]") != "none");
 }
@@ -369,4 +368,36 @@ TEST_CASE("a let that is a sum like a window names the dims itself") {
            {{"z", view(z, {3, 4})}, {"w", view(w, {2})}});
   CHECK(code_of("in z : f64[:, :]; in w : f64[k]\n"
                 "let s[a] = sum(z[t, i] * w, like=z[t, i + k]); out y = s") == "E0106");
+}
+
+TEST_CASE("a loop says how long its other axes are") {
+  const Results r =
+      results("let z[t < 3, i < 4] = z[t - 1, i] + iota(i) from 1\nout y[t, i] = z", {});
+  CHECK(integers(r["y"]) == I{1, 2, 3, 4, 1, 3, 5, 7, 1, 4, 7, 10});
+  const D x{1, 2, 4};
+  CHECK(
+      values(results(
+          "in x : f64[:]\nlet z[i < 2 * extent(x, 0) - 1, t < 2] = z[i, t - 1] / 2 + x[0] from 4\n"
+          "out y[i] = z[i, -1]",
+          {{"x", view(x, {3})}})["y"]) == D(5, 2.5));
+  CHECK(values(results(
+            "in x : f64[:]\nlet h[i < extent(x, 0) - 1] = x[i + 1]\n"
+            "let z[t < 2, i < extent(h, 0)] = z[t - 1, i] / 2 + h from 4\nout y[i] = z[-1, i]",
+            {{"x", view(x, {3})}})["y"]) == D{4, 7});
+  CHECK(code_of("in x : f64[i]\nlet z[t < 3, i < 4] = z[t - 1, i] + x\nout y[t, i] = z",
+                {{"x", view(x, {3})}}) == "E0102");
+}
+
+TEST_CASE("a gradient goes through a loop that says how long its other axes are") {
+  const double a = 0.5, one = 1;
+  const LoopSpec spec =
+      parse("kernel k { in a : f64; let z[t < 4, i < 3] = z[t - 1, i] * a + iota(i) from 1; "
+            "out y = sum(z[-1, i]^2, i) }");
+  const std::vector<NamedView> in{{"a", View<const double>(&a, {})}};
+  for (const SlopeCheck &slope : check_gradient(spec, in).slopes)
+    CHECK(slope.slope == Slope::agrees);
+  for (const bool carry : {false, true})
+    tests::in_all_engines(
+        gradient(spec, {"a"}, {.carry = carry}),
+        {{"a", View<const double>(&a, {})}, {"d_y", View<const double>(&one, {})}});
 }
