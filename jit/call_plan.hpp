@@ -139,6 +139,13 @@ struct TimeLoop {
   std::int64_t last_step_read = 0; // so far ahead of the step of the loop that follows it
   std::vector<Member> members = {};
   std::vector<Action> body = {};
+  // Where a member is true so many steps before the one that was run, the rows of all members
+  // behind that one repeat it (spec/early_end.hpp).
+  struct End {
+    std::size_t member = 0;
+    std::int64_t back = 0;
+  };
+  std::optional<End> end = {};
   std::int64_t step(std::int64_t n) const { return backwards ? steps - 1 - n : n; }
 };
 

@@ -3,6 +3,7 @@
 
 #include "array/copy.hpp"
 #include "jit/choose_reader.hpp"
+#include "spec/early_end.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -281,9 +282,19 @@ private:
       pad_rows(members, k, {.terms = {{turns.over[0].axis, 1}}},
                {.first = recurrence(k)->backwards ? 0 : recurrence(k)->lag, .moves = true}, inside);
     }
+    if (const auto end = spec::early_end(lets_.specs(), first); end && !end->moves)
+      end_at(*end, made, turns);
     outside.shown.push_back(std::move(turns));
     outside.actions.push_back(For{index});
     if (is_reference_ && !is_empty) all.actions.push_back(ByReference{first});
+  }
+
+  void end_at(const spec::EarlyEnd &end, TimeLoop &made, Step &turns) {
+    made.end = {end.done - first_member_, end.more};
+    turns.from = {{name_of(end.done),
+                   {{.constant = made.backwards ? end.more : -end.more,
+                     .terms = {{turns.over[0].axis, 1}}}}}};
+    turns.note = "the rows behind that step repeat its row";
   }
 
   Reader member(std::size_t k, const std::string &time) {

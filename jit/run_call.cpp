@@ -161,11 +161,12 @@ private:
     has_borders_ ? kernel::pad_again(pad.padding, of, to) : kernel::pad(pad.padding, of, to);
     record(pad, of, to);
   }
-  void pad_row(const Pad &pad, const AnyView &of, const AnyView &to, std::int64_t row) {
+  void pad_row(const Pad &pad, const AnyView &of, const AnyView &to, std::int64_t row,
+               bool is_step = true) {
     if (row >= pad.row->most) return;
     if (pad.row->kept > 0) row %= pad.row->kept;
     kernel::pad_rows_again(pad.padding, of, to, pad.row->dim, row, 1);
-    record(pad, of, to, row);
+    if (is_step) record(pad, of, to, row);
   }
 
   void look_at(const KernelImpl &kernel, std::size_t window, const std::vector<MemRef> &operands,
@@ -230,7 +231,10 @@ private:
   // Loops.
   void take(const For &action) {
     const TimeLoop &loop = plan_.loops[action.loop];
-    for (n_ = 0; n_ < loop.steps; ++n_) step(loop, n_);
+    for (n_ = 0; n_ < loop.steps; ++n_) {
+      step(loop, n_);
+      if (loop.end && is_over(loop)) repeat(loop);
+    }
     is_in_loop_ = false;
     t_ = 0;
     if (loop.segment > 0) save_last(loop, action.loop);
@@ -241,7 +245,49 @@ private:
     take_all(loop.body);
   }
 
-  // Row c of those before the n-th step, of the array that begins with the start.
+  // Whether no further step would change a member.
+  bool is_over(const TimeLoop &loop) {
+    if (n_ < loop.end->back) return false;
+    const TimeLoop::Member &member = loop.members[loop.end->member];
+    const AnyView done = row_of(member, row_at(loop, member, n_ - loop.end->back));
+    if (!*static_cast<const bool *>(done.data)) return false;
+    if (recorder_ != nullptr) recorder_->add({Step::Kind::For, {}, {{done}}, {}});
+    return true;
+  }
+
+  // The rows of all steps behind this one. Of a ring only those are written that stay in it, unless
+  // somebody looks at each, or some of them are saved.
+  void repeat(const TimeLoop &loop) {
+    const std::int64_t last = n_;
+    if (kernel_.setup().profile == Profile::paths && last + 1 < loop.steps) count(Path::LoopEnded);
+    const bool all = *watch_ || loop.segment > 0;
+    const auto is_left_out = [&](const TimeLoop::Member &member) {
+      return !all && member.kept > 0 && n_ < loop.steps - member.kept;
+    };
+    for (n_ = last + 1; n_ < loop.steps; ++n_) {
+      t_ = loop.step(n_);
+      if (loop.segment > 0 && n_ % loop.segment == 0) save_rows(loop);
+      kernel_.setup().stop_if_cancelled();
+      for (const TimeLoop::Member &member : loop.members) {
+        const AnyView from = row_of(member, row_at(loop, member, last)),
+                      to = row_of(member, row_at(loop, member, n_));
+        if (!is_left_out(member) && from.data != to.data) copy_elements(from, to);
+      }
+      for (const Action &action : loop.body) {
+        if (const auto *pad = std::get_if<Pad>(&action);
+            pad && pad->row && !is_left_out(loop.members[pad->row->member]))
+          pad_row(*pad, view(pad->of), view(pad->to), pad->row->first + t_, false);
+        if (const auto *told = std::get_if<Told>(&action)) take(*told);
+      }
+    }
+    --n_;
+  }
+
+  // The row of the n-th step, of the array that begins with the start.
+  static std::int64_t row_at(const TimeLoop &loop, const TimeLoop::Member &member, std::int64_t n) {
+    return loop.backwards ? loop.step(n) : n + member.lag;
+  }
+  // Row c of those before the n-th step.
   static std::int64_t row_before(const TimeLoop &loop, std::int64_t n, std::int64_t c) {
     return (loop.backwards ? loop.steps - n : n) + c;
   }
@@ -265,13 +311,16 @@ private:
   void take(const Save &save) {
     const TimeLoop &loop = plan_.loops[save.loop];
     if (n_ % loop.segment != 0 || is_again_) return;
-    for (const TimeLoop::Member &member : loop.members) {
+    save_rows(loop);
+    for (const TimeLoop::Member &member : loop.members)
+      if (recorder_ != nullptr)
+        recorder_->add(Step::Kind::Save, whole(member.rows), whole(member.saved));
+  }
+  void save_rows(const TimeLoop &loop) {
+    for (const TimeLoop::Member &member : loop.members)
       for (std::int64_t c = 0; c < member.lag; ++c)
         copy_elements(row_of(member, row_before(loop, n_, c)),
                       saved_row(member, n_ / loop.segment * member.lag + c));
-      if (recorder_ != nullptr)
-        recorder_->add(Step::Kind::Save, whole(member.rows), whole(member.saved));
-    }
   }
   void save_last(const TimeLoop &loop, std::size_t number) {
     for (const TimeLoop::Member &member : loop.members)

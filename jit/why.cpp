@@ -5,6 +5,7 @@
 #include "ops/complex.hpp"
 #include "plan/explain.hpp"
 #include "plan/tasks.hpp"
+#include "spec/early_end.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/reasons.hpp"
@@ -330,6 +331,24 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
                                      name, axis),
                          {{"all at once", "each step waits for the one before it"}}));
   }
+  if (spec.recurrence && spec.recurrence->first == k)
+    if (const auto end = spec::early_end(lets.specs(), k)) {
+      const auto named = [&](std::size_t let) { return lets.specs()[let]->typed.outputs[0].name; };
+      why.push_back(
+          end->moves
+              ? decide(Reason::LoopRunsOn, name, "all steps",
+                       fmt::format("let '{}' goes on changing where '{}' is true",
+                                   named(*end->moves), named(end->done)),
+                       {{"until " + named(end->done), "a row behind it may be another"}})
+              : decide(
+                    Reason::LoopEnds, name, "until " + named(end->done),
+                    fmt::format("behind the step at which '{}' is true all rows repeat its row{}",
+                                named(end->done),
+                                end->more == 0
+                                    ? ""
+                                    : fmt::format(", {} later", support::count(end->more, "step"))),
+                    {{"all steps", "their rows are copies"}}));
+    }
   if (const std::int64_t rows = spec.recurrence ? spec.recurrence->lag + 1 : 0;
       lets.keeps_last_rows(k))
     why.push_back(

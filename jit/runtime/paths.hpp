@@ -64,8 +64,9 @@ enum class Path : std::uint8_t {
   RowsKept,       // a loop over time of which only the last rows are kept
   RowsOfLoop,     // a let that is what a loop over time had at earlier steps, where these lie
   Checkpoints,    // a loop over time whose states are computed again from a few of them
+  LoopEnded,      // a loop over time that ended before its last step
 };
-inline constexpr std::size_t path_count = std::size_t(Path::Checkpoints) + 1;
+inline constexpr std::size_t path_count = std::size_t(Path::LoopEnded) + 1;
 
 std::string_view name(Path path); // "map-group"
 

@@ -126,6 +126,8 @@ struct Step {
   };
   Kind kind = Kind::Run;
   std::string kernel = {}; // Run: which
+  // For: `from` is what ends it, where it is true behind a step: the rows of lets behind that step
+  // repeat its row.
   std::vector<Ref> to = {}, from = {};
   std::vector<Range> over = {};     // For: one
   bool down = false;                // For: from the last position to the first

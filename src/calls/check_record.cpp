@@ -88,8 +88,19 @@ private:
       const std::int64_t n = step.down ? range.count - 1 - k : k;
       axes_[range.axis] = range.first + n * range.step;
       go_through(step.body);
+      if (ends(step)) break;
     }
     axes_.erase(range.axis);
+  }
+
+  // Whether the loop ended behind this step: it looked at what ends it, and then at no further one.
+  bool ends(const Step &step) {
+    const Event *end = next(Kind::For);
+    const Event *run = next(Kind::Run);
+    if (step.from.empty() || end == nullptr || (run != nullptr && run < end)) return false;
+    see({.kind = Kind::For}, step.from, end->from);
+    take(*end);
+    return true;
   }
 
   // The next of this kind; null: there is none.

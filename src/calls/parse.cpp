@@ -110,6 +110,7 @@ private:
       made.kind = Step::Kind::For;
       made.over.push_back(range(line));
       made.down = line.accept("down");
+      if (line.accept("until")) made.from.push_back(ref(line));
       line.expect(":");
       return made;
     }

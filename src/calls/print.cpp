@@ -75,7 +75,8 @@ std::string line_of(const Array &array) {
 std::string line_of(const Step &step) {
   switch (step.kind) {
   case Step::Kind::For:
-    return fmt::format("for {}{}:", ranges(step.over), step.down ? " down" : "");
+    return fmt::format("for {}{}{}:", ranges(step.over), step.down ? " down" : "",
+                       step.from.empty() ? "" : " until " + refs(step.from));
   case Step::Kind::Again: return fmt::format("again {} each {}", refs(step.to), step.each);
   default: break;
   }

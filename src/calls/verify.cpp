@@ -151,6 +151,8 @@ private:
       axes_[range.axis] = range.first + n * range.step;
       line_ = begin;
       go_through(step.body);
+      for (const Ref &end : step.from)
+        if (!lacks_row(end)) read(end, {.kind = Step::Kind::For}); // at this step
     }
     axes_.erase(range.axis);
   }

@@ -176,6 +176,9 @@ private:
     if (member.to_one_step.node()) { // nothing else may say how many steps there are
       loop.count = recurrence(m).steps;
       loop.counted_dim = time(m);
+      // Where nothing flows in from other steps it is no loop, and says an extent.
+      loop.said = make_said(member.let, {{member.axes[time(m)], {loop.count, {}, {}}}},
+                            [&] { return member.node->where; });
     }
     member.sum = make_let(member.let, sum, member.node->where, member.node->axes, loop);
     std::vector<Expr> lets{member.sum};

@@ -304,6 +304,10 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::LetCheckpoints, "let-checkpoints", "lets",
      "of a loop over time that another goes back along few positions are kept, and the others "
      "computed again"},
+    {Reason::LoopEnds, "loop-ends", "lets",
+     "a loop over time ends before its last step where all rows behind it repeat its row"},
+    {Reason::LoopRunsOn, "loop-runs-on", "lets",
+     "a loop over time runs all steps, as a let of it goes on changing where others hold still"},
     {Reason::LetOrder, "let-order", "lets",
      "the array of a let lies in the order in which what reads it costs least"},
     {Reason::LetsShareMemory, "lets-share-memory", "lets",

@@ -149,6 +149,8 @@ enum class Reason : std::uint8_t {
   LetKeepsRows,
   LetIsRows,
   LetCheckpoints,
+  LoopEnds,
+  LoopRunsOn,
   LetOrder,
   LetsShareMemory,
   GatherFillsOutput,

@@ -84,6 +84,19 @@ private:
     cursor_.next();
     // `kernel` itself is the name that the API gives to a spec that was given none.
     name_ = cursor_.is_word("kernel") ? cursor_.next() : cursor_.expect_new_name("a kernel");
+    untils_ = {};
+    const std::size_t body = cursor_.at();
+    while (statements() && untils_.read_again(*data_, cursor_)) cursor_.go_to(body);
+    parts_.finish(symbols_, *data_);
+    warn_of_misread_names(cursor_, symbols_, *data_);
+    data_->inputs.insert(data_->inputs.end(), symbols_.windows.begin(), symbols_.windows.end());
+    data_->axes = symbols_.axes;
+    return LoopSpec(std::shared_ptr<const SpecData>(std::move(data_)));
+  }
+
+  // Whether all are sound.
+  bool statements() {
+    bool all = true;
     data_ = std::make_shared<SpecData>();
     data_->name = cursor_.word(name_);
     data_->source = source_.text;
@@ -107,6 +120,7 @@ private:
           cursor_.unexpected("the end of the statement");
       } catch (const Error &error) {
         if (!recovery_) throw;
+        all = false;
         recovery_->recover(cursor_, first, error, false);
         symbols_.ahead.erase(symbols_.in_let);
         symbols_.in_let.clear();
@@ -118,11 +132,7 @@ private:
                                data_->outputs.end());
       }
     }
-    parts_.finish(symbols_, *data_);
-    warn_of_misread_names(cursor_, symbols_, *data_);
-    data_->inputs.insert(data_->inputs.end(), symbols_.windows.begin(), symbols_.windows.end());
-    data_->axes = symbols_.axes;
-    return LoopSpec(std::shared_ptr<const SpecData>(std::move(data_)));
+    return all;
   }
 
   // The lets of this kernel.
@@ -133,11 +143,23 @@ private:
       const Token &token = cursor_.peek(at);
       open += (token.kind == Tok::LeftBrace) - (token.kind == Tok::RightBrace);
       if (begins && token.kind == Tok::Name && cursor_.word(token) == "let" &&
-          cursor_.peek(at + 1).kind == Tok::Name)
-        symbols_.ahead.emplace(cursor_.word(cursor_.peek(at + 1)),
-                               cursor_.peek(at + 2).kind == Tok::LeftBracket);
+          cursor_.peek(at + 1).kind == Tok::Name) {
+        const std::string name(cursor_.word(cursor_.peek(at + 1)));
+        const bool lists_dims = cursor_.peek(at + 2).kind == Tok::LeftBracket;
+        symbols_.ahead.emplace(name, lists_dims);
+        if (lists_dims && goes_until(at + 2))
+          symbols_.ahead.emplace(Untils::name_of_end(name), true);
+      }
       begins = token.kind == Tok::Break;
     }
+  }
+  // `[t < 100 until ..`
+  bool goes_until(std::size_t at) const {
+    for (; cursor_.peek(at).kind != Tok::End && cursor_.peek(at).kind != Tok::RightBracket; ++at)
+      if (cursor_.peek(at).kind == Tok::Name && cursor_.word(cursor_.peek(at)) == "until" &&
+          cursor_.peek(at - 1).kind != Tok::Comma && cursor_.peek(at - 1).kind != Tok::LeftBracket)
+        return true;
+    return false;
   }
 
   void statement() {
@@ -202,11 +224,11 @@ private:
   void let_statement() {
     cursor_.next();
     const Token name = expect_new_value(cursor_, symbols_, "a let");
-    std::vector<AxisRef> axes;
+    ListedDims listed;
+    std::vector<AxisRef> &axes = listed.axes;
     LetLoop loop;
     if (cursor_.accept(Tok::LeftBracket)) {
-      ListedDims listed = parse_listed_dims(cursor_, symbols_, std::string(cursor_.word(name)));
-      axes = std::move(listed.axes);
+      listed = parse_listed_dims(cursor_, symbols_, std::string(cursor_.word(name)));
       say(loop, listed.said, axes);
     }
     const Place where = source_.place(name, cursor_.previous());
@@ -222,6 +244,7 @@ private:
                    axes.empty() ? "list its dims: let " + word + "[i, j] in f = .."
                                 : "leave it out: its parts lie where the whole has them");
     if (at_join(cursor_)) {
+      if (listed.until) fail_until(word, name);
       if (loop.said)
         cursor_.fail("E0033", "'" + word + "' is made up of parts, and has their extents", name,
                      "leave the extents out, or say them of the parts");
@@ -241,12 +264,25 @@ private:
     symbols_.in_let.clear();
     symbols_.ahead.erase(word);
     if (is_padded_whole(value)) { // `let p = pad(x, i: (1, 1))` is another name of it
+      if (listed.until) fail_until(word, name);
       symbols_[word] = {Symbol::Kind::Input, std::move(value)};
       return;
     }
-    Expr let = make_let(word, std::move(value), where, std::move(axes), std::move(loop));
+    add_let(
+        make_let(word, untils_.held(word, axes, std::move(value)), where, axes, std::move(loop)));
+    if (listed.until) add_let(untils_.end_of(cursor_, symbols_, definitions_, name, listed));
+  }
+  void add_let(const Expr &let) {
     data_->lets.push_back(let);
-    symbols_[word] = {Symbol::Kind::Let, std::move(let)};
+    symbols_[let.node()->name] = {Symbol::Kind::Let, let};
+  }
+  [[noreturn]] void fail_until(const std::string &what, const Token &name) {
+    cursor_.fail("E0028",
+                 "'" + what +
+                     "' reads no earlier step of itself, and is to go until a condition holds",
+                 name,
+                 "only a let that goes step by step can: let " + what + "[t < 100 until ..] = .. " +
+                     what + "[t - 1] ..");
   }
 
   void out_statement() {
@@ -264,6 +300,7 @@ private:
       output.has_axes = true;
       if (!cursor_.accept(Tok::RightBracket)) {
         ListedDims listed = parse_listed_dims(cursor_, symbols_, output.name);
+        if (listed.until) fail_until(output.name, name);
         output.axes = std::move(listed.axes);
         output.said = std::move(listed.said);
       }
@@ -309,6 +346,7 @@ private:
   // Whether a statement writes a part of an output: at positions, or of one that is there and of which this or that says an extent.
   bool is_part() const {
     if (!cursor_.is(Tok::Name) || cursor_.peek(1).kind != Tok::LeftBracket) return false;
+    if (goes_until(1)) return false; // which is told
     const std::string word(cursor_.word(cursor_.peek()));
     const auto symbol = symbols_.find(word);
     const bool is_there = symbol != symbols_.end();
@@ -403,6 +441,7 @@ private:
   std::shared_ptr<SpecData> data_;
   bool has_schedule_ = false;
   OutputParts parts_; // of the outputs that several statements write
+  Untils untils_;
 };
 
 } // namespace

@@ -116,6 +116,7 @@ private:
           if (cursor_.word(token) == "extent" || cursor_.word(token) == "iota")
             return push_of_axis();
           if (at_pad(cursor_)) return push_pad();
+          if (cursor_.word(token) == "steps" && !definitions_.defined("steps")) return push_steps();
           if (at_join(cursor_))
             cursor_.fail("E0029",
                          "'" + std::string(cursor_.word(token)) +
@@ -434,6 +435,37 @@ private:
     push_value(word == "iota" ? make_iota(std::move(axis), std::move(of), place)
                               : make_extent(std::move(axis), std::move(of), place),
                token, paren);
+  }
+
+  // steps(u): those that were run until its condition held, or all. The step at which it does is one of them.
+  void push_steps() {
+    const Token token = cursor_.next();
+    cursor_.next();
+    const Token name = cursor_.peek();
+    const std::string let(
+        cursor_.word(cursor_.expect(Tok::Name, "a let that goes until a condition holds")));
+    const auto end = symbols_.ends.find(let);
+    if (end == symbols_.ends.end())
+      cursor_.fail("E0003", "'" + let + "' is no let that goes until a condition holds", name,
+                   "steps are counted of one such as let u[t < 100 until ..] = .., behind it");
+    const Token paren = cursor_.expect(Tok::RightParen, "')'");
+    const Place place = cursor_.source().place(token, paren);
+    const Expr &done = symbols_.look_up(end->second)->second.expr;
+    const std::string axis = let + "_steps";
+    const auto number = [&](std::int64_t value) {
+      return make_literal({Number::Kind::Int, value, 0, false}, place);
+    };
+    const Expr at = make_window(done, {AffineForm{0, {{axis, 1}}, {}}}, place);
+    const auto folded = [&](const char *accumulator, const Expr &value) {
+      FoldUse use;
+      use.accumulator = *find_accumulator(accumulator, definitions_);
+      return make_fold(use, {value}, {axis}, place);
+    };
+    const auto where = [&](const Expr &condition, std::int64_t yes, std::int64_t no) {
+      return make_op(Op::Where, {condition, number(yes), number(no)}, place);
+    };
+    const Expr before = folded("sum", where(at, 0, 1));
+    push_value(make_op(Op::Add, {before, where(folded("any", at), 1, 0)}, place), token, paren);
   }
 
   [[noreturn]] void unknown_function(const std::string &word, const Token &token) {

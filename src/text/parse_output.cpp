@@ -10,6 +10,22 @@
 
 namespace broadloom::text {
 
+// The condition is read behind the let, of which it may read the step.
+static void skip_until(Cursor &cursor, ListedDims &listed, const std::string &owner) {
+  const Token word = cursor.next();
+  if (listed.until)
+    cursor.fail("E0028", "'" + owner + "' goes along two axes until a condition holds", word,
+                "it goes step by step along one: join the conditions with ||");
+  listed.until = {listed.axes.size() - 1, cursor.at(), 0};
+  for (int open = 0; !cursor.is(Tok::End) && !cursor.is(Tok::Break); cursor.next()) {
+    if (open == 0 && (cursor.is(Tok::Comma) || cursor.is(Tok::RightBracket))) break;
+    open += cursor.is(Tok::LeftParen) || cursor.is(Tok::LeftBracket);
+    open -= cursor.is(Tok::RightParen) || cursor.is(Tok::RightBracket);
+  }
+  listed.until->end = cursor.at();
+  if (listed.until->end == listed.until->begin) cursor.unexpected("a condition");
+}
+
 ListedDims parse_listed_dims(Cursor &cursor, const Symbols &symbols, const std::string &owner) {
   ListedDims listed;
   std::vector<SaidExtent> said;
@@ -17,13 +33,15 @@ ListedDims parse_listed_dims(Cursor &cursor, const Symbols &symbols, const std::
   do {
     const Token axis = cursor.peek();
     listed.axes.push_back(parse_axis(cursor));
-    if (!cursor.is(Tok::Less)) continue;
-    const auto *label = std::get_if<std::string>(&listed.axes.back().value());
-    if (label == nullptr)
-      cursor.fail("E0033", "an extent is said of an axis that has a name", axis, cursor.peek(),
-                  "write such as " + owner + "[i < 3]");
-    cursor.next();
-    said.push_back({*label, parse_form(cursor, symbols)});
+    if (cursor.is(Tok::Less)) {
+      const auto *label = std::get_if<std::string>(&listed.axes.back().value());
+      if (label == nullptr)
+        cursor.fail("E0033", "an extent is said of an axis that has a name", axis, cursor.peek(),
+                    "write such as " + owner + "[i < 3]");
+      cursor.next();
+      said.push_back({*label, parse_form(cursor, symbols)});
+    }
+    if (cursor.is_word("until")) skip_until(cursor, listed, owner);
   } while (cursor.accept(Tok::Comma));
   const Place where = cursor.source().place(first, cursor.previous());
   cursor.expect(Tok::RightBracket, "',' or ']'");

@@ -9,6 +9,7 @@
 #include "text/lexer.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -91,6 +92,8 @@ struct Symbols : std::unordered_map<std::string, Symbol> {
     return !in_let.empty() && found != ahead.end() && found->second;
   }
   std::unordered_set<const ExprNode *> parts; // lets that are parts of a join
+  std::unordered_map<std::string, std::string>
+      ends; // of a let that goes until a condition: the let that says whether it holds
   // Inputs and lets whose values or extents something reads, and axes that positions walk, where they first do: see misread_names.cpp.
   mutable std::unordered_set<std::string> read;
   mutable std::unordered_map<std::string, Token> walked;
@@ -222,8 +225,44 @@ PartPlace parse_place_of_part(Cursor &cursor, const Symbols &symbols, const std:
 struct ListedDims {
   std::vector<AxisRef> axes;
   std::shared_ptr<const InputDecl> said; // null: none
+  struct Until {                         // `t < 100 until c`: the tokens of the condition
+    std::size_t dim = 0, begin = 0, end = 0;
+  };
+  std::optional<Until> until = {};
 };
 ListedDims parse_listed_dims(Cursor &cursor, const Symbols &symbols, const std::string &owner);
+
+// Lets that go step by step until a condition holds. parse_until.cpp:
+//
+//   let u[t < 9 until c, i] = f from u0      let u[t < 9, i] = where(u_done[t - 1], u[t - 1, i], f) from u0
+//                                            let u_done[t] = u_done[t - 1] || c
+//
+// All lets that read each other hold still together. Which these are is known once a kernel was read without
+// all that, so it is read twice.
+class Untils {
+public:
+  static std::string name_of_end(const std::string &let) { return let + "_done"; }
+  // `u_done`, with the value c; the cursor behind the let, whose dims are `listed`.
+  Expr end_of(const Cursor &cursor, Symbols &symbols, const Definitions &definitions,
+              const Token &name, const ListedDims &listed);
+  // The value of a let, or what it is while it holds still.
+  Expr held(const std::string &let, const std::vector<AxisRef> &axes, Expr value) const;
+  // Behind the first reading: whether there is another one.
+  bool read_again(const SpecData &data, const Cursor &cursor);
+
+private:
+  struct Ended {
+    std::string let, axis;
+    Token name;
+  };
+  struct Held {
+    std::string done, axis;
+    std::int64_t before = -1; // where the step before is, from the position of a step
+  };
+  std::vector<Ended> ended_;
+  std::unordered_map<std::string, Held> held_;
+  bool is_second_ = false;
+};
 
 // Outputs that several statements write parts of: `out z[i < 3] = ..; out z[i + 3] = ..`. Each is what `parts(..)` makes of them.
 // parse_output.cpp.

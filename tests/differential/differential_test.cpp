@@ -34,6 +34,7 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.scattered > std::int64_t(count) / 40);
     CHECK(tally.arrays > std::int64_t(count) / 80);
     CHECK(tally.loops > std::int64_t(count) / 1000);
+    CHECK(tally.ended > std::int64_t(count) / 2000);
     CHECK(tally.joined > std::int64_t(count) / 1000);
     CHECK(tally.placed > std::int64_t(count) / 2000);
     CHECK(tally.said > std::int64_t(count) / 2000);

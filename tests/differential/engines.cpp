@@ -9,6 +9,7 @@
 #include "plan/plan.hpp"
 #include "reference/reference.hpp"
 #include "rewrite/scatters.hpp"
+#include "spec/early_end.hpp"
 #include "spec/materialise.hpp"
 #include "spec/spec.hpp"
 
@@ -81,6 +82,11 @@ public:
     tally_.arrays += std::int64_t(typed_.materialised.size());
     const bool loops = has_loops();
     tally_.loops += loops;
+    for (std::size_t k = 0; k < typed_.materialised.size(); ++k)
+      if (const auto &loop = typed_.materialised[k]->recurrence; loop && loop->first == k) {
+        const auto end = spec::early_end(typed_.materialised, k);
+        tally_.ended += end && !end->moves;
+      }
     const auto joins = std::ranges::count_if(typed_.materialised,
                                              [](const auto &let) { return let->join.has_value(); });
     tally_.joined += joins;

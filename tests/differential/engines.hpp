@@ -17,6 +17,7 @@ struct Tally { // of all cases so far
   std::int64_t scattered = 0; // and sum through such a read
   std::int64_t arrays = 0;    // lets that are arrays
   std::int64_t loops = 0;     // kernels with lets that read themselves
+  std::int64_t ended = 0;     // loops that stop where a let says so
   std::int64_t joined = 0;    // those of them that others make up
   std::int64_t placed = 0;    // and whose parts lie at positions
   std::int64_t said = 0;      // lets that say their extents

@@ -205,6 +205,18 @@ private:
     return " from " + random_.pick(names);
   }
 
+  // What a loop goes until, whose own row is `own`. Sums that are not exact are not compared, as
+  // those of the reference are others.
+  std::string ends(const std::string &time, const std::string &own, const Axes &dims) {
+    if (!exact_ || random_.chance(40))
+      return "iota(" + time + ") " + random_.pick<std::string>({"== ", ">= ", "< "}) +
+             std::to_string(random_.below(4));
+    std::string others;
+    for (const int axis : dims)
+      if (axis >= 0) others += ", " + names_[std::size_t(axis)];
+    return (others.empty() ? own : "sum(" + own + others + ")") + " > 8";
+  }
+
   void add_loop(const std::string &name) {
     const std::string time = "t" + name,
                       steps = time + " < " + std::to_string(random_.between(1, 3));
@@ -233,14 +245,18 @@ private:
       }
     }
     std::string step = joined(earlier(name, dims, random_.between(1, 2)), value());
-    const std::string head = positions(dims, steps);
+    const std::string until = random_.chance(40) ? ends(time, earlier(name, dims, 0), dims) : "";
+    const std::string head =
+        positions(dims, until.empty() ? steps
+                                      : time + " < " + std::to_string(random_.between(2, 6)) +
+                                            " until " + until);
     if (random_.chance(30)) { // two that go together
       const std::string other = "n" + name;
       const Axes others = with_other(shuffled());
       made_.lines.push_back("let " + name + head + " = " + joined(step, earlier(other, others, 1)) +
                             start());
       made_.lines.push_back(
-          "let " + other + positions(others, steps) + " = " +
+          "let " + other + positions(others, until.empty() ? steps : time) + " = " +
           joined(earlier(other, others, 1), earlier(name, dims, random_.below(2))) + start());
       arrays_.push_back({name, dims, result});
       arrays_.push_back({other, others, result});

@@ -255,6 +255,12 @@ std::string WindowMaker::loop_of(const std::vector<std::int64_t> &shape, const s
     beside_it += "\nlet " + at("vd", 0) + " = !" + at("vd", 1) + " & (" + before + " == " + before +
                  ")" + random_.pick<std::string>({"", " from true"});
   }
+  const std::string step_axis = "q" + std::to_string(time);
+  const std::string head =
+      position(name, step_axis + (random_.chance(25) ? " until iota(" + step_axis + ") " +
+                                                           (backwards ? "<= " : ">= ") +
+                                                           std::to_string(random_.below(3))
+                                                     : ""));
   const bool is_read_before = last_only && random_.chance(40);
   if (is_read_before)
     beside_it +=
@@ -287,11 +293,11 @@ std::string WindowMaker::loop_of(const std::vector<std::int64_t> &shape, const s
             (is_read_before ? " + " + position("vp", backwards ? "0" : "-1") : "") +
             (followed ? " + " + position("vb", backwards ? "-1" : "0") : "");
   seen = beside_it + seen;
-  if (random_.chance(70)) return "let " + at(name, 0) + " = " + own + start + seen;
+  if (random_.chance(70)) return "let " + head + " = " + own + start + seen;
   const std::string other =
       joined(at(name, random_.below(2)), at("vr", 1)); // of this step, or of another
-  return "let " + at(name, 0) + " = " + joined(own, at("vr", random_.between(1, 2))) + start +
-         "\nlet " + at("vr", 0) + " = " + other + seen;
+  return "let " + head + " = " + joined(own, at("vr", random_.between(1, 2))) + start + "\nlet " +
+         at("vr", 0) + " = " + other + seen;
 }
 
 RandomWindows WindowMaker::of_new(DType dtype, bool large) {

@@ -144,6 +144,38 @@ def cavity_flow(a):
     return ["p"]
 
 
+def channel_flow(a):
+    u, v, p = a["u0"].copy(), a["v0"].copy(), np.pad(a["q0"], ((1, 1), (0, 0)), "edge")
+    dt, dx, dy, rho, nu, F = (float(a[n]) for n in ("dt", "dx", "dy", "rho", "nu", "F"))
+    rows, udiff, count = slice(1, -1), 1.0, 0
+
+    def right(x):
+        return np.roll(x, -1, axis=1)[rows]
+
+    def left(x):
+        return np.roll(x, 1, axis=1)[rows]
+
+    while udiff > a["growth"]:
+        un, vn = u.copy(), v.copy()
+        ux, vy = (right(u) - left(u)) / (2 * dx), (v[2:] - v[:-2]) / (2 * dy)
+        uy, vx = (u[2:] - u[:-2]) / (2 * dy), (right(v) - left(v)) / (2 * dx)
+        b = rho * (1 / dt * (ux + vy) - ux**2 - 2 * (uy * vx) - vy**2)
+        for _ in range(3):
+            pn = p.copy()
+            p[rows] = (((right(pn) + left(pn)) * dy**2 + (pn[2:] + pn[:-2]) * dx**2) / (2 * (dx**2 + dy**2))
+                       - dx**2 * dy**2 / (2 * (dx**2 + dy**2)) * b)
+            p[-1], p[0] = p[-2], p[1]
+        for x, xn, slope in ((u, un, dt / (2 * rho * dx) * (right(p) - left(p)) - F * dt), (v, vn, dt / (2 * rho * dy) * (p[2:] - p[:-2]))):
+            c = xn[rows]
+            x[rows] = (c - un[rows] * dt / dx * (c - left(xn)) - vn[rows] * dt / dy * (c - xn[:-2]) - slope
+                       + nu * (dt / dx**2 * (right(xn) - 2 * c + left(xn)) + dt / dy**2 * (xn[2:] - 2 * c + xn[:-2])))
+            x[0] = x[-1] = 0
+        udiff = (np.sum(u) - np.sum(un)) / np.sum(u)
+        count += 1
+    a.update(uT=u, vT=v, qT=p[rows], n=float(count))
+    return ["uT", "vT", "qT", "n"]
+
+
 def deriche(a):
     alpha = a["alpha"]
     e = np.exp(-alpha)
@@ -360,6 +392,8 @@ def main():
             ["row source ey -> ey@0,0.0", "electric ex ey hz -> ey@1.0,0.0 ex@0.0,1.0", "magnetic ex ey hz -> hz@0.1,0.1"] * 3, fdtd_2d)
     program("cavity_flow", {"u": (7, 8), "v": (7, 8), "p": (7, 8), "dt": 0.125, "dx": 0.5, "dy": 0.25, "rho": 1.5},
             ["pressure u v p dt dx dy rho -> p@1.1,1.1", "right p -> p@0.0,7", "top p -> p@0,0.0"] * 3, cavity_flow)
+    program("channel_flow", {"u0": ("0", (6, 7)), "v0": (6, 7), "q0": (4, 7), "dt": 0.03125, "dx": 0.5, "dy": 0.5, "rho": 1.0, "nu": 0.125, "F": 1.0, "growth": 0.0625},
+            ["channel_flow u0 v0 q0 dt dx dy rho nu F growth -> uT vT qT n"], channel_flow, 32)
     program("hdiff", {"x": (8, 9, 3), "coeff": (4, 5, 3)}, ["hdiff x coeff -> y"], fresh(hdiff))
     program("vadv", {"utens": (3, 4, 6), "u_stage": (3, 4, 6), "wcon": (4, 4, 6), "u_pos": (3, 4, 6), "utens_stage": (3, 4, 6), "dtr": 3.0},
             ["vadv utens u_stage wcon u_pos utens_stage dtr -> y"], fresh(vadv), 16, "vadv utens u_stage wcon u_pos utens_stage dtr")

@@ -1,0 +1,163 @@
+// See early_end.hpp.
+#include "spec/early_end.hpp"
+
+#include "spec/inputs_of.hpp"
+#include "spec/materialise.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace broadloom::spec {
+namespace {
+
+using expr::NodeId;
+using expr::NodeKind;
+
+class Finder {
+public:
+  Finder(LetKernels lets, std::size_t first)
+      : lets_(lets), first_(first), end_(first + lets[first]->recurrence->count) {}
+
+  std::optional<EarlyEnd> run() {
+    std::optional<EarlyEnd> found;
+    for (std::size_t k = first_; k < end_; ++k) {
+      if (!stays_true(k)) continue;
+      const EarlyEnd end = ended_by(k);
+      if (!end.moves) return end;
+      if (!found) found = end;
+    }
+    return found;
+  }
+
+private:
+  const TypedSpec &typed(std::size_t k) const { return lets_[k]->typed; }
+  const Recurrence &recurrence(std::size_t k) const { return *lets_[k]->recurrence; }
+
+  // Which let of the loop is read through this window of let k, and how many steps back; none where
+  // it is no let of the loop, or the window has the step elsewhere.
+  struct Read {
+    std::size_t let = 0;
+    std::int64_t back = 0;
+  };
+  std::optional<Read> read_through(std::size_t k, const TypedWindow &window) const {
+    const std::vector<Recurrence::Read> &reads = recurrence(k).reads;
+    const auto read = std::ranges::find(reads, window.of, &Recurrence::Read::input);
+    if (read == reads.end() || window.derived || window.sum || window.is_gather())
+      return std::nullopt;
+    const Recurrence &of = recurrence(read->let);
+    for (std::size_t d = 0; d < window.forms.size(); ++d)
+      if (d != of.dim && has_time(k, window.forms[d])) return std::nullopt;
+    TypedWindow::Form form = window.forms[of.dim];
+    const std::int64_t start = std::exchange(form.start, 0);
+    if (!form.is_axis() || !has_time(k, form) || window.pad_of(int(of.dim)) != nullptr)
+      return std::nullopt;
+    return Read{read->let, of.backwards ? start : of.lag - start};
+  }
+  bool has_time(std::size_t k, const TypedWindow::Form &form) const {
+    return std::ranges::count(form.terms, *typed(k).time, &TypedWindow::Term::axis) != 0;
+  }
+
+  // Whether a node of let k is `of` at the step before, and elsewhere at its own position.
+  bool is_before(std::size_t k, NodeId id, std::size_t of) const {
+    const expr::Node &node = typed(k).graph[id];
+    if (node.kind != NodeKind::Input) return false;
+    const auto &window = typed(k).inputs[node.payload].window;
+    const std::optional<Read> read = window ? read_through(k, *window) : std::nullopt;
+    if (!read || read->let != of || read->back != 1 || !window->pads.empty()) return false;
+    const std::vector<int> &own = typed(k).outputs[0].axes;
+    for (std::size_t d = 0; d < window->forms.size(); ++d) {
+      if (d == recurrence(of).dim) continue;
+      if (of != k || !window->forms[d].is_axis() || window->forms[d].terms[0].axis != own[d])
+        return false;
+    }
+    return true;
+  }
+
+  bool is_op(std::size_t k, NodeId id, ops::Op op) const {
+    const expr::Node &node = typed(k).graph[id];
+    return node.kind == NodeKind::Op && node.op == op;
+  }
+
+  // let done[t] = done[t - 1] || ..
+  bool stays_true(std::size_t k) const {
+    const TypedOutput &output = typed(k).outputs[0];
+    if (output.dtype != DType::Bool || output.axes.size() != 1 ||
+        !is_op(k, output.value, ops::Op::Or))
+      return false;
+    return std::ranges::any_of(typed(k).graph.args(output.value),
+                               [&](NodeId arg) { return is_before(k, arg, k); });
+  }
+
+  // let u[t, i] = where(done[t - 1], u[t - 1, i], ..)
+  bool holds_still(std::size_t k, std::size_t done) const {
+    const NodeId value = typed(k).outputs[0].value;
+    if (!is_op(k, value, ops::Op::Where)) return false;
+    const auto args = typed(k).graph.args(value);
+    if (is_op(k, args[0], ops::Op::Not))
+      return is_before(k, typed(k).graph.args(args[0])[0], done) && is_before(k, args[2], k);
+    return is_before(k, args[0], done) && is_before(k, args[1], k);
+  }
+
+  // Lets of a step come in the order in which they read each other.
+  EarlyEnd ended_by(std::size_t done) const {
+    EarlyEnd end{done};
+    std::vector<std::int64_t> rests(end_ - first_);
+    for (std::size_t k = first_; k < end_; ++k) {
+      if (k == done || holds_still(k, done)) continue;
+      const std::optional<std::int64_t> later = rests_later(k, rests);
+      // Whether it is over is asked so many steps back, where the row is to be kept.
+      if (!later || *later > recurrence(done).lag) {
+        end.moves = k;
+        return end;
+      }
+      rests[k - first_] = *later;
+      end.more = std::max(end.more, *later);
+    }
+    return end;
+  }
+
+  // So many steps behind what holds still let k does, too, as it is made of lets of the loop and of
+  // what hangs on no step.
+  std::optional<std::int64_t> rests_later(std::size_t k,
+                                          const std::vector<std::int64_t> &rests) const {
+    const TypedSpec &step = typed(k);
+    if (recurrence(k).lag > 0) return std::nullopt;
+    for (std::uint32_t n = 0; n < step.graph.size(); ++n)
+      if (const expr::Node &node = step.graph[NodeId{n}];
+          node.kind == NodeKind::Index && node.axes.has(*step.time))
+        return std::nullopt;
+    std::int64_t later = 0;
+    const std::vector<bool> read = inputs_of(step, std::span(&step.outputs[0].value, 1)).read;
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      if (!read[i]) continue;
+      const TypedInput &input = step.inputs[i];
+      const auto of_loop = input.window ? read_through(k, *input.window) : std::nullopt;
+      if (of_loop) {
+        later = std::max(later, rests[of_loop->let - first_] + of_loop->back);
+        continue;
+      }
+      if (std::ranges::count(input.axis_of_dim, *step.time) != 0) return std::nullopt;
+      if (!input.window) continue;
+      if (std::ranges::count(recurrence(k).reads, input.window->of, &Recurrence::Read::input) != 0)
+        return std::nullopt;
+      for (const TypedWindow::Form &form : input.window->forms) {
+        if (has_time(k, form)) return std::nullopt;
+        for (const TypedWindow::Index &index : form.indices)
+          if (std::ranges::count(step.inputs[index.input].axis_of_dim, *step.time) != 0)
+            return std::nullopt;
+      }
+    }
+    return later;
+  }
+
+  const LetKernels lets_;
+  const std::size_t first_, end_;
+};
+
+} // namespace
+
+std::optional<EarlyEnd> early_end(LetKernels lets, std::size_t first) {
+  return Finder(lets, first).run();
+}
+
+} // namespace broadloom::spec
