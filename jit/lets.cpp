@@ -76,18 +76,24 @@ bool Lets::is_constant(std::size_t k) const {
   return true;
 }
 
-// Of the lets that a kernel reads those of which the value needs elements, and not their shapes alone.
-static std::vector<std::size_t> lets_needed(const spec::TypedSpec &reader, expr::NodeId value,
-                                            std::span<const std::size_t> reads) {
-  const std::vector<bool> elements = spec::arrays_needed(reader, value);
+// The lets among some inputs of a kernel that reads these lets.
+static std::vector<std::size_t> lets_among(const std::vector<bool> &inputs,
+                                           const spec::TypedSpec &reader,
+                                           std::span<const std::size_t> reads) {
   std::vector<std::size_t> result;
   std::size_t read = 0;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!reader.inputs[i].materialised) continue;
-    if (elements[i]) result.push_back(reads[read]);
+    if (inputs[i]) result.push_back(reads[read]);
     ++read;
   }
   return result;
+}
+
+// Of the lets that a kernel reads those of which the value needs elements, and not their shapes alone.
+static std::vector<std::size_t> lets_needed(const spec::TypedSpec &reader, expr::NodeId value,
+                                            std::span<const std::size_t> reads) {
+  return lets_among(spec::arrays_needed(reader, value), reader, reads);
 }
 
 void Lets::find_needs() {
@@ -97,8 +103,14 @@ void Lets::find_needs() {
         specs_[k]->join
             ? lets_[k].reads
             : lets_needed(specs_[k]->typed, specs_[k]->typed.outputs[0].value, lets_[k].reads));
+  // A call looks at all positions, those for outputs that are not wanted, too.
+  std::vector<bool> positions(specs_.size());
+  for (const spec::TypedOutput &output : rest_.outputs)
+    for (const std::size_t k :
+         lets_among(spec::positions_needed(rest_, output.value), rest_, reads_of_rest_))
+      positions[k] = true;
   for (const spec::TypedOutput &output : rest_.outputs) {
-    std::vector<bool> needed(specs_.size());
+    std::vector<bool> needed = positions;
     for (const std::size_t k : lets_needed(rest_, output.value, reads_of_rest_)) needed[k] = true;
     for (std::size_t k = specs_.size(); k-- > 0;) {
       const spec::Recurrence *loop = recurrence(k);

@@ -40,12 +40,22 @@ std::vector<const AnyView *> pointers_to(const std::vector<MemRef> &operands,
   return pointers;
 }
 
+// Whether a gather takes positions, its own or those that these come from, from lets.
+bool computes_positions(const spec::TypedSpec &spec, std::size_t window) {
+  for (const spec::TypedWindow::Form &form : spec.inputs[window].window->forms)
+    for (const spec::TypedWindow::Index &index : form.indices)
+      if (spec.inputs[spec.array_of(index.input)].materialised ||
+          (spec.inputs[index.input].window && computes_positions(spec, index.input)))
+        return true;
+  return false;
+}
+
 // For calls::Recorder.
 calls::Operand recorded(const spec::TypedSpec &spec, const std::vector<int> &axes,
-                        const AnyView &view) {
+                        const AnyView &view, bool is_step = false) {
   calls::Operand made{view, {}};
   for (const int axis : axes)
-    made.axes.push_back(axis == spec.time ? "" : spec.axes[std::size_t(axis)].name);
+    made.axes.push_back(is_step && axis == spec.time ? "" : spec.axes[std::size_t(axis)].name);
   return made;
 }
 
@@ -80,16 +90,21 @@ public:
     take_all(plan_.actions);
   }
 
-  // All that a call looks at before it computes: pointers, and positions that elements say.
+  // All that a call looks at before it computes: pointers, and positions that elements say. Those
+  // that it computes itself are looked at in each run, once they are there.
   void look() {
     for (const Action &action : plan_.actions) {
       const auto *gather = std::get_if<Gather>(&action);
+      const auto *scatter = std::get_if<Scatter>(&action);
+      if ((gather != nullptr && computes_positions(gather->kernel->typed(), gather->window)) ||
+          (scatter != nullptr && computes_positions(scatter->kernel->typed(), scatter->window)))
+        continue;
       if (gather != nullptr && gather->what == Gather::What::Copy) // positions of others, maybe
         take(*gather);
       else if (gather != nullptr)
         look_at(*gather->kernel, gather->window, gather->operands, gather->to.view.layout,
                 gather->what != Gather::What::Look);
-      else if (const auto *scatter = std::get_if<Scatter>(&action))
+      else if (scatter != nullptr)
         look_at(*scatter->kernel, scatter->window, scatter->operands, scatter->values.view.layout,
                 false);
       else if (std::holds_alternative<CheckInput>(action) ||
@@ -421,7 +436,7 @@ private:
       const bool is_output = k >= spec.inputs.size();
       const std::vector<int> &axes =
           is_output ? spec.outputs[k - spec.inputs.size()].axes : spec.inputs[k].axis_of_dim;
-      (is_output ? event.to : event.from).push_back(recorded(spec, axes, *operands[k]));
+      (is_output ? event.to : event.from).push_back(recorded(spec, axes, *operands[k], true));
     }
     recorder_->add(std::move(event));
   }

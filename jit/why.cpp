@@ -292,6 +292,21 @@ std::vector<Decision> why_one(const KernelImpl &kernel) {
   return result;
 }
 
+// A read, or a sum through one, at positions that elements of the let say; empty where there is none.
+std::string takes_positions_from(const KernelImpl &kernel, const std::string &let) {
+  std::vector<const spec::TypedSpec *> readers;
+  for (const auto &other : kernel.subs().lets().specs()) readers.push_back(&other->typed);
+  readers.push_back(&kernel.typed());
+  for (const spec::TypedSpec *reader : readers)
+    for (const spec::TypedInput &input : reader->inputs)
+      for (std::size_t dim = 0; input.window && dim < input.window->forms.size(); ++dim)
+        for (const spec::TypedWindow::Index &index : input.window->forms[dim].indices)
+          if (const spec::TypedInput &array = reader->inputs[reader->array_of(index.input)];
+              array.materialised && array.name == let)
+            return input.name;
+  return {};
+}
+
 } // namespace
 
 // What was decided about let k, and by its kernel.
@@ -318,11 +333,15 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
                    fmt::format("let '{}' is not computed: only its shape is read", name),
                    {{"computed first", "nothing reads its elements"}})};
   const KernelImpl &let = *lets.kernels()[k];
-  why.push_back(decide(Reason::LetIsArray, name, "an array",
-                       fmt::format("let '{}' is read at positions: it is computed first, into "
-                                   "an array of {}",
-                                   name, broadloom::name(let.typed().outputs[0].dtype)),
-                       {{"computed where it is read", "only a whole array has positions"}}));
+  const std::string reader = takes_positions_from(kernel, name);
+  why.push_back(decide(
+      Reason::LetIsArray, name, "an array",
+      fmt::format("let '{}' {}: it is computed first, into an array of {}", name,
+                  reader.empty() ? "is read at positions" : "holds the positions of " + reader,
+                  broadloom::name(let.typed().outputs[0].dtype)),
+      {{"computed where it is read",
+        reader.empty() ? "only a whole array has positions"
+                       : "all positions are looked at before anything is read"}}));
   if (const std::optional<int> time = let.typed().time) {
     const std::string &axis = let.typed().axes[std::size_t(*time)].name;
     why.push_back(decide(Reason::LetGoesByStep, name, "step by step along " + axis,

@@ -4,6 +4,7 @@
 #include "analysis/analyse.hpp"
 #include "expr/array_named.hpp"
 #include "expr/exchange.hpp"
+#include "expr/held_lets.hpp"
 #include "expr/join.hpp"
 #include "expr/window.hpp"
 #include "spec/definition.hpp"
@@ -255,8 +256,11 @@ private:
       const auto arg = [&](std::size_t a) { return exchange(node.args[a]); };
       switch (node.kind) {
       case ExprKind::Input:
-        if (node.input->window)
-          return window(*node.input, let_seen(node).node() ? arg(0) : Expr(), node.where);
+        if (node.input->window) {
+          std::vector<Expr> lets;
+          for (std::size_t a = 0; a < node.args.size(); ++a) lets.push_back(arg(a));
+          return window(*node.input, lets_by_name(node, lets), node.where);
+        }
         return whole(read(inputs_.at(node.input->name), node.where), inputs_.at(node.input->name));
       case ExprKind::Fold:
       case ExprKind::Scan: {
@@ -326,16 +330,29 @@ private:
                : made;
   }
 
-  Expr window(const InputDecl &decl, const Expr &let, const Place &where) {
+  // What has become of the lets that a read holds.
+  using Lets = std::unordered_map<std::string, Expr>;
+  static Lets lets_by_name(const ExprNode &read, const std::vector<Expr> &now) {
+    Lets lets;
+    for (std::size_t a = 0; a < now.size(); ++a) lets.emplace(read.args[a].node()->name, now[a]);
+    return lets;
+  }
+
+  Expr window(const InputDecl &decl, const Lets &lets, const Place &where) {
     Window window = *decl.window;
+    std::vector<Expr> held;
     for (AffineForm &form : window.forms) {
       for (AffineForm::Term &term : form.terms) term.axis = renamed(term.axis);
       exchange_extents(form, [&](const Expr &array) { return array_now(array); });
-      for (AffineForm::Index &index : form.indices)
-        index.read = this->window(*index.read, {}, where).node()->input;
+      exchange_elements(form, [&](const InputDecl &read) {
+        const Expr now = this->window(read, lets, where);
+        held.insert(held.end(), now.node()->args.begin(), now.node()->args.end());
+        return now;
+      });
     }
-    return make_window_like(let.node() ? let : arguments_[inputs_.at(window.of->name)], window,
-                            where);
+    const Expr of =
+        window.of->is_let ? lets.at(window.of->name) : arguments_[inputs_.at(window.of->name)];
+    return holding(make_window_like(of, window, where), held);
   }
 
   Expr array_now(const Expr &array) {
@@ -358,7 +375,7 @@ private:
                          "give it an input");
     } else {
       for (const auto &decl : callee_.inputs)
-        if (decl->name == name && decl->window && !decl->window->of->is_let)
+        if (decl->name == name && decl->window && spec::lets_read(*decl).empty())
           made = window(*decl, {}, where_);
       if (!made.node())
         cannot_be_called("an option names '" + name + "'", "write the axes instead");

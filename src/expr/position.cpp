@@ -1,8 +1,11 @@
 // The public face of reading at positions: at(), pad(), and what positions are made of.
+#include "expr/held_lets.hpp"
 #include "expr/join.hpp"
+#include "expr/position_value.hpp"
 #include "expr/window.hpp"
 #include "support/fail.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace broadloom {
@@ -55,7 +58,11 @@ Expr Expr::at(const std::vector<Position> &positions, std::source_location where
       support::fail("E0006", "the numbers of this position leave the range of i64", place_of(where),
                     "use smaller numbers");
   }
-  return make_window(*this, std::move(forms), place_of(where));
+  std::vector<Expr> lets;
+  for (const Position &position : positions)
+    for (const Position::Index &index : position.indices())
+      lets.insert(lets.end(), index.read.node()->args.begin(), index.read.node()->args.end());
+  return holding(make_window(*this, std::move(forms), place_of(where)), lets);
 }
 
 namespace {
@@ -119,7 +126,14 @@ Position Position::plus(const Position &other, std::int64_t times) const {
   for (AffineForm::Term &term : sum.terms)
     result.terms_.push_back({std::move(term.axis), term.times});
   for (const AffineForm::Index &index : sum.indices)
-    result.indices_.push_back({make_input(index.read, index.read->where), index.times});
+    for (const Position *part : {this, &other}) {
+      const auto read = std::ranges::find_if(part->indices_, [&](const Index &of) {
+        return of.read.node()->input->name == index.read->name;
+      });
+      if (read == part->indices_.end()) continue;
+      result.indices_.push_back({read->read, index.times});
+      break;
+    }
   for (const AffineForm::Extent &extent : sum.extents)
     result.extents_.push_back({extent.of, extent.dim, extent.times});
   return result;
@@ -142,12 +156,18 @@ Position extent_of(const Expr &array, const AxisRef &dim, std::source_location w
 
 Position index(const Expr &read, std::source_location where) {
   Expr at = read;
-  const bool is_input = read.node() && read.node()->kind == ExprKind::Input;
-  if (!is_input || (read.node()->input->window && read.node()->input->window->of->is_let))
-    support::fail("E0026", "index() takes an element of an input, and this expression is none",
-                  place_of(where),
-                  "make it an input: compute it in one kernel, as an output of i64, and give it to "
-                  "this one");
+  if (!read.node())
+    support::fail("E0002", "an empty bl::Expr is used as an operand", place_of(where),
+                  "give it a value first: a default-constructed Expr has none");
+  if (reads_ahead(*read.node()))
+    support::fail("E0026", "index() takes an element of a let that is not there yet",
+                  place_of(where), "compute the positions in a let before the loop");
+  Position position(0);
+  if (read.node()->kind != ExprKind::Input) {
+    position.indices_.push_back(
+        {element_of_value(name_of_value(read), read, [&] { return place_of(where); }), 1});
+    return position;
+  }
   if (is_padded_whole(read))
     support::fail("E0025", read.node()->input->name + " is read at positions, and none are given",
                   place_of(where), "write one position for each dim: pad(..).at({..})");
@@ -157,7 +177,6 @@ Position index(const Expr &read, std::source_location where) {
       if (!dim.label.empty()) labels.emplace_back(dim.label);
     at = read.at(labels, where);
   }
-  Position position(0);
   position.indices_.push_back({at, 1});
   return position;
 }

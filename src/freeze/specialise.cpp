@@ -1,7 +1,7 @@
 // A kernel with fixed extents: the labels of its declarations get them, and all that reads these reads the new ones.
 #include "expr/exchange.hpp"
+#include "expr/held_lets.hpp"
 #include "expr/stretch.hpp"
-#include "expr/window.hpp"
 #include "spec/declared.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -70,9 +70,10 @@ LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents
   // All that reads them, itself or through a window.
   expr::Exchange exchange;
   std::unordered_map<std::string, Expr> reads;
-  // Nothing where it stays. `let` is what a window of a let is of.
-  const std::function<Expr(const InputDecl &, const Place &, const Expr &)> read =
-      [&](const InputDecl &old, const Place &where, const Expr &let) {
+  // Nothing where it stays.
+  using Lets = std::vector<Expr>; // that a read holds
+  const std::function<Expr(const InputDecl &, const Place &, const Lets &)> read =
+      [&](const InputDecl &old, const Place &where, const Lets &lets) {
         const InputDecl &whole = old.window ? *old.window->of : old;
         const auto found = changed.find(whole.name);
         if (!old.window) return found == changed.end() ? Expr() : make_input(found->second, where);
@@ -87,23 +88,29 @@ LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents
             return declared == changed.end() ? Expr() : make_input(declared->second, where);
           });
           for (AffineForm::Index &index : form.indices)
-            if (const Expr now = read(*index.read, where, {}); now.node()) {
+            if (const Expr now = read(*index.read, where, lets); now.node()) {
               index.read = now.node()->input;
               any = true;
             }
         }
-        if (!any || (whole.is_let && !let.node())) return Expr();
+        const auto let = std::ranges::find_if(
+            lets, [&](const Expr &one) { return one.node()->name == whole.name; });
+        if (!any || (whole.is_let && let == lets.end())) return Expr();
         const Expr of = whole.is_let
-                            ? let
+                            ? *let
                             : make_input(found != changed.end() ? found->second : window.of, where);
-        return reads[old.name] = make_window_like(of, window, where);
+        std::vector<Expr> held;
+        for (const std::string &name : lets_in_positions(window))
+          for (const Expr &one : lets)
+            if (one.node()->name == name) held.push_back(one);
+        return reads[old.name] = holding(make_window_like(of, window, where), held);
       };
   expr::Walker walker;
   const auto put = [&](const ExprNode &node) {
     if (node.kind != ExprKind::Input) return;
-    const Expr seen = let_seen(node);
-    const Expr let = seen.node() ? exchange(seen) : Expr();
-    if (Expr now = read(*node.input, node.where, let); now.node())
+    Lets lets;
+    for (const Expr &let : node.args) lets.push_back(exchange(let));
+    if (Expr now = read(*node.input, node.where, lets); now.node())
       exchange.put(&node, std::move(now));
   };
   const SpecData &before = spec.data();

@@ -3,7 +3,7 @@
 
 #include "analysis/analyse.hpp"
 #include "expr/exchange.hpp"
-#include "expr/window.hpp"
+#include "expr/held_lets.hpp"
 #include "freeze/freezing.hpp"
 #include "spec/declared.hpp"
 #include "support/free_name.hpp"
@@ -167,10 +167,11 @@ private:
         exchange_extents(form, [&](const Expr &array) {
           return is_whole(array) ? instead(array.node()->name) : Expr();
         });
-      return make_window_like(sees                ? instead(window.of->name)
-                              : window.of->is_let ? node.args[0]
-                                                  : make_input(window.of, node.where),
-                              now, node.where);
+      const Expr made = make_window_like(sees                ? instead(window.of->name)
+                                         : window.of->is_let ? node.args[0]
+                                                             : make_input(window.of, node.where),
+                                         now, node.where);
+      return holding(made, lets_held(node, [&](const Expr &let) { return exchange_(let); }));
     });
   }
   bool is_whole(const Expr &array) const {

@@ -250,8 +250,7 @@ private:
       if (node.kind != ExprKind::Input) return Expr();
       const InputDecl &decl = *node.input;
       if ((decl.window ? decl.window->of->name : decl.name) != seed) return Expr();
-      return decl.window
-                 ? make_window_like(cotangent, spec::with_lets(*decl.window, lets_), node.where)
+      return decl.window   ? spec::read_over_lets(cotangent, decl, lets_, node.where)
              : own.empty() ? cotangent
                            : make_window(cotangent, own, node.where);
     });

@@ -1,8 +1,8 @@
 // See rename_axes.hpp.
 #include "grad/rename_axes.hpp"
 
+#include "expr/held_lets.hpp"
 #include "expr/walk.hpp"
-#include "expr/window.hpp"
 #include "spec/own_axis.hpp"
 
 #include <broadloom/array.hpp>
@@ -156,8 +156,9 @@ private:
       return made == node.input ? Expr() : make_input(made, node.where);
     }
     const Expr let = let_seen(node);
+    const Expr of = let.node() ? let : make_input(declaration(decl.window->of), node.where);
     Expr made =
-        window_of(let.node() ? let : make_input(declaration(decl.window->of), node.where), decl);
+        holding(window_of(of, decl), lets_held(node, [](const Expr &held) { return held; }));
     const bool same =
         made.node()->input->name == decl.name && arrays_of(*made.node()->input) == arrays_of(decl);
     return same ? Expr() : made;

@@ -265,8 +265,7 @@ private:
     const InputDecl &decl = *node.input;
     const std::string &name = decl.window ? decl.window->of->name : decl.name;
     if (name == member.seed)
-      return decl.window ? make_window_like(member.sum, spec::with_lets(*decl.window, all_.lets_),
-                                            node.where)
+      return decl.window ? spec::read_over_lets(member.sum, decl, all_.lets_, node.where)
                          : make_window(member.sum, positions_of(member.axes), node.where);
     for (std::size_t k = 0; k < member.part_lets.size(); ++k)
       if (member.parts[k].input->name == name)

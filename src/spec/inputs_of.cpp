@@ -21,16 +21,30 @@ InputsOf inputs_of(const TypedSpec &spec, std::span<const expr::NodeId> values) 
   return inputs;
 }
 
-std::vector<bool> arrays_needed(const TypedSpec &spec, expr::NodeId value) {
+// The arrays that say positions of an input, and the positions of these, and so on. No window is
+// deeper than Window::deepest.
+static void need_positions(const TypedSpec &spec, std::size_t input, std::vector<bool> &needed) {
+  if (!spec.inputs[input].window) return;
+  for (const TypedWindow::Form &form : spec.inputs[input].window->forms)
+    for (const TypedWindow::Index &index : form.indices) {
+      needed[spec.array_of(index.input)] = true;
+      need_positions(spec, index.input, needed);
+    }
+}
+
+std::vector<bool> positions_needed(const TypedSpec &spec, expr::NodeId value) {
   const InputsOf inputs = inputs_of(spec, {&value, 1});
   std::vector<bool> needed(spec.given_inputs());
-  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i)
+    if (inputs.read[i] || inputs.like[i]) need_positions(spec, i, needed);
+  return needed;
+}
+
+std::vector<bool> arrays_needed(const TypedSpec &spec, expr::NodeId value) {
+  const InputsOf inputs = inputs_of(spec, {&value, 1});
+  std::vector<bool> needed = positions_needed(spec, value);
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i)
     if (inputs.read[i]) needed[spec.array_of(i)] = true;
-    if (!spec.inputs[i].window || !(inputs.read[i] || inputs.like[i])) continue;
-    for (const TypedWindow::Form &form : spec.inputs[i].window->forms)
-      for (const TypedWindow::Index &index : form.indices)
-        needed[spec.array_of(index.input)] = true;
-  }
   return needed;
 }
 

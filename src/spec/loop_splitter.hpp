@@ -196,6 +196,7 @@ private:
     const std::string *window = nullptr;
     if (node.kind == ExprKind::Input) window = Splitter::let_read(*node.input);
     if (is_let) return before(node.name, {}, own_forms(node.axes), node);
+    if (node.kind == ExprKind::Input) check_positions(node);
     if (window != nullptr && names_.contains(*window) && !node.input->window->is_whole)
       return before(*window, node.input->window->pads, node.input->window->forms, node);
     const bool of_time = (node.kind == ExprKind::Iota || node.kind == ExprKind::Extent) &&
@@ -288,6 +289,7 @@ private:
     return most;
   }
 
+  void check_positions(const ExprNode &node) const;
   void check_step(std::size_t m, const std::vector<TypedSpec> &steps) const;
   bool gives(std::size_t m, const TypedSpec &typed, std::size_t d) const;
   bool member_of(const std::string &input) const; // is it an array of the loop?

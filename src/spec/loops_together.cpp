@@ -131,7 +131,22 @@ private:
       reads = reads || is_read;
       if (!is_read && !counted && !first.bounds.contains(bound)) return false;
     }
-    return reads && reads_steps_alone(later, first) && !waits_for(later, first);
+    return reads && reads_steps_alone(later, first) && !takes_positions(later, first) &&
+           !waits_for(later, first);
+  }
+  // Positions are looked up before the first step.
+  bool takes_positions(const Loop &later, const Loop &first) const {
+    bool takes = false;
+    for (const std::string &let : later.lets)
+      splitter_.walk_kernel(value_of(let), [&](const ExprNode &node) {
+        if (node.kind != ExprKind::Input || !node.input->window) return;
+        for (const AffineForm &form : node.input->window->forms)
+          for (const AffineForm::Index &index : form.indices)
+            takes = takes || std::ranges::any_of(lets_read(*index.read), [&](const auto &name) {
+                      return first.lets.contains(name);
+                    });
+      });
+    return takes;
   }
   static bool is_step_of(const std::string &read, const Loop &loop) {
     return std::ranges::any_of(loop.time.members, [&](const TimeLoop::Member &member) {

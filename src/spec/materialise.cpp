@@ -1,5 +1,6 @@
 // See materialise.hpp.
 #include "expr/array_named.hpp"
+#include "expr/held_lets.hpp"
 #include "spec/splitter.hpp"
 
 namespace broadloom::spec {
@@ -129,10 +130,13 @@ private:
 bool reads_arrays(const InputDecl &window) {
   if (!window.window) return false;
   if (window.window->of->materialised) return true;
-  for (const AffineForm &form : window.window->forms)
+  for (const AffineForm &form : window.window->forms) {
+    for (const AffineForm::Index &index : form.indices)
+      if (reads_arrays(*index.read)) return true;
     for (const AffineForm::Extent &extent : form.extents)
       if (extent.of.node()->kind == ExprKind::Input && extent.of.node()->input->materialised)
         return true;
+  }
   return false;
 }
 
@@ -165,6 +169,9 @@ Expr let_of_start(const TypedSpec &start, const std::string &name, const Expr &v
 std::set<std::string> lets_read(const InputDecl &decl) {
   std::set<std::string> names;
   if (decl.window && decl.window->of->is_let) names.insert(decl.window->of->name);
+  if (decl.window)
+    for (const AffineForm &form : decl.window->forms)
+      for (const AffineForm::Index &index : form.indices) names.merge(lets_read(*index.read));
   for_each_extent(decl, [&](const AffineForm::Extent &extent) {
     if (extent.of.node()->kind == ExprKind::Let) names.insert(name_of_array(extent.of));
   });
@@ -173,18 +180,30 @@ std::set<std::string> lets_read(const InputDecl &decl) {
 
 Window with_lets(const Window &window, const LetsByName &lets) {
   Window now = window;
-  for (AffineForm &form : now.forms)
+  for (AffineForm &form : now.forms) {
     exchange_extents(form, [&](const Expr &of) {
       const bool is_let = of.node()->kind == ExprKind::Input && of.node()->input->materialised;
       return is_let ? lets.at(name_of_array(of)) : Expr();
     });
+    exchange_elements(form, [&](const InputDecl &read) {
+      return reads_arrays(read) ? window_of_lets(read, lets) : Expr();
+    });
+  }
   return now;
+}
+
+Expr read_over_lets(const Expr &of, const InputDecl &window, const LetsByName &lets,
+                    const Place &where) {
+  std::vector<Expr> held;
+  for (const std::string &name : lets_in_positions(*window.window))
+    if (const auto let = lets.find(name); let != lets.end()) held.push_back(let->second);
+  return holding(make_window_like(of, with_lets(*window.window, lets), where), held);
 }
 
 Expr window_of_lets(const InputDecl &window, const LetsByName &lets) {
   const auto &of = window.window->of;
-  return make_window_like(of->materialised ? lets.at(of->name) : make_input(of, window.where),
-                          with_lets(*window.window, lets), window.where);
+  return read_over_lets(of->materialised ? lets.at(of->name) : make_input(of, window.where), window,
+                        lets, window.where);
 }
 
 LetsByName lets_by_name(const SpecData &data) {

@@ -64,6 +64,9 @@ bool reads_arrays(const InputDecl &window);
 using LetsByName = std::unordered_map<std::string, Expr>;
 // The window that it is where such inputs are these lets.
 Expr window_of_lets(const InputDecl &window, const LetsByName &lets);
+// The same read of something else.
+Expr read_over_lets(const Expr &of, const InputDecl &window, const LetsByName &lets,
+                    const Place &where);
 // Its positions and borders alone.
 Window with_lets(const Window &window, const LetsByName &lets);
 

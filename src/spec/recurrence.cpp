@@ -284,6 +284,15 @@ TimeLoop find_time_loop(const std::vector<std::string> &lets,
   return TimeLoopFinder(lets, by_name, reads_of, source).run();
 }
 
+// Whether elements of this array say positions of a window. All of them are looked at before the first step.
+static bool takes_positions(const TypedSpec &reader, const TypedWindow &window, std::size_t array) {
+  return std::ranges::any_of(window.forms, [&](const TypedWindow::Form &form) {
+    return std::ranges::any_of(form.indices, [&](const TypedWindow::Index &index) {
+      return reader.array_of(index.input) == array;
+    });
+  });
+}
+
 std::optional<RowsRead> rows_read_by_step(const TypedSpec &reader, std::size_t input,
                                           std::size_t dim) {
   std::vector<expr::NodeId> values;
@@ -292,12 +301,10 @@ std::optional<RowsRead> rows_read_by_step(const TypedSpec &reader, std::size_t i
   if (read[input]) return std::nullopt;
   RowsRead rows;
   for (std::size_t i = 0; i < reader.inputs.size(); ++i) {
-    if (!reader.inputs[i].window || !read[i]) continue;
+    if (!reader.inputs[i].window) continue;
     const TypedWindow &window = *reader.inputs[i].window;
-    for (const TypedWindow::Form &form : window.forms)
-      if (std::ranges::count(form.indices, input, &TypedWindow::Index::input) != 0)
-        return std::nullopt;
-    if (window.of != input) continue;
+    if (takes_positions(reader, window, input)) return std::nullopt;
+    if (window.of != input || !read[i]) continue;
     const bool is_padded = std::ranges::count(window.pads, int(dim), &TypedWindow::Pad::dim) != 0;
     if (window.derived || window.sum || window.is_gather() || is_padded) return std::nullopt;
     for (std::size_t d = 0; d < window.forms.size(); ++d) {
@@ -335,9 +342,7 @@ bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recur
   for (std::size_t i = 0; i < reader.inputs.size(); ++i) {
     if (!reader.inputs[i].window) continue;
     const TypedWindow &window = *reader.inputs[i].window;
-    for (const TypedWindow::Form &form : window.forms)
-      for (const TypedWindow::Index &index : form.indices)
-        if (index.input == input) return false;
+    if (takes_positions(reader, window, input)) return false;
     if (window.of != input || !read[i]) continue;
     // A derived one, which may leave the array along other dims, sees a copy of what it looks at.
     if (window.sum || !window.pads.empty() || window.is_gather()) return false;

@@ -219,7 +219,11 @@ void Space::check_form(const InputDecl &decl) const {
         fail("E0206",
              index.read->name + " is " + std::string(name(index.read->dtype)) +
                  ", and a position along '" + decl.window->of->name + "' is an integer",
-             shown(index.read->where), "declare '" + index.read->window->of->name + "' as i64");
+             shown(index.read->where),
+             index.read->window->of->materialised
+                 ? "cast what let '" + index.read->window->of->name +
+                       "' is to an integer, as in i64(floor(..))"
+                 : "declare '" + index.read->window->of->name + "' as i64");
   for_each_extent(decl, [&](const AffineForm::Extent &extent) {
     if (const InputDecl &of = *decls_[by_name_.at(name_of_array(extent.of))];
         extent.dim >= of.dims.size())

@@ -3,6 +3,21 @@
 
 namespace broadloom::spec {
 
+// All positions that elements say are looked up before the first step.
+void LoopSplitter::check_positions(const ExprNode &node) const {
+  if (!node.input->window) return;
+  for (const AffineForm &form : node.input->window->forms)
+    for (const AffineForm::Index &index : form.indices)
+      for (const std::string &let : lets_read(*index.read))
+        if (names_.contains(let))
+          support::fail("E0032",
+                        node.input->name + " takes its positions from let '" + let +
+                            "', which is computed step by step together with it",
+                        shown(node.where),
+                        "let no step of '" + let + "' need what is read there, so that '" + let +
+                            "' is there before");
+}
+
 // Whether one position of time after the other can be computed by itself, and whether the extents are known.
 void LoopSplitter::check_step(std::size_t m, const std::vector<TypedSpec> &steps) const {
   const TypedSpec &typed = steps[m];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "expr/exchange.hpp"
+#include "expr/held_lets.hpp"
 #include "expr/join.hpp"
 #include "expr/window.hpp"
 #include "spec/declared.hpp"
@@ -415,9 +416,14 @@ private:
     return made;
   }
 
-  // The arrays that are inputs now and whose extents stand in the positions of a window.
+  // The arrays that are inputs now and whose extents or elements stand in the positions of a window.
   static Names arrays_read(const InputDecl &decl) {
     Names names;
+    for (const AffineForm &form : decl.window ? decl.window->forms : std::vector<AffineForm>())
+      for (const AffineForm::Index &index : form.indices) {
+        names.insert(index.read->window->of->name);
+        names.merge(arrays_read(*index.read));
+      }
     for_each_extent(
         decl, [&](const AffineForm::Extent &extent) { names.insert(name_of_array(extent.of)); });
     return names;
@@ -434,11 +440,15 @@ private:
   Expr window_of(const InputDecl &decl, const Place &where) const {
     InputDecl window = decl;
     Window seen = *decl.window;
-    for (AffineForm &form : seen.forms)
+    for (AffineForm &form : seen.forms) {
       exchange_extents(form, [&](const Expr &of) {
         const auto array = arrays_.find(name_of_array(of));
         return array == arrays_.end() ? Expr() : make_input(array->second.decl, where);
       });
+      exchange_elements(form, [&](const InputDecl &read) {
+        return lets_read(read).empty() ? Expr() : window_of(read, read.where);
+      });
+    }
     window.window = std::make_shared<const Window>(std::move(seen));
     const auto array =
         decl.window->of->is_let ? arrays_.find(decl.window->of->name) : arrays_.end();

@@ -39,7 +39,8 @@ void warn_of_misread_names(const Cursor &cursor, const Symbols &symbols, const S
     if (decl->dtype == DType::Bool || is_integer(decl->dtype))
       warn(decl->name, "input", advice(*decl));
   for (const Expr &let : data.lets)
-    warn(let.node()->name, "let", "only the elements of an input can be positions");
+    warn(let.node()->name, "let",
+         "its elements say positions as in x[" + let.node()->name + "[i]]");
 }
 
 } // namespace broadloom::text

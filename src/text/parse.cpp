@@ -102,6 +102,7 @@ private:
     data_->source = source_.text;
     data_->where = source_.place(name_);
     symbols_ = {};
+    symbols_.definitions = &definitions_;
     has_schedule_ = false;
     parts_ = {};
     skip_breaks();
@@ -113,9 +114,11 @@ private:
       if (cursor_.is(Tok::End))
         cursor_.fail("E0007", "kernel '" + data_->name + "' is never closed", brace,
                      "add the missing '}'");
-      const std::size_t first = cursor_.at(), outputs = data_->outputs.size();
+      const std::size_t first = cursor_.at(), outputs = data_->outputs.size(),
+                        lets = data_->lets.size();
       try {
         statement();
+        list_positions(lets);
         if (!cursor_.is(Tok::Break) && !cursor_.is(Tok::RightBrace) && !cursor_.is(Tok::End))
           cursor_.unexpected("the end of the statement");
       } catch (const Error &error) {
@@ -124,6 +127,8 @@ private:
         recovery_->recover(cursor_, first, error, false);
         symbols_.ahead.erase(symbols_.in_let);
         symbols_.in_let.clear();
+        symbols_.lets.clear();
+        symbols_.in_position = 0;
         // What the statement has added so far, which would be checked.
         const std::string name(source_.word(source_.tokens[first + 1]));
         parts_.lose(name);
@@ -133,6 +138,14 @@ private:
       }
     }
     return all;
+  }
+
+  // The lets that hold positions of a statement, before its own.
+  void list_positions(std::size_t before) {
+    for (const Expr &let : symbols_.lets) symbols_[let.node()->name] = {Symbol::Kind::Let, let};
+    data_->lets.insert(data_->lets.begin() + std::ptrdiff_t(before), symbols_.lets.begin(),
+                       symbols_.lets.end());
+    symbols_.lets.clear();
   }
 
   // The lets of this kernel.
@@ -386,13 +399,30 @@ private:
     return cursor_.word(cursor_.next()) == "c" ? Order::c : Order::f;
   }
 
-  // Whether the brackets that come next hold others: out h[k[i]].
+  // Whether the brackets that come next hold others, or what is a value: out h[k[i]], out h[i32(v)], out h[k % 3].
   static bool has_index(const Cursor &cursor) {
-    std::size_t at = 1;
-    while (cursor.peek(at).kind != Tok::RightBracket && cursor.peek(at).kind != Tok::LeftBracket &&
-           cursor.peek(at).kind != Tok::End)
-      ++at;
-    return cursor.peek(at).kind == Tok::LeftBracket;
+    for (std::size_t at = 1;; ++at) {
+      const Token &token = cursor.peek(at);
+      switch (token.kind) {
+      case Tok::RightBracket:
+      case Tok::End: return false;
+      case Tok::LeftBracket:
+      case Tok::Percent:
+      case Tok::Slash:
+      case Tok::SlashSlash:
+      case Tok::Caret:
+      case Tok::And:
+      case Tok::Or:
+      case Tok::ShiftLeft:
+      case Tok::ShiftRight:
+      case Tok::Question: return true;
+      case Tok::Name:
+        if (cursor.peek(at + 1).kind == Tok::LeftParen && cursor.word(token) != "extent")
+          return true;
+        break;
+      default: break;
+      }
+    }
   }
 
   // Whether there is such a state, and once, the analysis asks, as of kernels that were not read.

@@ -23,7 +23,7 @@ using ops::Op;
 
 namespace {
 
-constexpr int unary_level = 9, power_level = 10, comparison_level = 5;
+constexpr int unary_level = 9, power_level = 10, comparison_level = 5, product_level = 8;
 
 struct Infix {
   Tok token;
@@ -83,9 +83,9 @@ struct Frame {
 class ExpressionParser {
 public:
   ExpressionParser(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
-                   bool may_be_tuple)
-      : cursor_(cursor), symbols_(symbols), definitions_(definitions), may_be_tuple_(may_be_tuple) {
-  }
+                   bool may_be_tuple, int least_level = 0)
+      : cursor_(cursor), symbols_(symbols), definitions_(definitions), may_be_tuple_(may_be_tuple),
+        least_level_(least_level) {}
 
   std::vector<Expr> run() {
     if (count_operations(cursor_, most_operations) > most_operations) fail_too_many(cursor_.peek());
@@ -145,10 +145,12 @@ private:
       const Token &token = cursor_.peek();
       for (const Infix &infix : infixes)
         if (infix.token == token.kind) {
+          if (ends_before(infix.level)) return false;
           push_infix(infix);
           return true;
         }
       if (token.kind == Tok::Question) {
+        if (ends_before(1)) return false;
         apply_tighter(1);
         push({Frame::Kind::Condition, Op::Where, 0, cursor_.next(), 0});
         return true;
@@ -193,6 +195,13 @@ private:
                          : frame.kind == Frame::Kind::Paren   ? "')' or an operator"
                                                               : "',', ')' or an operator");
     }
+  }
+
+  // Whether all that is open is done, and what comes next does not bind as tight as is read here.
+  bool ends_before(int level) {
+    if (level >= least_level_) return false;
+    apply_tighter(level);
+    return frames_.empty();
   }
 
   // Is there an open `?` that this `:` belongs to?
@@ -330,6 +339,8 @@ private:
                    lists_dims ? "read it where it is computed before, as in " + word + "[t - 1, i]"
                               : "list them, and read it at earlier positions: let " + word +
                                     "[t, i] = .. " + word + "[t - 1, i] ..");
+    if (symbols_.in_position > 0 && ahead == symbols_.ahead.end())
+      return push_value(make_iota(AxisRef(word), {}, place), token, token);
     std::vector<std::string> names;
     for (const auto &[name, known] : symbols_)
       if (known.kind != Symbol::Kind::Output) names.push_back(name);
@@ -360,10 +371,8 @@ private:
                    "'" + std::string(cursor_.word(name)) +
                        "' is no input and no let, and only these are read at positions",
                    name, "read an input or a let of the kernel");
-    std::vector<AffineForm> forms = parse_window(cursor_, symbols_);
-    const Token end = cursor_.previous();
-    push_value(make_window(symbol.expr, std::move(forms), cursor_.source().place(name, end)), name,
-               end);
+    Expr read = parse_read(symbol.expr, cursor_, symbols_, name);
+    push_value(std::move(read), name, cursor_.previous());
   }
 
   // Whether the name behind the cursor follows a //.
@@ -573,6 +582,7 @@ private:
   const Symbols &symbols_;
   const Definitions &definitions_;
   const bool may_be_tuple_;
+  const int least_level_; // of operators that belong to it
   std::vector<Operand> values_;
   std::vector<Frame> frames_;
   std::vector<FoldCall> calls_; // one for each FoldArgs and FoldInit frame
@@ -583,6 +593,11 @@ private:
 
 Expr parse_expression(Cursor &cursor, const Symbols &symbols, const Definitions &definitions) {
   return ExpressionParser(cursor, symbols, definitions, false).run()[0];
+}
+
+Expr parse_part(Cursor &cursor, const Symbols &symbols, const Definitions &definitions, Part part) {
+  const int least = part == Part::Term ? product_level : power_level + 1;
+  return ExpressionParser(cursor, symbols, definitions, false, least).run()[0];
 }
 
 std::vector<Expr> parse_tuple(Cursor &cursor, const Symbols &symbols,

@@ -3,8 +3,15 @@
 //   position = form | ("clip" | "wrap") "(" form ")"
 //   form     = term { ("+" | "-") term }
 //   term     = factor { "*" factor }            at most one of them has axes or elements
-//   factor   = INT | AXIS | "extent" "(" NAME "," dim ")" | INPUT "[" [ position { "," position } ] "]" | "-" factor | "(" form ")"
+//   factor   = value | INT | AXIS | "extent" "(" NAME "," dim ")" | ARRAY "[" [ position { "," position } ] "]" | "-" factor | "(" form ")"
+//
+// What is no such form and reads arrays is a value, x[(k[i] + 1) % 7], of which a let holds the
+// elements (expr/position_value.hpp).
+#include "expr/held_lets.hpp"
+#include "expr/position_value.hpp"
+#include "expr/walk.hpp"
 #include "expr/window.hpp"
+#include "support/free_name.hpp"
 #include "support/text.hpp"
 #include "text/parser.hpp"
 
@@ -17,9 +24,11 @@ namespace {
 
 class WindowParser {
 public:
-  WindowParser(Cursor &cursor, const Symbols &symbols) : cursor_(cursor), symbols_(symbols) {}
+  WindowParser(Cursor &cursor, const Symbols &symbols)
+      : cursor_(cursor), symbols_(symbols), array_(cursor.previous()) {}
 
   std::vector<AffineForm> run() { return positions(0); }
+  const std::vector<Expr> &lets() const { return lets_; }
   AffineForm one() { return form(0); }
 
 private:
@@ -45,7 +54,8 @@ private:
 
   AffineForm position(int depth) {
     const bool clips = cursor_.is_word("clip"), wraps = cursor_.is_word("wrap");
-    if ((!clips && !wraps) || cursor_.peek(1).kind != Tok::LeftParen) return form(depth);
+    if ((!clips && !wraps) || cursor_.peek(1).kind != Tok::LeftParen || has_several_arguments())
+      return form(depth);
     const Token word = cursor_.next();
     cursor_.next();
     AffineForm inner = form(depth);
@@ -59,7 +69,123 @@ private:
     return inner;
   }
 
+  // clip(i32(v[i]), 0, 9) is a value.
+  bool has_several_arguments() const {
+    int open = 0;
+    for (std::size_t at = 1;; ++at) {
+      const Tok kind = cursor_.peek(at).kind;
+      open += (kind == Tok::LeftParen || kind == Tok::LeftBracket) -
+              (kind == Tok::RightParen || kind == Tok::RightBracket);
+      if (open == 0 || kind == Tok::End || kind == Tok::Break) return false;
+      if (open == 1 && kind == Tok::Comma) return true;
+    }
+  }
+
+  // What stands before the end of a form or of a term, outside of brackets.
+  struct Seen {
+    bool arrays = false; // elements, calls, names of inputs and lets
+    bool looser = false; // operators that bind less than +
+    bool divides = false;
+    int factors = 0; // that hold a name
+    bool is_value_of_form() const { return arrays && looser; }
+    bool is_value_of_term() const { return arrays && (divides || factors > 1); }
+  };
+  static bool is_any(Tok kind, std::initializer_list<Tok> of) {
+    return std::ranges::find(of, kind) != of.end();
+  }
+  static bool is_looser(Tok kind) {
+    return is_any(kind, {Tok::OrOr, Tok::AndAnd, Tok::Or, Tok::And, Tok::Equal, Tok::NotEqual,
+                         Tok::Less, Tok::LessEqual, Tok::Greater, Tok::GreaterEqual, Tok::ShiftLeft,
+                         Tok::ShiftRight, Tok::Question});
+  }
+
+  Seen look_ahead(bool of_term) const {
+    Seen seen;
+    int parens = 0, brackets = 0;
+    bool named = false; // the factor so far
+    for (std::size_t at = 0;; ++at) {
+      const Token &token = cursor_.peek(at);
+      const Tok kind = token.kind;
+      const bool is_outside = parens == 0 && brackets == 0;
+      if (is_any(kind, {Tok::End, Tok::Break, Tok::LeftBrace, Tok::RightBrace})) break;
+      if (is_outside && is_any(kind, {Tok::Comma, Tok::RightParen, Tok::RightBracket})) break;
+      const bool is_binary =
+          at > 0 && is_any(cursor_.peek(at - 1).kind,
+                           {Tok::Name, Tok::Int, Tok::Float, Tok::RightParen, Tok::RightBracket});
+      if (of_term && is_outside &&
+          (is_looser(kind) || (is_binary && is_any(kind, {Tok::Plus, Tok::Minus}))))
+        break;
+      parens += (kind == Tok::LeftParen) - (kind == Tok::RightParen);
+      brackets += (kind == Tok::LeftBracket) - (kind == Tok::RightBracket);
+      if (parens + brackets > deepest) break; // an error
+      seen.looser = seen.looser || (is_outside && is_looser(kind));
+      seen.divides =
+          seen.divides ||
+          (is_outside && is_any(kind, {Tok::Slash, Tok::SlashSlash, Tok::Percent, Tok::Caret}));
+      if (is_outside && kind == Tok::Star) {
+        seen.factors += named;
+        named = false;
+      }
+      if (kind != Tok::Name || brackets > 0) continue;
+      named = true;
+      const Tok next = cursor_.peek(at + 1).kind;
+      if (next == Tok::LeftParen && cursor_.word(token) == "extent") {
+        while (!is_any(cursor_.peek(at + 1).kind, {Tok::RightParen, Tok::Break, Tok::End})) ++at;
+        ++parens; // it closes behind this
+        continue;
+      }
+      const auto symbol = symbols_.find(std::string(cursor_.word(token)));
+      seen.arrays = seen.arrays || next == Tok::LeftBracket || next == Tok::LeftParen ||
+                    (symbol != symbols_.end() && symbol->second.expr.node() != nullptr);
+    }
+    seen.factors += named;
+    return seen;
+  }
+
+  // Of what `read` parses: the element of a let that holds it.
+  template <class Read> AffineForm value(Read read) {
+    const Token first = cursor_.peek();
+    if (symbols_.in_position >= most_values)
+      cursor_.fail("E0013",
+                   "more than " + std::to_string(most_values) +
+                       " positions that are computed stand in each other",
+                   first, "compute the inner ones in lets");
+    ++symbols_.in_position;
+    const Expr made = read();
+    --symbols_.in_position;
+    const Place place = cursor_.source().place(first, cursor_.previous());
+    bool reads = false;
+    expr::Walker().walk(
+        made.node(), [&](const ExprNode &node) { reads = reads || node.kind == ExprKind::Input; });
+    if (!reads) not_affine("the value of an expression is no axis", first);
+    const Expr element = element_of_value(
+        fresh_name(), made, [&] { return support::with_text(place, cursor_.source().text.get()); });
+    for (const Expr &let : element.node()->args)
+      if (let.node() != made.node()) symbols_.lets.push_back(let);
+    return index(element);
+  }
+
+  AffineForm index(const Expr &element) {
+    lets_.insert(lets_.end(), element.node()->args.begin(), element.node()->args.end());
+    AffineForm result;
+    result.indices.push_back({element.node()->input, 1});
+    return result;
+  }
+
+  // Of a let that holds positions in this array; it is there before what follows is named.
+  std::string fresh_name() {
+    if (symbols_.words.empty())
+      for (const Token &token : cursor_.source().tokens)
+        if (token.kind == Tok::Name) symbols_.words.emplace(cursor_.word(token));
+    const std::string array(array_.kind == Tok::Name ? cursor_.word(array_) : "array");
+    return support::free_name(
+        array + "_at", [&](const std::string &free) { return symbols_.words.insert(free).second; });
+  }
+
   AffineForm form(int depth) {
+    const bool may_be_value = symbols_.definitions != nullptr;
+    if (may_be_value && look_ahead(false).is_value_of_form())
+      return value([&] { return parse_expression(cursor_, symbols_, *symbols_.definitions); });
     AffineForm sum = term(depth);
     while (cursor_.is(Tok::Plus) || cursor_.is(Tok::Minus)) {
       const Token sign = cursor_.next();
@@ -71,6 +197,9 @@ private:
   }
 
   AffineForm term(int depth) {
+    if (symbols_.definitions != nullptr && look_ahead(true).is_value_of_term())
+      return value(
+          [&] { return parse_part(cursor_, symbols_, *symbols_.definitions, Part::Term); });
     AffineForm product = factor(depth);
     while (cursor_.is(Tok::Star)) {
       const Token star = cursor_.next();
@@ -121,6 +250,9 @@ private:
     case Tok::Name:
       if (cursor_.peek(1).kind == Tok::LeftBracket || at_pad(cursor_)) return element(depth);
       if (cursor_.is_word("extent") && cursor_.peek(1).kind == Tok::LeftParen) return extent();
+      if (cursor_.peek(1).kind == Tok::LeftParen && symbols_.definitions != nullptr)
+        return value(
+            [&] { return parse_part(cursor_, symbols_, *symbols_.definitions, Part::Operand); });
       if (cursor_.peek(1).kind == Tok::LeftParen)
         not_affine("the value of an expression is no axis", token);
       result.terms.push_back({std::string(cursor_.word(cursor_.expect_new_name("an axis"))), 1});
@@ -130,31 +262,41 @@ private:
     }
   }
 
-  // k[i, j]
+  // k[i, j], of an input or a let
   AffineForm element(int depth) {
     const Token name = cursor_.peek();
+    const std::string word(cursor_.word(name));
+    const Token around = array_;
+    std::vector<Expr> lets;
+    lets.swap(lets_);
+    array_ = name;
     Expr of;
     if (at_pad(cursor_)) {
       of = parse_pad(cursor_, symbols_);
     } else {
-      const auto symbol = symbols_.look_up(std::string(cursor_.word(cursor_.next())));
-      if (symbol != symbols_.end() && symbol->second.kind == Symbol::Kind::Input)
-        of = symbol->second.expr;
+      cursor_.next();
+      const auto symbol = symbols_.look_up(word);
+      const bool is_array =
+          symbol != symbols_.end() &&
+          (symbol->second.kind == Symbol::Kind::Input || is_let_of_kernel(symbol->second));
+      if (is_array) of = symbol->second.expr;
     }
-    if (!of.node() || (of.node()->input->window && of.node()->input->window->of->is_let))
-      cursor_.fail(
-          "E0026",
-          "'" + std::string(cursor_.word(name)) +
-              "' is no input, and only elements of an input can be positions",
-          name,
-          "make it an input: compute it in one kernel, as an output of i64, and give it to "
-          "this one");
+    if (!of.node() && symbols_.may_read_ahead(word))
+      cursor_.fail("E0026",
+                   "'" + word +
+                       "' is computed step by step with this, and its elements are no "
+                       "positions before all of them are there",
+                   name, "compute the positions in a let before the loop");
+    if (!of.node())
+      cursor_.fail("E0026",
+                   "'" + word +
+                       "' is no input and no let, and only elements of these can be positions",
+                   name, "declare it with `in`, or compute it with `let`");
     std::vector<AffineForm> forms = positions(depth + 1);
-    const Expr read =
-        make_window(of, std::move(forms), cursor_.source().place(name, cursor_.previous()));
-    AffineForm result;
-    result.indices.push_back({read.node()->input, 1});
-    return result;
+    array_ = around;
+    lets.swap(lets_);
+    return index(holding(
+        make_window(of, std::move(forms), cursor_.source().place(name, cursor_.previous())), lets));
   }
 
   // extent(x, 0), or by the label of its dim
@@ -201,14 +343,25 @@ private:
                  "positions are such as 2*i + u - 1");
   }
 
+  static constexpr int most_values = 32;
+
   Cursor &cursor_;
   const Symbols &symbols_;
+  Token array_;            // what is read, or the parenthesis behind it
+  std::vector<Expr> lets_; // whose elements are positions
 };
 
 } // namespace
 
 std::vector<AffineForm> parse_window(Cursor &cursor, const Symbols &symbols) {
   return WindowParser(cursor, symbols).run();
+}
+
+Expr parse_read(const Expr &of, Cursor &cursor, const Symbols &symbols, const Token &name) {
+  WindowParser parser(cursor, symbols);
+  std::vector<AffineForm> forms = parser.run();
+  const Place where = cursor.source().place(name, cursor.previous());
+  return holding(make_window(of, std::move(forms), where), parser.lets());
 }
 
 AffineForm parse_form(Cursor &cursor, const Symbols &symbols) {

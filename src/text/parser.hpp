@@ -80,6 +80,8 @@ private:
   std::size_t at_ = 0;
 };
 
+struct Definitions;
+
 // The names that are known. The windows that like= and of= name are collected here: they are declared, as nothing else may read them.
 struct Symbols : std::unordered_map<std::string, Symbol> {
   mutable std::vector<std::shared_ptr<const InputDecl>> windows;
@@ -87,6 +89,13 @@ struct Symbols : std::unordered_map<std::string, Symbol> {
   // The lets that are not defined yet, and whether their dims are listed: the values of lets may read these at positions.
   std::unordered_map<std::string, bool> ahead;
   std::string in_let; // whose value is read now
+  // Of positions that are values, x[(k[i] + 1) % 7]: the lets that hold them, how many such stand in
+  // each other now, and the words of the text, which no such let is called. A name that nothing has
+  // is an axis there. parse_window.cpp.
+  mutable std::vector<Expr> lets;
+  mutable int in_position = 0;
+  mutable std::unordered_set<std::string> words;
+  const Definitions *definitions = nullptr;
   bool may_read_ahead(const std::string &name) const {
     const auto found = ahead.find(name);
     return !in_let.empty() && found != ahead.end() && found->second;
@@ -118,6 +127,9 @@ struct Definitions {
 
 // Reads one expression and leaves the cursor behind it.
 Expr parse_expression(Cursor &cursor, const Symbols &symbols, const Definitions &definitions);
+// The same of what binds tighter than `+`, or than any operator.
+enum class Part { Term, Operand };
+Expr parse_part(Cursor &cursor, const Symbols &symbols, const Definitions &definitions, Part part);
 // `in`, `param` or `state`, the cursor on the word: parse_input.cpp.
 void parse_input(Cursor &cursor, Symbols &symbols, SpecData &data, InputRole role);
 // `set NAME = VALUE`, and `fuse A, B` or `separate A, B`, the cursor on the first word: parse_setting.cpp.
@@ -310,6 +322,8 @@ void warn_of_misread_names(const Cursor &cursor, const Symbols &symbols, const S
 
 // `[2*i + u - 1, j]` after the name of an input: parse_window.cpp.
 std::vector<AffineForm> parse_window(Cursor &cursor, const Symbols &symbols);
+// What is read there of an input or a let, the name of which begins at `name`.
+Expr parse_read(const Expr &of, Cursor &cursor, const Symbols &symbols, const Token &name);
 
 // One such position, as of an extent that is said.
 AffineForm parse_form(Cursor &cursor, const Symbols &symbols);

@@ -43,8 +43,8 @@ TEST_CASE("a mask in the place of positions is warned of, and so is a let") {
         one("g.loom:2:12: 'm' is an axis here, and the input of that name is read nowhere: a mask "
             "chooses as in where(m, x, 0)"));
   CHECK(warnings_of("kernel g { in x : f32[:]; let k = 2\n out y = x[k] }") ==
-        one("g.loom:2:12: 'k' is an axis here, and the let of that name is read nowhere: only the "
-            "elements of an input can be positions"));
+        one("g.loom:2:12: 'k' is an axis here, and the let of that name is read nowhere: its "
+            "elements say positions as in x[k[i]]"));
 }
 
 TEST_CASE("an axis that has the name of an input that is read is not warned of") {
