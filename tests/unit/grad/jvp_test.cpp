@@ -266,6 +266,17 @@ TEST_CASE("reads through windows, pads and gathers move by the same reads") {
       {{"x", {9}}, {"w", {3}}}, {"x", "w"});
 }
 
+TEST_CASE("what is read or added at positions that are computed moves by the same positions") {
+  const std::string inputs = "in x : f64[:]; in k : i32[:]; in e : f64[i]\n";
+  const std::vector<Given> given{{"x", {5}}, {"k", {4}}, {"e", {4}}};
+  for (const char *rest :
+       {"let q = (k[i] + 1) % 4; out z = x[q[i]]^2 * e", "out z = x[(k[i] + 1) % 4] * e^2",
+        "let q = k[i] % 3; out z = sum(e^2, like=x[q[i]]) * 2 + sum(x[q[i]], i)",
+        "let q = k[i] % 3; let h = sum(e^2, like=x[q[i]]); out z = h[q[i]] * e * x[q[i]]",
+        "let q = k[i] % 3; let s[t] = 0.5 * s[t - 1] + x[q[t]] * e[t]; out z[t] = s^2"})
+    check_both(kernel(inputs + rest), given, {"x", "e"});
+}
+
 TEST_CASE("lets that are arrays have tangents beside them") {
   const LoopSpec spec = kernel("in x : f64[:]; in w : f64[u]\n"
                                "let h = exp(x[i])\n"

@@ -350,6 +350,24 @@ TEST_CASE("gathers send back through lets that are arrays") {
         {{"x", {4}}, {"k", {6}}, {"e", {6}}}, "e", "f64 = ");
 }
 
+TEST_CASE("what is read or added at positions that are computed sends back by the same positions") {
+  const std::string inputs = "in x : f64[:]\nin k : i32[:]\n", e = "in e : f64[i]\n";
+  const std::vector<Input> xk{{"x", {4}}, {"k", {6}}}, xke{{"x", {4}}, {"k", {6}}, {"e", {6}}};
+  check(inputs + "let q = (k[i] + 1) % 4\nout y = x[q[i]]^2", xk, "x", "f64 = sum(");
+  check(inputs + "out y = x[(3 * k[i] + 1) % 4] * x[k[i] // 2]", xk, "x", "f64 = sum(");
+  check(inputs + "let q[i] = k[i] + 1\nout y = pad(x, 0: (1, 1), edge)[q[i]]^2", xk, "x",
+        "f64 = sum(");
+  check(inputs + e + "let q = k[i] // 2\nout d = 3 * sum(e * e, like=x[q[i]])", xke, "e", "f64 = ");
+  check(inputs + e + "let q = k[i] % 3\nlet h = sum(e^2, like=x[q[i]])\nout y = h[q[i]] * e[i]",
+        xke, "e", "f64 = ");
+  check(inputs + "let h = x[(k[i] + 2) % 4]^2\nout y = h[p + 1] * h[p]", xk, "x", "f64 = sum(");
+  check(inputs + "let q = k[k[i]] % 4\nlet s[t] = 0.5 * s[t - 1] + x[q[t]]^2\nout y[t] = s", xk,
+        "x", "f64 = sum(");
+  check(inputs + "let q[t < 5] = (3 * q[t - 1] + 1) % 4\nlet s[t] = 0.5 * s[t - 1] + x[q[t]]^2\n"
+                 "out y[t] = s + 0 * sum(x[k[i]], i)",
+        xk, "x", "f64 = sum(");
+}
+
 TEST_CASE("through other windows an index goes along") {
   check("in x : f64[:]\nin k : i32[:]\nin w : f64[:]\nout y = sum(x[k[i]] * w[i + 2*u], i)",
         {{"x", {4}}, {"k", {5}}, {"w", {9}}}, "w", "f64 = sum(d_y * x[k[i]], like=w[i + 2*u])");
