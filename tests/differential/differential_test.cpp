@@ -31,6 +31,7 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.generic > std::int64_t(count) / 4);
     CHECK(tally.windowed > std::int64_t(count) / 20);
     CHECK(tally.gathered > std::int64_t(count) / 30);
+    CHECK(tally.computed > std::int64_t(count) / 80);
     CHECK(tally.scattered > std::int64_t(count) / 40);
     CHECK(tally.arrays > std::int64_t(count) / 80);
     CHECK(tally.loops > std::int64_t(count) / 1000);

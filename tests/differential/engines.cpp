@@ -78,6 +78,14 @@ public:
         std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [](const spec::TypedInput &input) {
           return input.window && input.window->is_gather();
         });
+    tally_.computed +=
+        std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [&](const spec::TypedInput &input) {
+          return input.window && std::ranges::any_of(input.window->forms, [&](const auto &form) {
+                   return std::ranges::any_of(form.indices, [&](const auto &index) {
+                     return typed_.inputs[typed_.array_of(index.input)].materialised;
+                   });
+                 });
+        });
     tally_.scattered += rewrite::split_scatters(typed_).has_value();
     tally_.arrays += std::int64_t(typed_.materialised.size());
     const bool loops = has_loops();

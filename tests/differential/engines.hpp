@@ -14,6 +14,7 @@ struct Tally { // of all cases so far
   std::int64_t scheduled = 0; // kernels with a schedule, held against themselves without it
   std::int64_t windowed = 0;  // kernels that read inputs at positions
   std::int64_t gathered = 0;  // and by an index
+  std::int64_t computed = 0;  // which the kernel computes
   std::int64_t scattered = 0; // and sum through such a read
   std::int64_t arrays = 0;    // lets that are arrays
   std::int64_t loops = 0;     // kernels with lets that read themselves

@@ -72,15 +72,14 @@ void write(const fs::path &path, const std::string &text) {
 using Counts = std::map<std::string, std::int64_t>;
 
 Counts counts_of(const Tally &tally) {
-  Counts counts{{"kernels", tally.kernels},     {"refused", tally.refused},
-                {"elements", tally.points},     {"equal", tally.equal},
-                {"bounded", tally.bounded},     {"scheduled", tally.scheduled},
-                {"windowed", tally.windowed},   {"gathered", tally.gathered},
-                {"scattered", tally.scattered}, {"arrays", tally.arrays},
-                {"padded", tally.padded},       {"joined", tally.joined},
-                {"extents", tally.extents},     {"loops", tally.loops},
-                {"placed", tally.placed},       {"said", tally.said},
-                {"said axes", tally.said_axes}, {"loops that stop", tally.ended}};
+  Counts counts{
+      {"kernels", tally.kernels},      {"refused", tally.refused},   {"elements", tally.points},
+      {"equal", tally.equal},          {"bounded", tally.bounded},   {"scheduled", tally.scheduled},
+      {"windowed", tally.windowed},    {"gathered", tally.gathered}, {"scattered", tally.scattered},
+      {"computed", tally.computed},    {"arrays", tally.arrays},     {"padded", tally.padded},
+      {"joined", tally.joined},        {"extents", tally.extents},   {"loops", tally.loops},
+      {"placed", tally.placed},        {"said", tally.said},         {"said axes", tally.said_axes},
+      {"loops that stop", tally.ended}};
   for (std::size_t p = 0; p < jit::path_count; ++p)
     counts["path " + std::string(name(jit::Path(p)))] = std::int64_t(jit::path_counts()[p]);
   for (const auto &[code, times] : tally.decisions) counts["decision " + code] = times;
@@ -323,6 +322,7 @@ int report(const Plan &plan, std::uint64_t failed) {
     if (all["decision " + std::string(code)] == 0) missing.emplace_back(code);
   if (all["windowed"] == 0) missing.emplace_back("windows");
   if (all["gathered"] == 0) missing.emplace_back("gathers");
+  if (all["computed"] == 0) missing.emplace_back("positions that are computed");
   if (all["scattered"] == 0) missing.emplace_back("sums through gathers");
   if (all["arrays"] == 0) missing.emplace_back("lets that are arrays");
   if (all["loops"] == 0) missing.emplace_back("lets that read themselves");

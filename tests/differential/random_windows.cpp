@@ -373,6 +373,17 @@ RandomGather WindowMaker::gather(DType dtype, bool large) {
   }
   read += "]";
   made.lines.push_back(line + (axes.empty() ? "" : "]"));
+  // Half of the times the kernel computes the positions, in a let or where they stand.
+  std::string computed;
+  if (random_.chance(35)) {
+    const bool lists = axes.size() > 1 || random_.chance(50);
+    computed = "let hq" + (axes.empty() || !lists ? "" : read.substr(1)) + " = " +
+               random_.pick<std::string>(
+                   {"h % 7", "h // 2 - 3", "h * h", "where(h > 2, h, 1)", "i64(floor(0.7 * h))"});
+    read = "hq" + read.substr(1);
+  } else if (random_.chance(25)) {
+    read = random_.pick<std::string>({"((" + read + " + 1) % 5)", "minimum(" + read + ", 3)"});
+  }
 
   RandomInput array{"g", dtype, {}};
   const int rank = random_.between(1, 3), first = random_.below(rank);
@@ -417,6 +428,7 @@ RandomGather WindowMaker::gather(DType dtype, bool large) {
   line = "in g : " + std::string(name(dtype)) + "[";
   for (int d = 0; d < rank; ++d) line += d == 0 ? ":" : ", :";
   made.lines.push_back(line + "]");
+  if (!computed.empty()) made.lines.push_back(computed);
   made.inputs = {index, array};
   return made;
 }
