@@ -366,6 +366,11 @@ def azimint(a):
     return {"means": means}
 
 
+def azimint_hist(a):
+    data, radius, count = a["data"], a["radius"], len(a["rings"])
+    return {"means": np.histogram(radius, count, weights=data)[0] / np.histogram(radius, count)[0]}
+
+
 def mandelbrot(a):
     c = a["re"] + 1j * a["im"][:, None]
     z, count = np.zeros(c.shape, complex), np.zeros(c.shape)
@@ -436,6 +441,8 @@ def main():
     program("nbody", {"mass": ("+", (6,)), "pos": (6, 3), "vel": (6, 3), "dt": 0.0625, "G": 1.0, "softening": 0.5},
             ["nbody mass pos vel dt G softening -> pos1 vel1 kinetic potential"], fresh(nbody), 16, "nbody mass pos vel dt G softening")
     program("azimint", {"data": (40,), "radius": ("+", (40,)), "rings": (7,)}, ["azimint data radius rings -> means"], fresh(azimint))
+    program("azimint_hist", {"data": (40,), "radius": ("+", (40,)), "rings": (7,)}, ["azimint_hist data radius rings -> means"],
+            fresh(azimint_hist), gradient="azimint_hist data radius rings")
     program("go_fast", {"a": (6, 6)}, ["go_fast a -> y"], fresh(lambda a: {"y": a["a"] + np.tanh(np.diagonal(a["a"])).sum()}))
     program("compute", {"x": (5, 6), "y": (5, 6), "a": 1.5, "b": -0.75, "c": 0.25}, ["compute x y a b c -> z"],
             fresh(lambda a: {"z": np.clip(a["x"], -0.5, 1) * a["a"] + a["y"] * a["b"] + a["c"]}))
