@@ -15,6 +15,7 @@
 #include <broadloom/float16.hpp>
 #include <broadloom/function.hpp>
 #include <broadloom/gradient.hpp>
+#include <broadloom/jacobian.hpp>
 #include <broadloom/kernel.hpp>
 #include <broadloom/log.hpp>
 #include <broadloom/options.hpp>
