@@ -109,11 +109,13 @@ private:
       const bool is_outside = parens == 0 && brackets == 0;
       if (is_any(kind, {Tok::End, Tok::Break, Tok::LeftBrace, Tok::RightBrace})) break;
       if (is_outside && is_any(kind, {Tok::Comma, Tok::RightParen, Tok::RightBracket})) break;
-      const bool is_binary =
+      const bool is_behind =
           at > 0 && is_any(cursor_.peek(at - 1).kind,
                            {Tok::Name, Tok::Int, Tok::Float, Tok::RightParen, Tok::RightBracket});
+      if (is_outside && is_behind && kind == Tok::Name && cursor_.word(token) == "until")
+        break; // t < 100 until ..
       if (of_term && is_outside &&
-          (is_looser(kind) || (is_binary && is_any(kind, {Tok::Plus, Tok::Minus}))))
+          (is_looser(kind) || (is_behind && is_any(kind, {Tok::Plus, Tok::Minus}))))
         break;
       parens += (kind == Tok::LeftParen) - (kind == Tok::RightParen);
       brackets += (kind == Tok::LeftBracket) - (kind == Tok::RightBracket);
