@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 
+#include <broadloom/block_kernel.hpp>
 #include <broadloom/broadloom.hpp>
 
 #include <atomic>
@@ -51,6 +52,11 @@ public:
   const Kernel &kernel_here();
   const std::shared_ptr<std::atomic<bool>> &cancel() const { return cancel_; }
 
+  // Blocks of its outputs, with the parameters that are frozen by now among its inputs; for the calling thread, and made when first asked for.
+  BlockKernel blocks_here();
+  // It as several kernels, one for each let that is an array.
+  Stages stages();
+
   // The text that was compiled: with the parameters that are frozen by now, and nothing built in.
   const LoopSpec &spec() const { return spec_; }
 
@@ -97,6 +103,8 @@ private:
   int axis_count_ = 0;
   mutable nb::ft_mutex mutex_;  // guards all below, and `other` of bound calls
   std::optional<Kernel> other_; // stays once it is set
+  std::optional<BlockKernel> blocks_, other_blocks_;
+  std::optional<Stages> stages_;
   std::vector<MemoPtr> memos_;  // the latest first
 };
 

@@ -1,4 +1,5 @@
 // The module broadloom._core: classes and functions as Python sees them.
+#include "block_kernel.hpp"
 #include "blocks.hpp"
 #include "derive.hpp"
 #include "errors.hpp"
@@ -385,6 +386,25 @@ void define_kernel(nb::module_ &module) {
            [](const KernelObject &k, const std::string &axis) {
              return k.state->kernel().why_no_map(axis);
            })
+      .def("_stages", [](const KernelObject &k) { return stage_kernels(*k.state); })
+      .def("_lets",
+           [](const KernelObject &k, const nb::sequence &lies) { return lets(*k.state, lies); })
+      .def("_walks", [](const KernelObject &k) { return walks(*k.state); })
+      .def("_why_no_blocks",
+           [](const KernelObject &k, const std::string &axis) {
+             return k.state->blocks_here().why_not(axis);
+           })
+      .def("_folds", [](const KernelObject &k) { return k.state->blocks_here().folds(); })
+      .def("_extents",
+           [](const KernelObject &k, const nb::sequence &lies) { return extents(*k.state, lies); })
+      .def("_reads",
+           [](const KernelObject &k, const nb::sequence &lies, const nb::dict &parts) {
+             return reads(*k.state, lies, parts);
+           })
+      .def("_block",
+           [](const KernelObject &k, const nb::sequence &lies, const nb::dict &parts,
+              const nb::sequence &begins,
+              nb::args args) { return block(*k.state, lies, parts, begins, args); })
       .def("check", check_gradients,
            "Holds derived gradients against measured slopes, at these inputs. Options: wrt=, of=, "
            "directions=2, seed=1, "

@@ -131,6 +131,39 @@ const Kernel &State::kernel_here() {
   return *other_;
 }
 
+BlockKernel State::blocks_here() {
+  const bool is_main = is_main_thread();
+  std::optional<BlockKernel> &known = is_main ? blocks_ : other_blocks_;
+  {
+    const nb::ft_lock_guard lock(mutex_);
+    if (known) return *known;
+  }
+  Options options = options_from(choices, is_main ? cancel_ : nullptr);
+  if (choices.most_threads > 0) options.threads = choices.most_threads;
+  BlockKernel made = [&] {
+    const Unlocked others_run;
+    return BlockKernel(spec_, options);
+  }();
+  const nb::ft_lock_guard lock(mutex_);
+  if (!known) known.emplace(std::move(made)); // another thread may have come first
+  return *known;
+}
+
+Stages State::stages() {
+  {
+    const nb::ft_lock_guard lock(mutex_);
+    if (stages_) return *stages_;
+  }
+  const Options options = options_from(choices, nullptr);
+  Stages made = [&] {
+    const Unlocked others_run;
+    return Stages(spec_, options);
+  }();
+  const nb::ft_lock_guard lock(mutex_);
+  if (!stages_) stages_.emplace(std::move(made));
+  return *stages_;
+}
+
 BoundCall State::bound_here(BoundObject &bound) {
   if (is_main_thread()) return *bound.bound;
   {

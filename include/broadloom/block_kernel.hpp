@@ -1,0 +1,97 @@
+// Blocks of the outputs of a kernel whose reads move along the axes that are cut: each is computed from the part of the inputs that it reads, its
+// halo with it, and has the bits that a call with all of the data gives it.
+//
+//   bl::BlockKernel k(bl::parse("kernel k { in x : f32[:]; out d = x[i + 1] - x[i] }"));
+//   const std::vector<bl::Layout> whole{bl::contiguous_layout({1000})};
+//   k.extents(whole)                                      // i: 999
+//   k.reads(whole, {{"i", 100, 200}})                     // of x, along its dim: 100 to 201
+//   k.run(whole, {{"i", 100, 200}}, {{slice, {100}}})     // d[100:200] of x[100:201]
+//
+// Axes that may be cut are those that all outputs have and that nothing folds or scans. Borders of `pad` stand at the ends of the whole
+// only, and `iota` and `extent` count its positions. Folds along other axes have the trees of the whole, where a block has more than one position
+// of each axis that is cut.
+#pragma once
+
+#include <broadloom/kernel.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace broadloom {
+
+class BlockKernel {
+public:
+  // Throws what `compile` throws, and SpecError E0060 for a kernel that has lets that are arrays (see `Stages`), sums at positions, or runs
+  // in the reference.
+  explicit BlockKernel(const LoopSpec &spec, const Options &options = {});
+
+  // By how many positions a read moves along a dim of an input, from one position of the axis to the next.
+  struct Walk {
+    std::string axis;
+    std::int64_t times = 1;
+  };
+  struct Dim {
+    std::vector<Walk> walks;
+    bool looked_up = false; // at positions that an input says
+  };
+  std::vector<std::vector<Dim>> dims() const; // [input][dim]
+  // Why the axis may not be cut; empty: it may. Throws ShapeError E0104 for an axis that there is not.
+  std::string why_not(std::string_view axis) const;
+  bool folds() const; // or scans
+
+  // How long the axes are, and by what name, where the inputs lie so; of axes that outputs have.
+  struct Extent {
+    std::string axis;
+    std::int64_t extent = 0;
+  };
+  std::vector<Extent> extents(std::span<const Layout> inputs) const;
+
+  // Positions of an axis.
+  struct Part {
+    std::string axis;
+    std::int64_t begin = 0, end = 0;
+  };
+  // Positions of a dim.
+  struct Reach {
+    std::int64_t begin = 0, end = 0;
+  };
+  // What the outputs read there of each input, along each of its dims; nothing of one whose elements are not read.
+  std::vector<std::vector<Reach>> reads(std::span<const Layout> inputs,
+                                        std::span<const Part> parts) const;
+
+  // A part of an input, and where it begins.
+  struct Slice {
+    AnyView view;
+    std::vector<std::int64_t> begin; // [dim]
+  };
+  // The outputs there, in C order. `inputs` say how all of the data would lie, by which folds go; slices must have what `reads` says. Throws ShapeError
+  // E0102 for one that has not, and what a call throws.
+  Results run(std::span<const Layout> inputs, std::span<const Part> parts,
+              std::span<const Slice> slices) const;
+
+private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
+// A kernel as several, one after the other: one for each let that is an array, whose output is that let, then the one that reads them. Each has
+// the inputs of the kernel, and behind them the lets that it reads, by their names.
+class Stages {
+public:
+  // Throws what `compile` throws, and SpecError E0060 where a let is a loop over time or a join.
+  explicit Stages(const LoopSpec &spec, const Options &options = {});
+  const std::vector<LoopSpec> &kernels() const { return kernels_; }
+  // How each let lies where the inputs lie so, as folds go by that.
+  std::vector<Layout> lets(std::span<const Layout> inputs) const;
+
+private:
+  struct Impl;
+  std::vector<LoopSpec> kernels_;
+  std::shared_ptr<const Impl> impl_;
+};
+
+} // namespace broadloom

@@ -1,0 +1,458 @@
+// See include/broadloom/block_kernel.hpp.
+#include "analysis/analyse.hpp"
+#include "jit/kernel.hpp"
+#include "jit/public_call.hpp"
+#include "kernel/block_of.hpp"
+#include "kernel/gather.hpp"
+#include "kernel/interior.hpp"
+#include "kernel/layouts.hpp"
+#include "kernel/padding.hpp"
+#include "rewrite/split_folds.hpp"
+#include "spec/expand.hpp"
+#include "spec/materialise.hpp"
+#include "support/fail.hpp"
+#include "support/float_control.hpp"
+#include "support/out_of_memory.hpp"
+
+#include <broadloom/block_kernel.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <mutex>
+
+namespace broadloom {
+
+using expr::AxisSet;
+using kernel::Box;
+using kernel::Operands;
+using kernel::pointers_to;
+using support::fail;
+
+namespace {
+// The positions of the axes that are cut, of all and of the block; others count as negative.
+struct Boxes {
+  Box whole, box;
+  std::vector<int> axes; // that are cut, ascending
+};
+
+} // namespace
+
+struct BlockKernel::Impl {
+  std::shared_ptr<const KernelImpl> kernel;
+  std::vector<std::string> why_not; // [axis]
+  struct Made {
+    std::shared_ptr<const KernelImpl> kernel; // null: masks stand in the way
+    std::vector<kernel::ByParts::Number> numbers;
+  };
+  mutable support::Mutex mutex; // guards what follows
+  mutable std::map<std::vector<int>, Made> made;
+
+  const spec::TypedSpec &typed() const { return kernel->typed(); }
+  int find_axis(std::string_view name) const;
+  Made of_axes(const std::vector<int> &axes) const;
+  Boxes boxes_of(std::span<const Layout> outputs, std::span<const Part> parts) const;
+  void check(std::span<const Layout> inputs) const;
+};
+
+namespace {
+
+// A call on a block: how all operands would lie, and what of them is asked for.
+struct Whole {
+  Whole(const KernelImpl &kernel, std::span<const Layout> given) {
+    const spec::TypedSpec &typed = kernel.typed();
+    for (std::size_t i = 0; i < given.size(); ++i)
+      views.push_back({typed.inputs[i].dtype, nullptr, false, given[i]});
+    const kernel::Layouts layouts = kernel.allocated_layouts(views);
+    outputs = layouts.outputs;
+  }
+  std::vector<AnyView> views; // of inputs
+  std::vector<Layout> outputs;
+};
+
+std::vector<Layout> layouts_of(Operands operands) {
+  std::vector<Layout> layouts;
+  for (const AnyView *view : operands) layouts.push_back(view->layout);
+  return layouts;
+}
+
+} // namespace
+
+int BlockKernel::Impl::find_axis(std::string_view name) const {
+  std::vector<std::string> names;
+  for (std::size_t a = 0; a < typed().axes.size(); ++a) {
+    if (typed().axes[a].name == name) return int(a);
+    names.push_back(typed().axes[a].name);
+  }
+  fail("E0104", fmt::format("kernel '{}' has no axis '{}'", typed().name, name), {},
+       names.empty() ? "it has no axes" : "the axes are " + support::quoted_list(names));
+}
+
+static std::int64_t extent_of(const spec::TypedSpec &typed, std::span<const Layout> outputs,
+                              int axis) {
+  std::int64_t most = 1;
+  for (std::size_t o = 0; o < typed.outputs.size(); ++o)
+    for (std::size_t d = 0; d < typed.outputs[o].axes.size(); ++d)
+      if (typed.outputs[o].axes[d] == axis && outputs[o].extents[d] != 1)
+        most = outputs[o].extents[d];
+  return most;
+}
+
+void BlockKernel::Impl::check(std::span<const Layout> inputs) const {
+  if (inputs.size() != typed().callers_inputs())
+    fail("E0308",
+         fmt::format("kernel '{}' takes {} inputs, {} were given", typed().name,
+                     typed().callers_inputs(), inputs.size()),
+         {}, "say how each of them lies, in declared order");
+}
+
+BlockKernel::Impl::Made BlockKernel::Impl::of_axes(const std::vector<int> &axes) const {
+  const std::lock_guard lock(mutex);
+  if (const auto it = made.find(axes); it != made.end()) return it->second;
+  AxisSet set;
+  for (const int axis : axes) set = set | AxisSet::of(axis);
+  const auto is_declared = [&](const spec::TypedInput &input) {
+    for (std::size_t d = 0; d < input.extents.size() && !input.window; ++d)
+      if (input.extents[d] >= 0 && set.has(input.axis_of_dim[d])) return true;
+    return false;
+  };
+  kernel::ByParts parts;
+  std::optional<spec::TypedSpec> block = kernel::block_spec(typed(), set, parts);
+  Made one{nullptr, parts.numbers};
+  if (one.numbers.empty() && std::ranges::none_of(typed().inputs, is_declared)) {
+    one.kernel = kernel;
+  } else if (block) {
+    const support::FloatWorld world;
+    const jit::Setup &setup = kernel->setup();
+    one.kernel =
+        std::make_shared<const KernelImpl>(setup.spec, std::move(*block), setup.options,
+                                           setup.target, setup.profile, setup.threads, 0);
+  }
+  return made.emplace(axes, std::move(one)).first->second;
+}
+
+BlockKernel::BlockKernel(const LoopSpec &spec, const Options &options) try {
+  const support::FloatWorld world;
+  Options unchecked = options; // the parts of a call are not looked at, either
+  unchecked.debug = options.debug & (Debug::interpreter | Debug::memory);
+  auto made = std::make_shared<Impl>();
+  made->kernel = detail::make_kernel(spec, unchecked, {});
+  const jit::Setup &setup = made->kernel->setup();
+  const spec::TypedSpec &typed = setup.typed;
+  const auto refuse = [&](const std::string &why, const char *help) {
+    fail("E0060", fmt::format("kernel '{}' has no blocks: {}", typed.name, why), {}, help);
+  };
+  if (setup.engine == Engine::reference)
+    refuse("it runs in the reference", "compile it for another engine");
+  if (!setup.whole().materialised.empty())
+    refuse("it has lets that are arrays", "take it apart by Stages: each let is a kernel");
+  if (setup.scatters || typed.lent_input() != nullptr)
+    refuse("it adds up at positions that an input says, in the order in which all of them stand",
+           "call it with all of the data, array.rechunk(-1)");
+  for (int axis = 0; axis < int(typed.axes.size()); ++axis)
+    made->why_not.push_back(kernel::why_no_block(typed, axis));
+  impl_ = std::move(made);
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+std::vector<std::vector<BlockKernel::Dim>> BlockKernel::dims() const {
+  const spec::TypedSpec &typed = impl_->typed();
+  const kernel::LookedUp looked_up = kernel::looked_up(typed);
+  std::vector<std::vector<Dim>> made;
+  for (std::size_t i = 0; i < typed.callers_inputs(); ++i) {
+    std::vector<Dim> &dims = made.emplace_back(typed.inputs[i].axis_of_dim.size());
+    for (std::size_t d = 0; d < dims.size() && looked_up.positions[i]; ++d)
+      dims[d].walks.push_back({typed.axes[std::size_t(typed.inputs[i].axis_of_dim[d])].name, 1});
+  }
+  for (std::size_t w = typed.given_inputs(); w < typed.inputs.size(); ++w) {
+    const spec::TypedWindow &window = *typed.inputs[w].window;
+    if (window.of >= made.size() || !looked_up.positions[w]) continue;
+    for (std::size_t d = 0; d < window.forms.size(); ++d) {
+      Dim &dim = made[window.of][d];
+      dim.looked_up = dim.looked_up || !window.forms[d].indices.empty();
+      for (const auto &term : window.forms[d].terms)
+        if (window.forms[d].divisor == 1)
+          dim.walks.push_back({typed.axes[std::size_t(term.axis)].name, term.times});
+    }
+  }
+  return made;
+}
+
+std::string BlockKernel::why_not(std::string_view axis) const {
+  return impl_->why_not[std::size_t(impl_->find_axis(axis))];
+}
+
+bool BlockKernel::folds() const {
+  const expr::Graph &graph = impl_->typed().graph;
+  for (std::uint32_t n = 0; n < graph.size(); ++n)
+    if (graph[expr::NodeId{n}].kind == expr::NodeKind::Fold ||
+        graph[expr::NodeId{n}].kind == expr::NodeKind::Scan)
+      return true;
+  return false;
+}
+
+std::vector<BlockKernel::Extent>
+BlockKernel::extents(std::span<const Layout> inputs) const try {
+  impl_->check(inputs);
+  const spec::TypedSpec &typed = impl_->typed();
+  const Whole whole(*impl_->kernel, inputs);
+  std::vector<Extent> made;
+  for (int axis = 0; axis < int(typed.axes.size()); ++axis)
+    if (std::ranges::any_of(typed.outputs, [&](const spec::TypedOutput &output) {
+          return std::ranges::count(output.axes, axis) != 0;
+        }))
+      made.push_back(
+          {typed.axes[std::size_t(axis)].name, extent_of(typed, whole.outputs, axis)});
+  return made;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+Boxes BlockKernel::Impl::boxes_of(std::span<const Layout> outputs,
+                                  std::span<const Part> parts) const {
+  Boxes made;
+  made.whole.assign(typed().axes.size(), {0, -2, 1}); // no operand has such an extent
+  made.box.assign(typed().axes.size(), {0, -1, 1});
+  for (const Part &part : parts) {
+    const int axis = find_axis(part.axis);
+    const std::string &why = why_not[std::size_t(axis)];
+    if (!why.empty())
+      fail("E0060",
+           fmt::format("kernel '{}' does not come apart along '{}': {}", typed().name, part.axis,
+                       why),
+           {}, "cut along another axis");
+    const std::int64_t extent = extent_of(typed(), outputs, axis);
+    if (part.begin < 0 || part.begin > part.end || part.end > extent)
+      fail("E0150",
+           fmt::format("a block of kernel '{}' is to be at {} to {} of '{}', which has {} positions",
+                       typed().name, part.begin, part.end, part.axis, extent),
+           {}, "blocks lie inside of the axis");
+    if (part.begin == 0 && part.end == extent) continue; // also of what is repeated along it
+    made.whole[std::size_t(axis)] = {0, extent, 1};
+    made.box[std::size_t(axis)] = {part.begin, part.end - part.begin, 1};
+    made.axes.push_back(axis);
+  }
+  std::ranges::sort(made.axes);
+  return made;
+}
+
+std::vector<std::vector<BlockKernel::Reach>>
+BlockKernel::reads(std::span<const Layout> inputs, std::span<const Part> parts) const try {
+  impl_->check(inputs);
+  const spec::TypedSpec &typed = impl_->typed();
+  const Whole whole(*impl_->kernel, inputs);
+  const Boxes boxes = impl_->boxes_of(whole.outputs, parts);
+  const kernel::LentOperands lent(typed, pointers_to(whole.views));
+  const std::vector<Layout> given = layouts_of(lent.all());
+  kernel::Viewer viewer(typed, given);
+  std::vector<std::vector<Reach>> made;
+  for (const auto &dims : kernel::reads_in(typed, viewer, given, boxes.whole, boxes.box)) {
+    if (made.size() == inputs.size()) break;
+    std::vector<Reach> &reaches = made.emplace_back();
+    for (const kernel::Positions &reach : dims) reaches.push_back({reach.begin, reach.end});
+  }
+  return made;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+namespace {
+
+// The slice as if all of the input were there, of which nothing else is looked at.
+AnyView as_whole(const spec::TypedInput &input, const BlockKernel::Slice &slice,
+                 const Layout &whole, std::span<const kernel::Positions> reads) {
+  AnyView view = slice.view;
+  bool fits = view.layout.rank == whole.rank && slice.begin.size() == std::size_t(whole.rank);
+  std::int64_t before = 0;
+  for (std::size_t d = 0; fits && d < reads.size(); ++d) {
+    const std::int64_t begin = slice.begin[d], end = begin + view.layout.extents[d];
+    fits = reads[d].begin == reads[d].end || (begin <= reads[d].begin && reads[d].end <= end);
+    before += begin * view.layout.strides[d];
+    view.layout.extents[d] = whole.extents[d];
+  }
+  if (!fits)
+    fail("E0102",
+         fmt::format("the part of '{}' that is given for a block has not all that it reads",
+                     input.name),
+         input.where, "give what `reads` says");
+  if (view.data != nullptr)
+    view.data = static_cast<char *>(view.data) - before * std::int64_t(size_of(view.dtype));
+  return view;
+}
+
+// A window in the box, and the memory that it sees where that is a copy.
+class BlockWindows {
+public:
+  BlockWindows(const spec::TypedSpec &typed, std::vector<AnyView> given, const Box &box,
+               const jit::Setup &setup)
+      : typed_(typed), box_(box), setup_(setup), layouts_(layouts_of(pointers_to(given))),
+        viewer_(typed, layouts_), views_(std::move(given)) {}
+
+  std::vector<AnyView> run() {
+    views_.reserve(typed_.inputs.size());
+    for (std::size_t w = views_.size(); w < typed_.inputs.size(); ++w) {
+      const kernel::Seen seen = viewer_.see(w, &box_);
+      views_.push_back(typed_.inputs[w].window->is_gather() ? gathered(w, seen)
+                                                            : viewed(w, seen));
+    }
+    return std::move(views_);
+  }
+
+private:
+  // What a padding shows: of a box that alone, or all of it.
+  AnyView padded(const kernel::Padding &padding, const AnyView &of) {
+    const Array &copy = keep_.emplace_back(
+        Array::to_be_written(of.dtype, kernel::padded_layout(padding, of.layout)));
+    kernel::pad(padding, of, copy);
+    return copy;
+  }
+
+  AnyView viewed(std::size_t w, const kernel::Seen &seen) {
+    AnyView of = views_[typed_.inputs[w].window->of];
+    if (seen.padding) of = padded(*seen.padding, of);
+    AnyView view = of;
+    view.layout = seen.layout;
+    if (view.data != nullptr)
+      view.data = static_cast<char *>(view.data) + seen.offset * std::int64_t(size_of(of.dtype));
+    return view;
+  }
+
+  // The positions of the block, counted from its first.
+  AnyView gathered(std::size_t w, const kernel::Seen &seen) {
+    AnyView of = views_[typed_.inputs[w].window->of];
+    const Array &copy =
+        keep_.emplace_back(Array::to_be_written(of.dtype, contiguous_layout(seen.layout.shape())));
+    if (!viewer_.is_read(w)) return copy;
+    if (seen.padding) of = padded(*seen.padding, of);
+    if (!shifted_) shifted_.emplace(typed_);
+    for (auto &form : shifted_->inputs[w].window->forms)
+      for (const auto &term : form.terms)
+        form.start += term.times * box_[std::size_t(term.axis)].first;
+    const std::vector<const AnyView *> operands = pointers_to(views_);
+    kernel::gather(*shifted_, w, operands, of, copy,
+                   [&](std::int64_t count, const std::function<void(std::int64_t)> &task) {
+                     jit::runtime::run_tasks(setup_.workers_now(), count, task);
+                   });
+    return copy;
+  }
+
+  const spec::TypedSpec &typed_;
+  const Box &box_;
+  const jit::Setup &setup_;
+  const std::vector<Layout> layouts_;
+  kernel::Viewer viewer_;
+  std::vector<AnyView> views_;
+  std::optional<spec::TypedSpec> shifted_;
+  std::deque<Array> keep_;
+
+public:
+  std::deque<Array> copies() { return std::move(keep_); }
+};
+
+} // namespace
+
+Results BlockKernel::run(std::span<const Layout> inputs, std::span<const Part> parts,
+                         std::span<const Slice> slices) const try {
+  impl_->check(inputs);
+  const spec::TypedSpec &typed = impl_->typed();
+  const KernelImpl &kernel = *impl_->kernel;
+  const Whole whole(kernel, inputs);
+  const Boxes boxes = impl_->boxes_of(whole.outputs, parts);
+  const Impl::Made made = impl_->of_axes(boxes.axes);
+  if (!made.kernel)
+    fail("E0060",
+         fmt::format("kernel '{}' does not come apart: masks go by positions along the axes",
+                     typed.name),
+         {}, "cut along another axis");
+
+  // How all of the data lies, by which folds go.
+  const kernel::LentOperands lent(typed, pointers_to(whole.views));
+  const std::vector<Layout> given = layouts_of(lent.all());
+  kernel::Viewer viewer(typed, given);
+  const auto reads = kernel::reads_in(typed, viewer, given, boxes.whole, boxes.box);
+  std::vector<Layout> lies;
+  for (std::size_t w = given.size(); w < typed.inputs.size(); ++w)
+    lies.push_back(viewer.see(w, &boxes.box).lies);
+
+  std::vector<AnyView> named;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    named.push_back(as_whole(typed.inputs[i], slices[i], inputs[i], reads[i]));
+  kernel::check_operands(typed, pointers_to(named));
+  const kernel::LentOperands present(typed, pointers_to(named));
+  std::vector<AnyView> all;
+  for (const AnyView *view : present.all()) all.push_back(*view);
+  BlockWindows windows(typed, std::move(all), boxes.box, kernel.setup());
+  std::vector<AnyView> operands = windows.run();
+  const std::deque<Array> copies = windows.copies();
+  const auto part_of = [&](std::size_t k, const AnyView &view) {
+    return kernel::part_of(typed, k, view, boxes.whole, boxes.box);
+  };
+  for (std::size_t i = 0; i < given.size(); ++i) operands[i] = part_of(i, operands[i]);
+  std::deque<std::int64_t> numbers;
+  for (const kernel::ByParts::Number &number :
+       made.kernel == impl_->kernel ? std::vector<kernel::ByParts::Number>() : made.numbers) {
+    const auto axis = std::size_t(number.axis);
+    numbers.push_back(number.kind == kernel::ByParts::Number::Kind::First
+                          ? boxes.box[axis].first
+                          : boxes.whole[axis].count);
+    operands.push_back({DType::I64, &numbers.back(), false, Layout()});
+  }
+  std::vector<std::pair<std::string, Array>> outputs;
+  for (std::size_t o = 0; o < typed.outputs.size(); ++o) {
+    const AnyView shape{typed.outputs[o].dtype, nullptr, true, whole.outputs[o]};
+    const Layout layout =
+        contiguous_layout(part_of(typed.inputs.size() + o, shape).layout.shape());
+    outputs.emplace_back(typed.outputs[o].name, kernel::allocate(typed.outputs[o], layout));
+  }
+  for (const auto &[name, array] : outputs) operands.push_back(array);
+  made.kernel->run_windowed(pointers_to(operands), lies);
+  return Results(std::move(outputs));
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+struct Stages::Impl {
+  std::shared_ptr<const KernelImpl> kernel;
+};
+
+Stages::Stages(const LoopSpec &spec, const Options &options) try {
+  const support::FloatWorld world;
+  const SpecData expanded = spec::expand_calls(spec.data());
+  const auto split = spec::split_lets(expanded, analysis::analyse);
+  if (!split) {
+    kernels_ = {spec};
+    return;
+  }
+  for (const auto &let : split->lets) {
+    if (let->recurrence || let->join)
+      fail("E0060",
+           fmt::format("kernel '{}' is not taken apart at its lets: '{}' {}", spec.data().name,
+                       let->typed.outputs[0].name,
+                       let->join ? "joins arrays" : "is a loop over time, or is read by one"),
+           let->typed.outputs[0].where, "cut along axes that it does not have, or make it a kernel of its own");
+    kernels_.emplace_back(std::make_shared<const SpecData>(let->data));
+  }
+  kernels_.emplace_back(std::make_shared<const SpecData>(split->rest));
+  impl_ = std::make_shared<const Impl>(Impl{detail::make_kernel(spec, options, {})});
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+std::vector<Layout> Stages::lets(std::span<const Layout> inputs) const try {
+  if (!impl_) return {};
+  const support::FloatWorld world;
+  const spec::TypedSpec &typed = impl_->kernel->setup().whole();
+  std::vector<AnyView> views;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    views.push_back({typed.inputs[i].dtype, nullptr, false, inputs[i]});
+  kernel::check_input_count(typed, views.size());
+  kernel::check_operands(typed, pointers_to(views));
+  return impl_->kernel->subs().lets().layouts(pointers_to(views))->lets;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+} // namespace broadloom
