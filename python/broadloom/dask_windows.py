@@ -1,0 +1,143 @@
+"""Blocks of outputs whose reads move along the axes that are cut: each task is given the part of the inputs that its block reads, its halo with it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+import dask
+import dask.array as da
+
+from .dask_calls import Call, borders_of, chunks_of, dtype_of, kernel_of
+from .errors import ShapeError, SpecError
+
+
+def _dense(arg, order):
+    """A copy in C order of the dims from the slowest on, where the part does not lie so."""
+    if not isinstance(arg, np.ndarray) or not arg.ndim:
+        return arg
+    return np.require(arg.transpose(order), requirements="CA").transpose(np.argsort(order))
+
+
+def _block(state, lies, parts, begins, *args):
+    return kernel_of(state)._block(lies, parts, begins, *[_dense(arg, order) for arg, (_, order) in zip(args, lies)])
+
+
+class Windows:
+    """A call whose outputs go block by block along axes that windows, tables or `iota` have. `orders` are those of lets that do not lie in C order."""
+
+    def __init__(self, call: Call, orders):
+        self.call, self.kernel, self.name = call, call.kernel, call.kernel.name
+        self.lies = [(np.shape(arg), orders.get(said.name, list(range(np.ndim(arg))))) for said, arg in zip(call.inputs, call.args)]
+        self.extents = self.kernel._extents(self.lies)
+        call.chunks = {axis: chunks for axis, chunks in self.cut().items() if len(chunks) > 1}
+        if self.kernel._folds():
+            call.widen()
+        self.chunks = call.chunks
+
+    def cut(self):
+        """The chunks of the axes along which outputs are cut: near to where the array of the most chunks is."""
+        made = {}
+        for said, arg, dims in zip(self.call.inputs, self.call.args, self.kernel._walks()):
+            for d, (walks, looked_up) in enumerate(dims):
+                chunks = [n for n in arg.chunks[d] if n > 0] if isinstance(arg, da.Array) else []
+                if len(chunks) < 2 or not (walks or looked_up):
+                    continue
+                free = [(axis, times) for axis, times in walks if axis in self.extents and not self.kernel._why_no_blocks(axis)]
+                if looked_up or not free:
+                    self.refuse(said, d, walks, looked_up)
+                for axis, times in free:
+                    extent = self.extents[axis]
+                    steps = [-(-border // abs(times)) for border in borders_of(chunks if times > 0 else chunks[::-1])]
+                    borders = sorted({0, extent, *(border for border in steps if 0 < border < extent)})
+                    if len(borders) - 1 > len(made.get(axis, ())):
+                        made[axis] = chunks_of(borders)
+        return made
+
+    def refuse(self, said, d, walks, looked_up):
+        whole = f"rechunk the dim to one chunk: array.rechunk({{{d}: -1}})"
+        if looked_up:
+            why = "it reads at positions along it, wherever an input says"
+        else:
+            axis = walks[0][0]
+            why = self.kernel._why_no_blocks(axis)
+            why = f"{why}: axis '{axis}', which moves along it" if d >= len(said.axes) or said.axes[d] != axis else why
+            whole += ", or give what is folded to a let that lists its dims (`let d[i] = ..`), which then comes first, block by block"
+        raise SpecError("E0060", f"kernel '{self.name}' cannot go block by block along dim {d} of '{said.name}': {why}", None, whole)
+
+    def part(self, k, reads):
+        """What is read of input k, and where that begins."""
+        arg = self.call.args[k]
+        if not np.ndim(arg):
+            return arg, []
+        if any(begin == end for begin, end in reads):
+            reads = [(0, 0)] * len(reads)
+        taken = arg[tuple(slice(begin, end) for begin, end in reads)]
+        if not isinstance(arg, da.Array):
+            key = k, tuple(reads)
+            if key not in self.same:
+                self.same[key] = dask.delayed(np.ascontiguousarray(taken), pure=True)  # once in the graph
+            taken = self.same[key]
+        return taken, [begin for begin, _ in reads]
+
+    def arrays(self):
+        axes = list(self.chunks)
+        starts = {axis: borders_of(chunks) for axis, chunks in self.chunks.items()}
+        self.same, grid = {}, {}
+        for at in itertools.product(*[range(len(self.chunks[axis])) for axis in axes]):
+            parts = {axis: (starts[axis][k], starts[axis][k + 1]) for axis, k in zip(axes, at)}
+            taken = [self.part(k, reads) for k, reads in enumerate(self.kernel._reads(self.lies, parts))]
+            grid[at] = dask.delayed(_block, pure=True)(self.call.state, self.lies, parts, [begin for _, begin in taken], *[part for part, _ in taken])
+        shapes = self.kernel._infer([np.shape(arg) for arg in self.call.args])
+        return tuple(self.array(said, o, shapes[o], axes, grid) for o, said in enumerate(self.call.outputs))
+
+    def array(self, said, o, shape, axes, grid):
+        # One element along an axis, as of inputs that are repeated along it, is the same in all blocks.
+        cut = [axis for axis, extent in zip(said.axes, shape) if axis in self.chunks and extent != 1]
+
+        def stacked(index):
+            done = len(index)
+            if done < len(cut):
+                return da.concatenate([stacked({**index, cut[done]: k}) for k in range(len(self.chunks[cut[done]]))], axis=said.axes.index(cut[done]))
+            here = [self.chunks[axis][index[axis]] if axis in index else extent for axis, extent in zip(said.axes, shape)]
+            return da.from_delayed(grid[tuple(index.get(axis, 0) for axis in axes)][o], here, dtype_of(said.dtype))
+
+        return stacked({})
+
+
+def comes_as_it_is(call: Call):
+    """Whether each axis that is cut is one along which blocks give blocks, or are folded."""
+    for name in call.chunks:
+        try:
+            if call.kernel._why_no_map(name) and not call.comes_apart(name):
+                return False
+        except ShapeError:  # a dim without a label, which only windows see
+            return False
+    return True
+
+
+def staged(call: Call, folded):
+    """The outputs, by one kernel after the other where lets are arrays. `folded` makes those of a call that comes apart as it is."""
+    stages = call.kernel._stages()
+    values = {**dict(zip([said.name for said in call.inputs], call.args)), **call.kernel.frozen}
+    orders = {}
+    if len(stages) > 1:
+        names = [said.name for said in stages[0].inputs][:len(values)]
+        lets = call.kernel._lets([(np.shape(values[name]), list(range(np.ndim(values[name])))) for name in names])
+    for n, stage in enumerate(stages):
+        one = Call(stage, [], {said.name: values[said.name] for said in stage.inputs})
+        if len(stages) == 1 or not comes_as_it_is(one) or any(said.name in orders for said in stage.inputs):
+            made = Windows(one, orders).arrays()
+        else:
+            made = folded(one)
+        if n + 1 < len(stages):
+            let = one.outputs[0].name
+            values[let] = made[0]
+            shape, order = lets[n]
+            if tuple(shape) != made[0].shape:
+                raise ShapeError("E0102", f"let '{let}' has the shape {tuple(shape)}, its blocks make up {made[0].shape}", None, "this is a mistake of ours")
+            if order != sorted(order):
+                orders[let] = order
+    return made
