@@ -173,6 +173,8 @@ std::vector<std::vector<BlockKernel::Dim>> BlockKernel::dims() const {
     for (std::size_t d = 0; d < window.forms.size(); ++d) {
       Dim &dim = made[window.of][d];
       dim.looked_up = dim.looked_up || !window.forms[d].indices.empty();
+      dim.is_plain =
+          dim.is_plain && window.forms[d].is_axis() && !window.derived && !window.pad_of(int(d));
       for (const auto &term : window.forms[d].terms)
         if (window.forms[d].divisor == 1)
           dim.walks.push_back({typed.axes[std::size_t(term.axis)].name, term.times});

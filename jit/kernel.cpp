@@ -242,7 +242,7 @@ Results Kernel::combine(std::span<const Partial> blocks, std::int64_t offset,
 }
 
 std::string Kernel::why_no_map(std::string_view axis) const {
-  return rewrite::why_no_map(impl()->setup().whole(), std::string(axis));
+  return rewrite::why_no_map(rewrite::with_walked_dims(impl()->setup().whole()), std::string(axis));
 }
 
 } // namespace broadloom

@@ -37,6 +37,7 @@ public:
   struct Dim {
     std::vector<Walk> walks;
     bool looked_up = false; // at positions that an input says
+    bool is_plain = true;   // every read has an axis alone at its position
   };
   std::vector<std::vector<Dim>> dims() const; // [input][dim]
   // Why the axis may not be cut; empty: it may. Throws ShapeError E0104 for an axis that there is not.

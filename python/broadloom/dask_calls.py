@@ -58,17 +58,38 @@ class Call:
         self.args = self.placed(args, kwargs)
         self.folded = None
         self.check()
-        self.chunks = {}  # of the axes that are cut
+        self.chunks = self.cut()
+
+    def cut(self):
+        """The chunks of the axes that are cut."""
+        cut = {}
         for said, arg in zip(self.inputs, self.args):
             for name, chunks in zip(said.axes, arg.chunks if isinstance(arg, da.Array) else [(n,) for n in np.shape(arg)]):
                 if sum(chunks) == 1:  # may be repeated
                     continue
-                known = self.chunks.setdefault(name, tuple(chunks))
+                known = cut.setdefault(name, tuple(chunks))
                 if sum(known) != sum(chunks):
                     raise ShapeError("E0102", f"axis '{name}' of '{said.name}' has {sum(chunks)} elements, others have {sum(known)}", None,
                                      "the arguments must agree")
-                self.chunks[name] = chunks_of(sorted({*borders_of(known), *borders_of(chunks)}))
-        self.chunks = {name: chunks for name, chunks in self.chunks.items() if len(chunks) > 1}
+                cut[name] = chunks_of(sorted({*borders_of(known), *borders_of(chunks)}))
+        return {name: chunks for name, chunks in cut.items() if len(chunks) > 1}
+
+    def name_dims(self):
+        """Gives dims without a label that all reads walk along one axis its name. False where no dim gets another."""
+        if self.kernel.frozen:
+            return False
+        before = self.inputs
+        self.inputs = [said._replace(axes=tuple(self.name_of(name, *dim) for name, dim in zip(said.axes, dims)))
+                       for said, dims in zip(before, self.kernel._walks())]
+        self.chunks = self.cut()
+        return self.inputs != before
+
+    def name_of(self, name, walks, looked_up, is_plain):
+        try:
+            self.kernel._why_no_map(name)
+            return name
+        except ShapeError:
+            return walks[0][0] if walks and is_plain and not looked_up else name
 
     def placed(self, args, kwargs):
         names = [said.name for said in self.inputs]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
-import math
+import operator
 
 import numpy as np
 
@@ -21,8 +22,15 @@ def _dense(arg, order):
     return np.require(arg.transpose(order), requirements="CA").transpose(np.argsort(order))
 
 
+def _joined(pieces, dim=0):
+    if not isinstance(pieces, list):
+        return pieces
+    joined = [_joined(piece, dim + 1) for piece in pieces]
+    return joined[0] if len(joined) == 1 else np.concatenate(joined, axis=dim)
+
+
 def _block(state, lies, parts, begins, *args):
-    return kernel_of(state)._block(lies, parts, begins, *[_dense(arg, order) for arg, (_, order) in zip(args, lies)])
+    return kernel_of(state)._block(lies, parts, begins, *[_dense(_joined(arg), order) for arg, (_, order) in zip(args, lies)])
 
 
 class Windows:
@@ -41,7 +49,7 @@ class Windows:
         """The chunks of the axes along which outputs are cut: near to where the array of the most chunks is."""
         made = {}
         for said, arg, dims in zip(self.call.inputs, self.call.args, self.kernel._walks()):
-            for d, (walks, looked_up) in enumerate(dims):
+            for d, (walks, looked_up, _) in enumerate(dims):
                 chunks = [n for n in arg.chunks[d] if n > 0] if isinstance(arg, da.Array) else []
                 if len(chunks) < 2 or not (walks or looked_up):
                     continue
@@ -68,19 +76,32 @@ class Windows:
         raise SpecError("E0060", f"kernel '{self.name}' cannot go block by block along dim {d} of '{said.name}': {why}", None, whole)
 
     def part(self, k, reads):
-        """What is read of input k, and where that begins."""
+        """What is read of input k, as pieces of its chunks, and where that begins."""
         arg = self.call.args[k]
         if not np.ndim(arg):
             return arg, []
         if any(begin == end for begin, end in reads):
-            reads = [(0, 0)] * len(reads)
-        taken = arg[tuple(slice(begin, end) for begin, end in reads)]
+            return np.empty((0,) * np.ndim(arg), arg.dtype), [0] * np.ndim(arg)
+        begins = [begin for begin, _ in reads]
         if not isinstance(arg, da.Array):
             key = k, tuple(reads)
             if key not in self.same:
-                self.same[key] = dask.delayed(np.ascontiguousarray(taken), pure=True)  # once in the graph
-            taken = self.same[key]
-        return taken, [begin for begin, _ in reads]
+                self.same[key] = dask.delayed(np.ascontiguousarray(arg[tuple(slice(*read) for read in reads)]), pure=True)  # once in the graph
+            return self.same[key], begins
+        if k not in self.same:
+            self.same[k] = arg.to_delayed(), [borders_of(chunks) for chunks in arg.chunks]
+        return self.pieces(*self.same[k], reads, ()), begins
+
+    def pieces(self, chunks, borders, reads, at):
+        """Of each chunk that is read no more than that travels to the task of the block."""
+        d = len(at)
+        if d < len(reads):
+            first, last = bisect.bisect_right(borders[d], reads[d][0]) - 1, bisect.bisect_left(borders[d], reads[d][1])
+            return [self.pieces(chunks, borders, reads, (*at, k)) for k in range(first, last) if borders[d][k] < borders[d][k + 1]]
+        inside = [(max(begin - own[k], 0), min(end, own[k + 1]) - own[k], own[k + 1] - own[k]) for (begin, end), own, k in zip(reads, borders, at)]
+        if all(begin == 0 and end == extent for begin, end, extent in inside):
+            return chunks[at]
+        return dask.delayed(operator.getitem, pure=True)(chunks[at], tuple(slice(begin, end) for begin, end, _ in inside))
 
     def arrays(self):
         axes = list(self.chunks)
@@ -109,13 +130,13 @@ class Windows:
 
 def comes_as_it_is(call: Call):
     """Whether each axis that is cut is one along which blocks give blocks, or are folded."""
-    for name in call.chunks:
-        try:
+    try:
+        for name in call.chunks:
             if call.kernel._why_no_map(name) and not call.comes_apart(name):
                 return False
-        except ShapeError:  # a dim without a label, which only windows see
-            return False
-    return True
+        return True
+    except ShapeError:  # a dim without a label, which only windows see
+        return call.name_dims() and comes_as_it_is(call)
 
 
 def staged(call: Call, folded):

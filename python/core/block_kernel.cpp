@@ -73,7 +73,7 @@ nb::list walks(State &state) {
       nb::list of_dim;
       for (const BlockKernel::Walk &walk : dim.walks)
         of_dim.append(nb::make_tuple(walk.axis, walk.times));
-      made.append(nb::make_tuple(of_dim, dim.looked_up));
+      made.append(nb::make_tuple(of_dim, dim.looked_up, dim.is_plain));
     }
     inputs.append(made);
   }

@@ -25,6 +25,35 @@ int find_axis(const spec::TypedSpec &spec, const std::string &axis) {
                 {}, names.empty() ? "its inputs have no axes" : "the axes are " + names);
 }
 
+// The axis that alone stands at position `dim` of all windows of the input; -1: there is none.
+static int walked_along(const spec::TypedSpec &spec, std::size_t input, std::size_t dim) {
+  int axis = -1;
+  for (std::size_t w = spec.given_inputs(); w < spec.inputs.size(); ++w) {
+    const spec::TypedWindow &window = *spec.inputs[w].window;
+    if (window.of != input) continue;
+    const spec::TypedWindow::Form &form = window.forms[dim];
+    if (!form.is_axis() || window.pad_of(int(dim)) || window.derived) return -1;
+    if (axis >= 0 && axis != form.terms[0].axis) return -1;
+    axis = form.terms[0].axis;
+  }
+  return axis;
+}
+
+spec::TypedSpec with_walked_dims(spec::TypedSpec spec) {
+  for (std::size_t i = 0; i < spec.given_inputs(); ++i) {
+    spec::TypedInput &input = spec.inputs[i];
+    if (!input.in_windows_only || input.is_lent()) continue;
+    for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
+      if (input.labelled && !spec.axes[std::size_t(input.axis_of_dim[d])].implied) continue;
+      const int axis = walked_along(spec, i, d);
+      if (axis < 0 || std::ranges::count(input.axis_of_dim, axis) != 0) continue;
+      input.axis_of_dim[d] = axis;
+      input.may_stretch[d] = false;
+    }
+  }
+  return spec;
+}
+
 bool reads_in_place(const spec::TypedSpec &spec, const spec::TypedInput &window, int a) {
   const spec::TypedInput &array = spec.inputs[window.window->of];
   for (std::size_t d = 0; d < window.window->forms.size(); ++d) {
