@@ -162,10 +162,14 @@ std::vector<std::vector<BlockKernel::Dim>> BlockKernel::dims() const {
   const spec::TypedSpec &typed = impl_->typed();
   const kernel::LookedUp looked_up = kernel::looked_up(typed);
   std::vector<std::vector<Dim>> made;
+  std::vector<bool> is_seen(typed.callers_inputs()); // through a window so far
   for (std::size_t i = 0; i < typed.callers_inputs(); ++i) {
     std::vector<Dim> &dims = made.emplace_back(typed.inputs[i].axis_of_dim.size());
-    for (std::size_t d = 0; d < dims.size() && looked_up.positions[i]; ++d)
-      dims[d].walks.push_back({typed.axes[std::size_t(typed.inputs[i].axis_of_dim[d])].name, 1});
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const spec::Axis &axis = typed.axes[std::size_t(typed.inputs[i].axis_of_dim[d])];
+      dims[d].is_plain = !axis.implied; // else windows alone see it
+      if (looked_up.positions[i]) dims[d].walks.push_back({axis.name, 1});
+    }
   }
   for (std::size_t w = typed.given_inputs(); w < typed.inputs.size(); ++w) {
     const spec::TypedWindow &window = *typed.inputs[w].window;
@@ -173,12 +177,14 @@ std::vector<std::vector<BlockKernel::Dim>> BlockKernel::dims() const {
     for (std::size_t d = 0; d < window.forms.size(); ++d) {
       Dim &dim = made[window.of][d];
       dim.looked_up = dim.looked_up || !window.forms[d].indices.empty();
-      dim.is_plain =
-          dim.is_plain && window.forms[d].is_axis() && !window.derived && !window.pad_of(int(d));
+      const bool is_plain =
+          window.forms[d].is_axis() && !window.derived && !window.pad_of(int(d));
+      dim.is_plain = is_plain && (dim.is_plain || !is_seen[window.of]);
       for (const auto &term : window.forms[d].terms)
         if (window.forms[d].divisor == 1)
           dim.walks.push_back({typed.axes[std::size_t(term.axis)].name, term.times});
     }
+    is_seen[window.of] = true;
   }
   return made;
 }

@@ -32,8 +32,11 @@ def dtype_of(word):
 
 @functools.lru_cache(maxsize=64)
 def kernel_of(state):
-    """What a worker keeps of the kernels that it was sent, so that each is compiled once."""
-    return pickle.loads(state)
+    """What a worker keeps of the kernels that it was sent, so that each is compiled once. A state is a pickle, or that and which stage of the kernel
+    is meant: as a text of its own a stage would not know which of its inputs are lets."""
+    if isinstance(state, bytes):
+        return pickle.loads(state)
+    return kernel_of(state[0])._stages()[state[1]]
 
 
 def dense(args):
@@ -52,9 +55,10 @@ def chunks_of(borders):
 class Call:
     """The arguments of a call, and along which axes they are cut."""
 
-    def __init__(self, kernel: Kernel, args, kwargs):
+    def __init__(self, kernel: Kernel, args, kwargs, state=None):
         self.kernel, self.inputs, self.outputs = kernel, kernel.inputs, kernel.outputs
-        self.state = pickle.dumps(kernel)
+        self.state = state or pickle.dumps(kernel)
+        self.unread = set()  # inputs of which nothing is read
         self.args = self.placed(args, kwargs)
         self.folded = None
         self.check()
@@ -63,7 +67,9 @@ class Call:
     def cut(self):
         """The chunks of the axes that are cut."""
         cut = {}
-        for said, arg in zip(self.inputs, self.args):
+        for k, (said, arg) in enumerate(zip(self.inputs, self.args)):
+            if k in self.unread:
+                continue
             for name, chunks in zip(said.axes, arg.chunks if isinstance(arg, da.Array) else [(n,) for n in np.shape(arg)]):
                 if sum(chunks) == 1:  # may be repeated
                     continue
@@ -74,6 +80,15 @@ class Call:
                 cut[name] = chunks_of(sorted({*borders_of(known), *borders_of(chunks)}))
         return {name: chunks for name, chunks in cut.items() if len(chunks) > 1}
 
+    def leave_unread(self):
+        """Gives no task what another stage of a kernel reads."""
+        try:
+            dims = self.kernel._walks()
+        except SpecError:  # it has no blocks
+            return
+        self.unread = {k for k, said in enumerate(dims) if said and not any(walks or looked_up or is_plain for walks, looked_up, is_plain in said)}
+        self.chunks = self.cut()
+
     def name_dims(self):
         """Gives dims without a label that all reads walk along one axis its name. False where no dim gets another."""
         if self.kernel.frozen:
@@ -81,7 +96,10 @@ class Call:
         before = self.inputs
         self.inputs = [said._replace(axes=tuple(self.name_of(name, *dim) for name, dim in zip(said.axes, dims)))
                        for said, dims in zip(before, self.kernel._walks())]
-        self.chunks = self.cut()
+        try:
+            self.chunks = self.cut()
+        except ShapeError:  # of two lets an axis may end before the longer one does
+            self.inputs = before
         return self.inputs != before
 
     def name_of(self, name, walks, looked_up, is_plain):
@@ -204,8 +222,11 @@ class Call:
     def blocks(self):
         """A function of the chunks that gives the arguments there."""
         takers = []
-        for said, arg in zip(self.inputs, self.args):
+        for k, (said, arg) in enumerate(zip(self.inputs, self.args)):
             shape = np.shape(arg)
+            if k in self.unread:
+                takers.append(lambda index, none=np.empty((0,) * len(shape), arg.dtype): none)
+                continue
             cut = {d: name for d, name in enumerate(said.axes) if name in self.chunks and shape[d] != 1}
             if not isinstance(arg, da.Array) and not cut:
                 same = dask.delayed(arg, pure=True) if shape else arg  # once in the graph

@@ -72,7 +72,8 @@ class Windows:
             axis = walks[0][0]
             why = self.kernel._why_no_blocks(axis)
             why = f"{why}: axis '{axis}', which moves along it" if d >= len(said.axes) or said.axes[d] != axis else why
-            whole += ", or give what is folded to a let that lists its dims (`let d[i] = ..`), which then comes first, block by block"
+            whole += (", or make that output a kernel of its own" if "does not have it" in why else
+                      ", or give what is folded to a let that lists its dims (`let d[i] = ..`), which then comes first, block by block")
         raise SpecError("E0060", f"kernel '{self.name}' cannot go block by block along dim {d} of '{said.name}': {why}", None, whole)
 
     def part(self, k, reads):
@@ -148,7 +149,8 @@ def staged(call: Call, folded):
         names = [said.name for said in stages[0].inputs][:len(values)]
         lets = call.kernel._lets([(np.shape(values[name]), list(range(np.ndim(values[name])))) for name in names])
     for n, stage in enumerate(stages):
-        one = Call(stage, [], {said.name: values[said.name] for said in stage.inputs})
+        one = Call(stage, [], {said.name: values[said.name] for said in stage.inputs}, state=(call.state, n))
+        one.leave_unread()
         if len(stages) == 1 or not comes_as_it_is(one) or any(said.name in orders for said in stage.inputs):
             made = Windows(one, orders).arrays()
         else:
