@@ -1,18 +1,12 @@
 // See include/broadloom/block_kernel.hpp.
-#include "analysis/analyse.hpp"
+#include "jit/block_windows.hpp"
 #include "jit/kernel.hpp"
 #include "jit/public_call.hpp"
 #include "kernel/block_of.hpp"
-#include "kernel/gather.hpp"
 #include "kernel/interior.hpp"
 #include "kernel/layouts.hpp"
-#include "kernel/padding.hpp"
-#include "rewrite/split_folds.hpp"
-#include "spec/expand.hpp"
-#include "spec/materialise.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
-#include "support/out_of_memory.hpp"
 
 #include <broadloom/block_kernel.hpp>
 
@@ -126,9 +120,8 @@ BlockKernel::Impl::Made BlockKernel::Impl::of_axes(const std::vector<int> &axes)
   } else if (block) {
     const support::FloatWorld world;
     const jit::Setup &setup = kernel->setup();
-    one.kernel =
-        std::make_shared<const KernelImpl>(setup.spec, std::move(*block), setup.options,
-                                           setup.target, setup.profile, setup.threads, 0);
+    one.kernel = std::make_shared<const KernelImpl>(setup.spec, std::move(*block), setup.options,
+                                                    setup.target, setup.profile, setup.threads, 0);
   }
   return made.emplace(axes, std::move(one)).first->second;
 }
@@ -177,8 +170,7 @@ std::vector<std::vector<BlockKernel::Dim>> BlockKernel::dims() const {
     for (std::size_t d = 0; d < window.forms.size(); ++d) {
       Dim &dim = made[window.of][d];
       dim.looked_up = dim.looked_up || !window.forms[d].indices.empty();
-      const bool is_plain =
-          window.forms[d].is_axis() && !window.derived && !window.pad_of(int(d));
+      const bool is_plain = window.forms[d].is_axis() && !window.derived && !window.pad_of(int(d));
       dim.is_plain = is_plain && (dim.is_plain || !is_seen[window.of]);
       for (const auto &term : window.forms[d].terms)
         if (window.forms[d].divisor == 1)
@@ -202,8 +194,7 @@ bool BlockKernel::folds() const {
   return false;
 }
 
-std::vector<BlockKernel::Extent>
-BlockKernel::extents(std::span<const Layout> inputs) const try {
+std::vector<BlockKernel::Extent> BlockKernel::extents(std::span<const Layout> inputs) const try {
   impl_->check(inputs);
   const spec::TypedSpec &typed = impl_->typed();
   const Whole whole(*impl_->kernel, inputs);
@@ -212,8 +203,7 @@ BlockKernel::extents(std::span<const Layout> inputs) const try {
     if (std::ranges::any_of(typed.outputs, [&](const spec::TypedOutput &output) {
           return std::ranges::count(output.axes, axis) != 0;
         }))
-      made.push_back(
-          {typed.axes[std::size_t(axis)].name, extent_of(typed, whole.outputs, axis)});
+      made.push_back({typed.axes[std::size_t(axis)].name, extent_of(typed, whole.outputs, axis)});
   return made;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
@@ -234,10 +224,11 @@ Boxes BlockKernel::Impl::boxes_of(std::span<const Layout> outputs,
            {}, "cut along another axis");
     const std::int64_t extent = extent_of(typed(), outputs, axis);
     if (part.begin < 0 || part.begin > part.end || part.end > extent)
-      fail("E0150",
-           fmt::format("a block of kernel '{}' is to be at {} to {} of '{}', which has {} positions",
-                       typed().name, part.begin, part.end, part.axis, extent),
-           {}, "blocks lie inside of the axis");
+      fail(
+          "E0150",
+          fmt::format("a block of kernel '{}' is to be at {} to {} of '{}', which has {} positions",
+                      typed().name, part.begin, part.end, part.axis, extent),
+          {}, "blocks lie inside of the axis");
     if (part.begin == 0 && part.end == extent) continue; // also of what is repeated along it
     made.whole[std::size_t(axis)] = {0, extent, 1};
     made.box[std::size_t(axis)] = {part.begin, part.end - part.begin, 1};
@@ -247,8 +238,9 @@ Boxes BlockKernel::Impl::boxes_of(std::span<const Layout> outputs,
   return made;
 }
 
-std::vector<std::vector<BlockKernel::Reach>>
-BlockKernel::reads(std::span<const Layout> inputs, std::span<const Part> parts) const try {
+std::vector<std::vector<BlockKernel::Reach>> BlockKernel::reads(std::span<const Layout> inputs,
+                                                                std::span<const Part> parts) const
+    try {
   impl_->check(inputs);
   const spec::TypedSpec &typed = impl_->typed();
   const Whole whole(*impl_->kernel, inputs);
@@ -291,75 +283,6 @@ AnyView as_whole(const spec::TypedInput &input, const BlockKernel::Slice &slice,
   return view;
 }
 
-// A window in the box, and the memory that it sees where that is a copy.
-class BlockWindows {
-public:
-  BlockWindows(const spec::TypedSpec &typed, std::vector<AnyView> given, const Box &box,
-               const jit::Setup &setup)
-      : typed_(typed), box_(box), setup_(setup), layouts_(layouts_of(pointers_to(given))),
-        viewer_(typed, layouts_), views_(std::move(given)) {}
-
-  std::vector<AnyView> run() {
-    views_.reserve(typed_.inputs.size());
-    for (std::size_t w = views_.size(); w < typed_.inputs.size(); ++w) {
-      const kernel::Seen seen = viewer_.see(w, &box_);
-      views_.push_back(typed_.inputs[w].window->is_gather() ? gathered(w, seen)
-                                                            : viewed(w, seen));
-    }
-    return std::move(views_);
-  }
-
-private:
-  // What a padding shows: of a box that alone, or all of it.
-  AnyView padded(const kernel::Padding &padding, const AnyView &of) {
-    const Array &copy = keep_.emplace_back(
-        Array::to_be_written(of.dtype, kernel::padded_layout(padding, of.layout)));
-    kernel::pad(padding, of, copy);
-    return copy;
-  }
-
-  AnyView viewed(std::size_t w, const kernel::Seen &seen) {
-    AnyView of = views_[typed_.inputs[w].window->of];
-    if (seen.padding) of = padded(*seen.padding, of);
-    AnyView view = of;
-    view.layout = seen.layout;
-    if (view.data != nullptr)
-      view.data = static_cast<char *>(view.data) + seen.offset * std::int64_t(size_of(of.dtype));
-    return view;
-  }
-
-  // The positions of the block, counted from its first.
-  AnyView gathered(std::size_t w, const kernel::Seen &seen) {
-    AnyView of = views_[typed_.inputs[w].window->of];
-    const Array &copy =
-        keep_.emplace_back(Array::to_be_written(of.dtype, contiguous_layout(seen.layout.shape())));
-    if (!viewer_.is_read(w)) return copy;
-    if (seen.padding) of = padded(*seen.padding, of);
-    if (!shifted_) shifted_.emplace(typed_);
-    for (auto &form : shifted_->inputs[w].window->forms)
-      for (const auto &term : form.terms)
-        form.start += term.times * box_[std::size_t(term.axis)].first;
-    const std::vector<const AnyView *> operands = pointers_to(views_);
-    kernel::gather(*shifted_, w, operands, of, copy,
-                   [&](std::int64_t count, const std::function<void(std::int64_t)> &task) {
-                     jit::runtime::run_tasks(setup_.workers_now(), count, task);
-                   });
-    return copy;
-  }
-
-  const spec::TypedSpec &typed_;
-  const Box &box_;
-  const jit::Setup &setup_;
-  const std::vector<Layout> layouts_;
-  kernel::Viewer viewer_;
-  std::vector<AnyView> views_;
-  std::optional<spec::TypedSpec> shifted_;
-  std::deque<Array> keep_;
-
-public:
-  std::deque<Array> copies() { return std::move(keep_); }
-};
-
 } // namespace
 
 Results BlockKernel::run(std::span<const Layout> inputs, std::span<const Part> parts,
@@ -369,6 +292,16 @@ Results BlockKernel::run(std::span<const Layout> inputs, std::span<const Part> p
   const KernelImpl &kernel = *impl_->kernel;
   const Whole whole(kernel, inputs);
   const Boxes boxes = impl_->boxes_of(whole.outputs, parts);
+  if (folds())
+    for (const int axis : boxes.axes)
+      if (boxes.box[std::size_t(axis)].count == 1)
+        fail("E0150",
+             fmt::format(
+                 "a block of kernel '{}' has position {} of '{}' alone, where sums may be in "
+                 "another order than beside others",
+                 typed.name, boxes.box[std::size_t(axis)].first,
+                 typed.axes[std::size_t(axis)].name),
+             {}, "let blocks have two positions or more");
   const Impl::Made made = impl_->of_axes(boxes.axes);
   if (!made.kernel)
     fail("E0060",
@@ -392,9 +325,8 @@ Results BlockKernel::run(std::span<const Layout> inputs, std::span<const Part> p
   const kernel::LentOperands present(typed, pointers_to(named));
   std::vector<AnyView> all;
   for (const AnyView *view : present.all()) all.push_back(*view);
-  BlockWindows windows(typed, std::move(all), boxes.box, kernel.setup());
-  std::vector<AnyView> operands = windows.run();
-  const std::deque<Array> copies = windows.copies();
+  jit::BlockWindows windows(typed, std::move(all), boxes.box, kernel.setup());
+  std::vector<AnyView> operands = windows.views();
   const auto part_of = [&](std::size_t k, const AnyView &view) {
     return kernel::part_of(typed, k, view, boxes.whole, boxes.box);
   };
@@ -411,54 +343,12 @@ Results BlockKernel::run(std::span<const Layout> inputs, std::span<const Part> p
   std::vector<std::pair<std::string, Array>> outputs;
   for (std::size_t o = 0; o < typed.outputs.size(); ++o) {
     const AnyView shape{typed.outputs[o].dtype, nullptr, true, whole.outputs[o]};
-    const Layout layout =
-        contiguous_layout(part_of(typed.inputs.size() + o, shape).layout.shape());
+    const Layout layout = contiguous_layout(part_of(typed.inputs.size() + o, shape).layout.shape());
     outputs.emplace_back(typed.outputs[o].name, kernel::allocate(typed.outputs[o], layout));
   }
   for (const auto &[name, array] : outputs) operands.push_back(array);
   made.kernel->run_windowed(pointers_to(operands), lies);
   return Results(std::move(outputs));
-} catch (const std::bad_alloc &) {
-  support::out_of_memory();
-}
-
-struct Stages::Impl {
-  std::shared_ptr<const KernelImpl> kernel;
-};
-
-Stages::Stages(const LoopSpec &spec, const Options &options) try {
-  const support::FloatWorld world;
-  const SpecData expanded = spec::expand_calls(spec.data());
-  const auto split = spec::split_lets(expanded, analysis::analyse);
-  if (!split) {
-    kernels_ = {spec};
-    return;
-  }
-  for (const auto &let : split->lets) {
-    if (let->recurrence || let->join)
-      fail("E0060",
-           fmt::format("kernel '{}' is not taken apart at its lets: '{}' {}", spec.data().name,
-                       let->typed.outputs[0].name,
-                       let->join ? "joins arrays" : "is a loop over time, or is read by one"),
-           let->typed.outputs[0].where, "cut along axes that it does not have, or make it a kernel of its own");
-    kernels_.emplace_back(std::make_shared<const SpecData>(let->data));
-  }
-  kernels_.emplace_back(std::make_shared<const SpecData>(split->rest));
-  impl_ = std::make_shared<const Impl>(Impl{detail::make_kernel(spec, options, {})});
-} catch (const std::bad_alloc &) {
-  support::out_of_memory();
-}
-
-std::vector<Layout> Stages::lets(std::span<const Layout> inputs) const try {
-  if (!impl_) return {};
-  const support::FloatWorld world;
-  const spec::TypedSpec &typed = impl_->kernel->setup().whole();
-  std::vector<AnyView> views;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    views.push_back({typed.inputs[i].dtype, nullptr, false, inputs[i]});
-  kernel::check_input_count(typed, views.size());
-  kernel::check_operands(typed, pointers_to(views));
-  return impl_->kernel->subs().lets().layouts(pointers_to(views))->lets;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

@@ -62,9 +62,8 @@ std::shared_ptr<const FoldBlocks> SubKernels::fold_blocks(const std::string &axi
   Options of_blocks = setup.options; // their states may be anything
   of_blocks.debug = setup.options.debug & (Debug::interpreter | Debug::memory);
   auto made = std::make_shared<const FoldBlocks>(
-      rewrite::with_walked_dims(setup.whole()), axis, [&](spec::TypedSpec typed) {
-        return make(setup.spec, std::move(typed), of_blocks);
-      });
+      rewrite::with_walked_dims(setup.whole()), axis,
+      [&](spec::TypedSpec typed) { return make(setup.spec, std::move(typed), of_blocks); });
   const std::lock_guard lock(mutex_);
   return fold_blocks_.emplace(axis, std::move(made)).first->second;
 }

@@ -105,7 +105,7 @@ private:
   std::optional<Kernel> other_; // stays once it is set
   std::optional<BlockKernel> blocks_, other_blocks_;
   std::optional<Stages> stages_;
-  std::vector<MemoPtr> memos_;  // the latest first
+  std::vector<MemoPtr> memos_; // the latest first
 };
 
 // The function that Python calls comes first in these.

@@ -1,5 +1,4 @@
 // The module broadloom._core: classes and functions as Python sees them.
-#include "block_kernel.hpp"
 #include "blocks.hpp"
 #include "derive.hpp"
 #include "errors.hpp"
@@ -8,6 +7,7 @@
 #include "log.hpp"
 #include "records.hpp"
 #include "small.hpp"
+#include "windows.hpp"
 
 #include <nanobind/stl/string.h>
 
@@ -397,14 +397,11 @@ void define_kernel(nb::module_ &module) {
       .def("_folds", [](const KernelObject &k) { return k.state->blocks_here().folds(); })
       .def("_extents",
            [](const KernelObject &k, const nb::sequence &lies) { return extents(*k.state, lies); })
-      .def("_reads",
-           [](const KernelObject &k, const nb::sequence &lies, const nb::dict &parts) {
-             return reads(*k.state, lies, parts);
-           })
-      .def("_block",
-           [](const KernelObject &k, const nb::sequence &lies, const nb::dict &parts,
-              const nb::sequence &begins,
-              nb::args args) { return block(*k.state, lies, parts, begins, args); })
+      .def("_reads", [](const KernelObject &k, const nb::sequence &lies,
+                        const nb::dict &parts) { return reads(*k.state, lies, parts); })
+      .def("_block", [](const KernelObject &k, const nb::sequence &lies, const nb::dict &parts,
+                        const nb::sequence &begins,
+                        nb::args args) { return block(*k.state, lies, parts, begins, args); })
       .def("check", check_gradients,
            "Holds derived gradients against measured slopes, at these inputs. Options: wrt=, of=, "
            "directions=2, seed=1, "

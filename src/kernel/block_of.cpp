@@ -63,8 +63,8 @@ void add(Positions &reach, std::int64_t begin, std::int64_t end) {
 }
 
 // What stands in the border at these positions, which begin before the first element or behind the last.
-void add_border(Positions &reach, const TypedWindow::Pad &pad, std::int64_t extent, std::int64_t begin,
-                std::int64_t end) {
+void add_border(Positions &reach, const TypedWindow::Pad &pad, std::int64_t extent,
+                std::int64_t begin, std::int64_t end) {
   if (begin >= end) return;
   switch (pad.mode) {
   case PadMode::Constant: return;
@@ -83,8 +83,8 @@ void add_border(Positions &reach, const TypedWindow::Pad &pad, std::int64_t exte
 }
 
 // Of positions in the padded array, before they are divided.
-void add_positions(Positions &reach, const TypedWindow &window, std::size_t dim, std::int64_t extent,
-                   const Padding::Dim &positions) {
+void add_positions(Positions &reach, const TypedWindow &window, std::size_t dim,
+                   std::int64_t extent, const Padding::Dim &positions) {
   const std::int64_t divisor = positions.divisor;
   const auto divided = [&](std::int64_t p) { return p / divisor - (p % divisor < 0); }; // down
   const std::int64_t first = divided(positions.first + divisor - 1),
@@ -102,8 +102,8 @@ void add_positions(Positions &reach, const TypedWindow &window, std::size_t dim,
 } // namespace
 
 std::vector<std::vector<Positions>> reads_in(const spec::TypedSpec &spec, Viewer &viewer,
-                                         std::span<const Layout> given, const Box &whole,
-                                         const Box &box) {
+                                             std::span<const Layout> given, const Box &whole,
+                                             const Box &box) {
   std::vector<std::vector<Positions>> reads;
   for (std::size_t i = 0; i < given.size(); ++i) {
     std::vector<Positions> &dims = reads.emplace_back(std::size_t(given[i].rank));

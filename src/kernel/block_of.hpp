@@ -33,7 +33,7 @@ struct Positions {
 // [input][dim], of those that a call is given, which lie as `given` says. Of an axis that is not cut, `whole` and `box` have a negative count.
 // Positions that an input says may be any.
 std::vector<std::vector<Positions>> reads_in(const spec::TypedSpec &spec, Viewer &viewer,
-                                         std::span<const Layout> given, const Box &whole,
-                                         const Box &box);
+                                             std::span<const Layout> given, const Box &whole,
+                                             const Box &box);
 
 } // namespace broadloom::kernel

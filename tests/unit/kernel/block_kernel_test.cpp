@@ -102,7 +102,8 @@ TEST_CASE("Blocks of stencils have the bits of the whole") {
   }
 }
 
-TEST_CASE("Blocks with borders have them at the ends of the whole, and sums the trees of the whole") {
+TEST_CASE(
+    "Blocks with borders have them at the ends of the whole, and sums the trees of the whole") {
   for (const std::string mode : {"zero", "edge", "reflect", "wrap", "2.5"})
     for (const std::string axis : {"p", "q"})
       check_blocks("in x : f64[:, :]; in w : f64[u, v]; out y[p, q] = sum(pad(x, 0: (1, 1), "
@@ -114,8 +115,7 @@ TEST_CASE("Blocks with borders have them at the ends of the whole, and sums the 
 TEST_CASE("A block reads its halo and no more") {
   const BlockKernel k(parse("kernel k { in x : f64[:]; in t : f64[:, :]; in n : i64[:]; out y = "
                             "pad(x, 0: (1, 1), edge)[2*i + 2] * t[n[i], 3] }"));
-  const std::vector<Layout> whole{dense({100}), dense({8, 5}),
-                                  dense({50})};
+  const std::vector<Layout> whole{dense({100}), dense({8, 5}), dense({50})};
   const auto reads = k.reads(whole, std::vector<BlockKernel::Part>{{"i", 10, 20}});
   CHECK(reads[0][0].begin == 21);
   CHECK(reads[0][0].end == 40);
@@ -148,10 +148,15 @@ TEST_CASE("What has no blocks says why, and a slice that is too short is refused
             std::vector<BlockKernel::Slice>{{part, {at}}});
     });
   };
-  CHECK(run(4, 6, 4) == "");
+  CHECK(run(4, 6, 4) == "none");
   CHECK(run(4, 7, 4) == "E0102");
   CHECK(run(4, 6, 5) == "E0102");
   CHECK(run(8, 11, 8) == "E0150");
+  const BlockKernel sums(tests::kernel_of("in x : f64[:]; out y = sum(x[i + u], u < 3)"));
+  CHECK(code_thrown_by([&] {
+          sums.run(whole, std::vector<BlockKernel::Part>{{"i", 4, 5}},
+                   std::vector<BlockKernel::Slice>{{part, {4}}});
+        }) == "E0150");
 }
 
 TEST_CASE("Stages are a kernel for each let that is an array, and the one that reads them") {

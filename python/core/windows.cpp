@@ -1,5 +1,5 @@
-// See block_kernel.hpp.
-#include "block_kernel.hpp"
+// See windows.hpp.
+#include "windows.hpp"
 
 #include "call.hpp"
 
