@@ -151,10 +151,12 @@ def staged(call: Call, folded):
     for n, stage in enumerate(stages):
         one = Call(stage, [], {said.name: values[said.name] for said in stage.inputs}, state=(call.state, n))
         one.leave_unread()
-        if len(stages) == 1 or not comes_as_it_is(one) or any(said.name in orders for said in stage.inputs):
-            made = Windows(one, orders).arrays()
-        else:
-            made = folded(one)
+        as_it_is = len(stages) > 1 and comes_as_it_is(one)
+        turned = [said.name for said in stage.inputs if said.name in orders]
+        if as_it_is and turned and any(stage._why_no_map(axis) for axis in one.chunks):
+            raise SpecError("E0060", f"kernel '{call.kernel.name}' cannot fold let '{turned[0]}' block by block: it lies with its dims in the order {orders[turned[0]]}, by "
+                            "which sums go", None, "list the dims of the let in that order, the slowest first")
+        made = folded(one) if as_it_is and not turned else Windows(one, orders).arrays()
         if n + 1 < len(stages):
             let = one.outputs[0].name
             values[let] = made[0]

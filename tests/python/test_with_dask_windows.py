@@ -118,6 +118,17 @@ class AlongWindows(unittest.TestCase):
                   "out y[n, p] = mean(mean(g, j), i) }", numbers(4, 12, 9, 3).astype("f4"), numbers(3, 3, 3, 4).astype("f4"), numbers(3, 3, 4, 2).astype("f4"),
                   cut={0: [0]})
 
+    def test_lets_lie_as_they_do_in_one_call(self):
+        text = "kernel k { in x : f64[:, :, :]; let h[c, i, j] = x[i + 1, j, c] * 1.5; out y[i, j] = sum(h[c, i + u, j + v], u < 3, v < 3, c) }"
+        x = numbers(20, 18, 7)
+        ((_, order),) = bl.compile(text)._lets([(x.shape, [0, 1, 2])])
+        self.assertNotEqual(order, [0, 1, 2])
+        self.same(text, x, cut={0: [0, 1]})
+        k = bl.compile("kernel k { in x : f64[:, :]; let h[c, i] = x[i + 1, c] * 1.5; out y = sum(h, i); out z = max(h, i) }")
+        with self.assertRaises(bl.SpecError) as caught:
+            bl.dask.apply(k, da.from_array(numbers(50, 9), chunks=(10, 9)))
+        self.assertIn("list the dims of the let in that order", caught.exception.help)
+
     def test_a_fold_of_a_let_with_windows_is_a_tree_of_blocks(self):
         k = bl.compile("kernel k { in x : f64[:]; let d[i] = x[i + 1] - x[i]; out s = sum(d * d, i); out m = mean(d, i); out v = var(d, i) }")
         x = numbers(3 * 4096 + 77)
