@@ -34,6 +34,12 @@ struct Boxes {
 
 } // namespace
 
+namespace {
+constexpr const char *adds_at_positions =
+    "it adds up at positions that an input says, in the order in which all of them stand";
+constexpr const char *help_of_sums = "call it with all of the data, array.rechunk(-1)";
+} // namespace
+
 struct BlockKernel::Impl {
   std::shared_ptr<const KernelImpl> kernel;
   std::vector<std::string> why_not; // [axis]
@@ -44,7 +50,7 @@ struct BlockKernel::Impl {
   mutable support::Mutex mutex; // guards what follows
   mutable std::map<std::vector<int>, Made> made;
 
-  const spec::TypedSpec &typed() const { return kernel->typed(); }
+  const spec::TypedSpec &typed() const { return kernel->setup().whole(); }
   int find_axis(std::string_view name) const;
   Made of_axes(const std::vector<int> &axes) const;
   Boxes boxes_of(std::span<const Layout> outputs, std::span<const Part> parts) const;
@@ -95,6 +101,9 @@ static std::int64_t extent_of(const spec::TypedSpec &typed, std::span<const Layo
 }
 
 void BlockKernel::Impl::check(std::span<const Layout> inputs) const {
+  if (kernel->setup().scatters)
+    fail("E0060", fmt::format("kernel '{}' has no blocks: {}", typed().name, adds_at_positions), {},
+         help_of_sums);
   if (inputs.size() != typed().callers_inputs())
     fail("E0308",
          fmt::format("kernel '{}' takes {} inputs, {} were given", typed().name,
@@ -133,7 +142,7 @@ BlockKernel::BlockKernel(const LoopSpec &spec, const Options &options) try {
   auto made = std::make_shared<Impl>();
   made->kernel = detail::make_kernel(spec, unchecked, {});
   const jit::Setup &setup = made->kernel->setup();
-  const spec::TypedSpec &typed = setup.typed;
+  const spec::TypedSpec &typed = setup.whole();
   const auto refuse = [&](const std::string &why, const char *help) {
     fail("E0060", fmt::format("kernel '{}' has no blocks: {}", typed.name, why), {}, help);
   };
@@ -141,11 +150,10 @@ BlockKernel::BlockKernel(const LoopSpec &spec, const Options &options) try {
     refuse("it runs in the reference", "compile it for another engine");
   if (!setup.whole().materialised.empty())
     refuse("it has lets that are arrays", "take it apart by Stages: each let is a kernel");
-  if (setup.scatters || typed.lent_input() != nullptr)
-    refuse("it adds up at positions that an input says, in the order in which all of them stand",
-           "call it with all of the data, array.rechunk(-1)");
-  for (int axis = 0; axis < int(typed.axes.size()); ++axis)
-    made->why_not.push_back(kernel::why_no_block(typed, axis));
+  if (setup.whole().lent_input() != nullptr) refuse(adds_at_positions, help_of_sums);
+  for (int axis = 0; axis < int(setup.whole().axes.size()); ++axis)
+    made->why_not.push_back(setup.scatters ? adds_at_positions
+                                           : kernel::why_no_block(setup.whole(), axis));
   impl_ = std::move(made);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
@@ -153,7 +161,17 @@ BlockKernel::BlockKernel(const LoopSpec &spec, const Options &options) try {
 
 std::vector<std::vector<BlockKernel::Dim>> BlockKernel::dims() const {
   const spec::TypedSpec &typed = impl_->typed();
-  const kernel::LookedUp looked_up = kernel::looked_up(typed);
+  kernel::LookedUp looked_up = kernel::looked_up(typed);
+  std::vector<bool> is_index = looked_up.positions; // or says where sums add
+  for (std::uint32_t n = 0; n < typed.graph.size(); ++n)
+    if (const spec::TypedInput *window = typed.summed_through(typed.graph[expr::NodeId{n}]))
+      for (const auto &form : window->window->forms)
+        for (const auto &index : form.indices) is_index[index.input] = true;
+  for (std::size_t w = typed.inputs.size(); w-- > typed.given_inputs();)
+    for (const auto &form : typed.inputs[w].window->forms)
+      for (const auto &index : form.indices)
+        if (is_index[w]) is_index[index.input] = true;
+  looked_up.positions = std::move(is_index);
   std::vector<std::vector<Dim>> made;
   std::vector<bool> is_seen(typed.callers_inputs()); // through a window so far
   for (std::size_t i = 0; i < typed.callers_inputs(); ++i) {
@@ -183,6 +201,36 @@ std::vector<std::vector<BlockKernel::Dim>> BlockKernel::dims() const {
 
 std::string BlockKernel::why_not(std::string_view axis) const {
   return impl_->why_not[std::size_t(impl_->find_axis(axis))];
+}
+
+bool BlockKernel::adds_up(std::string_view axis) const {
+  const spec::TypedSpec &typed = impl_->typed();
+  const expr::Graph &graph = typed.graph;
+  const int a = impl_->find_axis(axis);
+  std::vector<bool> is_sum(graph.size());
+  // Positions that it is added to must not follow from where a block begins.
+  const auto walks = [&](const spec::TypedInput &input) {
+    for (const auto &form : input.window->forms)
+      for (const auto &term : form.terms)
+        if (term.axis == a) return true;
+    return false;
+  };
+  for (const spec::TypedOutput &output : typed.outputs) {
+    const expr::Node &node = graph[output.value];
+    const spec::TypedInput *window = typed.summed_through(node);
+    if (output.add || output.update || window == nullptr || !window->window->is_gather() ||
+        walks(*window) || !graph.recipe(output.value).exact || node.dtype != output.dtype ||
+        !(graph[graph.args(output.value)[0]].axes | window->axes()).has(a))
+      return false;
+    is_sum[output.value.index] = true;
+  }
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    const expr::Node &node = graph[expr::NodeId{n}];
+    if (is_sum[n]) continue;
+    if (node.folded.has(a) || (node.kind == expr::NodeKind::Index && node.axes.has(a)))
+      return false;
+  }
+  return true;
 }
 
 bool BlockKernel::folds() const {

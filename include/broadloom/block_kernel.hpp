@@ -25,8 +25,8 @@ namespace broadloom {
 
 class BlockKernel {
 public:
-  // Throws what `compile` throws, and SpecError E0060 for a kernel that has lets that are arrays (see `Stages`), sums at positions, or runs
-  // in the reference.
+  // Throws what `compile` throws, and SpecError E0060 for a kernel that has lets that are arrays (see `Stages`), adds to what it is given at positions, or runs
+  // in the reference. Of one that sums at positions that an input says there are `dims` and `adds_up` only; else it throws E0060, too.
   explicit BlockKernel(const LoopSpec &spec, const Options &options = {});
 
   // By how many positions a read moves along a dim of an input, from one position of the axis to the next.
@@ -42,6 +42,9 @@ public:
   std::vector<std::vector<Dim>> dims() const; // [input][dim]
   // Why the axis may not be cut; empty: it may. Throws ShapeError E0104 for an axis that there is not.
   std::string why_not(std::string_view axis) const;
+  // Whether blocks of the inputs along the axis, each by a call of its own, give outputs that add up to those of one call: sums of integers at positions that
+  // an input says (`sum(1, like=bins[k[i]])`), which any order gives the same bits.
+  bool adds_up(std::string_view axis) const;
   bool folds() const; // or scans
 
   // How long the axes are, and by what name, where the inputs lie so; of axes that outputs have.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import itertools
 import operator
 
@@ -11,7 +12,8 @@ import numpy as np
 import dask
 import dask.array as da
 
-from .dask_calls import Call, borders_of, chunks_of, dtype_of, kernel_of
+from ._core import Results
+from .dask_calls import Call, borders_of, chunks_of, dense, dtype_of, kernel_of
 from .errors import ShapeError, SpecError
 
 
@@ -33,11 +35,88 @@ def _block(state, lies, parts, begins, *args):
     return kernel_of(state)._block(lies, parts, begins, *[_dense(_joined(arg), order) for arg, (_, order) in zip(args, lies)])
 
 
-class Windows:
+def _sums(state, *args):
+    made = kernel_of(state)(*dense([_joined(arg) for arg in args]))
+    return tuple(made) if isinstance(made, Results) else (made,)
+
+
+def _added(blocks):
+    return tuple(functools.reduce(np.add, parts) for parts in zip(*blocks))
+
+
+class Pieces:
+    """What tasks are given of the arguments of a call."""
+
+    def __init__(self, call: Call):
+        self.call, self.kernel, self.name = call, call.kernel, call.kernel.name
+        self.same = {}  # once in the graph
+
+    def part(self, k, reads):
+        """What is read of input k, as pieces of its chunks, and where that begins."""
+        arg = self.call.args[k]
+        if not np.ndim(arg):
+            return arg, []
+        if any(begin == end for begin, end in reads):
+            return np.empty((0,) * np.ndim(arg), arg.dtype), [0] * np.ndim(arg)
+        begins = [begin for begin, _ in reads]
+        if not isinstance(arg, da.Array):
+            key = k, tuple(reads)
+            if key not in self.same:
+                self.same[key] = dask.delayed(np.ascontiguousarray(arg[tuple(slice(*read) for read in reads)]), pure=True)  # once in the graph
+            return self.same[key], begins
+        if k not in self.same:
+            self.same[k] = arg.to_delayed(), [borders_of(chunks) for chunks in arg.chunks]
+        return self.pieces(*self.same[k], reads, ()), begins
+
+    def pieces(self, chunks, borders, reads, at):
+        """Of each chunk that is read no more than that travels to the task of the block."""
+        d = len(at)
+        if d < len(reads):
+            first, last = bisect.bisect_right(borders[d], reads[d][0]) - 1, bisect.bisect_left(borders[d], reads[d][1])
+            return [self.pieces(chunks, borders, reads, (*at, k)) for k in range(first, last) if borders[d][k] < borders[d][k + 1]]
+        inside = [(max(begin - own[k], 0), min(end, own[k + 1]) - own[k], own[k + 1] - own[k]) for (begin, end), own, k in zip(reads, borders, at)]
+        if all(begin == 0 and end == extent for begin, end, extent in inside):
+            return chunks[at]
+        return dask.delayed(operator.getitem, pure=True)(chunks[at], tuple(slice(begin, end) for begin, end, _ in inside))
+
+
+class Sums(Pieces):
+    """A call that adds up integers at positions that an input says: the sums of blocks add up to those of all, in any order."""
+
+    def arrays(self):
+        """None where the call is not such."""
+        dims = self.kernel._walks()
+        cut = {}  # axis: borders
+        for arg, walks_of in zip(self.call.args, dims):
+            for d, (walks, looked_up, is_plain) in enumerate(walks_of):
+                if not isinstance(arg, da.Array) or len(arg.chunks[d]) < 2:
+                    continue
+                if looked_up or not is_plain or not walks or not self.kernel._adds_up(walks[0][0]):
+                    return None
+                cut.setdefault(walks[0][0], set()).update(borders_of(arg.chunks[d]))
+        for walks, looked_up, is_plain in itertools.chain(*dims):
+            if any(axis in cut for axis, _ in walks) and (looked_up or not is_plain):
+                return None
+        if not cut:
+            return None
+        borders = {axis: sorted(places) for axis, places in cut.items()}
+        blocks = []
+        for at in itertools.product(*[range(len(places) - 1) for places in borders.values()]):
+            part = {axis: (places[k], places[k + 1]) for (axis, places), k in zip(borders.items(), at)}
+            reads = [[part.get(walks[0][0], (0, n)) if walks and is_plain and n != 1 else (0, n) for n, (walks, _, is_plain) in zip(np.shape(arg), walks_of)]
+                     for arg, walks_of in zip(self.call.args, dims)]
+            blocks.append(dask.delayed(_sums, pure=True)(self.call.state, *[self.part(k, read)[0] for k, read in enumerate(reads)]))
+        while len(blocks) > 1:
+            blocks = [dask.delayed(_added, pure=True)(blocks[k:k + 8]) for k in range(0, len(blocks), 8)]
+        shapes = self.kernel._infer([np.shape(arg) for arg in self.call.args])
+        return tuple(da.from_delayed(blocks[0][o], shapes[o], dtype_of(said.dtype)) for o, said in enumerate(self.call.outputs))
+
+
+class Windows(Pieces):
     """A call whose outputs go block by block along axes that windows, tables or `iota` have. `orders` are those of lets that do not lie in C order."""
 
     def __init__(self, call: Call, orders):
-        self.call, self.kernel, self.name = call, call.kernel, call.kernel.name
+        super().__init__(call)
         self.lies = [(np.shape(arg), orders.get(said.name, list(range(np.ndim(arg))))) for said, arg in zip(call.inputs, call.args)]
         self.extents = self.kernel._extents(self.lies)
         call.chunks = {axis: chunks for axis, chunks in self.cut().items() if len(chunks) > 1}
@@ -76,38 +155,10 @@ class Windows:
                       ", or give what is folded to a let that lists its dims (`let d[i] = ..`), which then comes first, block by block")
         raise SpecError("E0060", f"kernel '{self.name}' cannot go block by block along dim {d} of '{said.name}': {why}", None, whole)
 
-    def part(self, k, reads):
-        """What is read of input k, as pieces of its chunks, and where that begins."""
-        arg = self.call.args[k]
-        if not np.ndim(arg):
-            return arg, []
-        if any(begin == end for begin, end in reads):
-            return np.empty((0,) * np.ndim(arg), arg.dtype), [0] * np.ndim(arg)
-        begins = [begin for begin, _ in reads]
-        if not isinstance(arg, da.Array):
-            key = k, tuple(reads)
-            if key not in self.same:
-                self.same[key] = dask.delayed(np.ascontiguousarray(arg[tuple(slice(*read) for read in reads)]), pure=True)  # once in the graph
-            return self.same[key], begins
-        if k not in self.same:
-            self.same[k] = arg.to_delayed(), [borders_of(chunks) for chunks in arg.chunks]
-        return self.pieces(*self.same[k], reads, ()), begins
-
-    def pieces(self, chunks, borders, reads, at):
-        """Of each chunk that is read no more than that travels to the task of the block."""
-        d = len(at)
-        if d < len(reads):
-            first, last = bisect.bisect_right(borders[d], reads[d][0]) - 1, bisect.bisect_left(borders[d], reads[d][1])
-            return [self.pieces(chunks, borders, reads, (*at, k)) for k in range(first, last) if borders[d][k] < borders[d][k + 1]]
-        inside = [(max(begin - own[k], 0), min(end, own[k + 1]) - own[k], own[k + 1] - own[k]) for (begin, end), own, k in zip(reads, borders, at)]
-        if all(begin == 0 and end == extent for begin, end, extent in inside):
-            return chunks[at]
-        return dask.delayed(operator.getitem, pure=True)(chunks[at], tuple(slice(begin, end) for begin, end, _ in inside))
-
     def arrays(self):
         axes = list(self.chunks)
         starts = {axis: borders_of(chunks) for axis, chunks in self.chunks.items()}
-        self.same, grid = {}, {}
+        grid = {}
         for at in itertools.product(*[range(len(self.chunks[axis])) for axis in axes]):
             parts = {axis: (starts[axis][k], starts[axis][k + 1]) for axis, k in zip(axes, at)}
             taken = [self.part(k, reads) for k, reads in enumerate(self.kernel._reads(self.lies, parts))]
@@ -156,7 +207,9 @@ def staged(call: Call, folded):
         if as_it_is and turned and any(stage._why_no_map(axis) for axis in one.chunks):
             raise SpecError("E0060", f"kernel '{call.kernel.name}' cannot fold let '{turned[0]}' block by block: it lies with its dims in the order {orders[turned[0]]}, by "
                             "which sums go", None, "list the dims of the let in that order, the slowest first")
-        made = folded(one) if as_it_is and not turned else Windows(one, orders).arrays()
+        made = None if turned else folded(one) if as_it_is else Sums(one).arrays()
+        if made is None:
+            made = Windows(one, orders).arrays()
         if n + 1 < len(stages):
             let = one.outputs[0].name
             values[let] = made[0]

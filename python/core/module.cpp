@@ -394,6 +394,8 @@ void define_kernel(nb::module_ &module) {
            [](const KernelObject &k, const std::string &axis) {
              return k.state->blocks_here().why_not(axis);
            })
+      .def("_adds_up", [](const KernelObject &k,
+                          const std::string &axis) { return k.state->blocks_here().adds_up(axis); })
       .def("_folds", [](const KernelObject &k) { return k.state->blocks_here().folds(); })
       .def("_extents",
            [](const KernelObject &k, const nb::sequence &lies) { return extents(*k.state, lies); })

@@ -152,6 +152,20 @@ class AlongWindows(unittest.TestCase):
             bl.dask.apply(k, x, da.from_array(at + 20, chunks=10)).compute()
         self.assertEqual(caught.exception.code, "E0315")
 
+    def test_histograms_of_integers_add_up_in_any_order(self):
+        k, w = self.rng.integers(0, 9, 200), self.rng.integers(-2**62, 2**62, 200)
+        bins = np.zeros(9, "i8")
+        self.same("kernel k { in bins : i64[:]; in k : i64[:]; out h = sum(1, like=bins[k[i]]) }", bins, k, cut={1: [0]})
+        self.same("kernel k { in bins : i64[:]; in k : i64[:]; in w : i64[:]; out h = sum(w[i], like=bins[k[i]]); out n = sum(1, like=bins[k[i]]) }",
+                  bins, k, w, cut={1: [0], 2: [0]})
+        self.same("kernel k { in bins : i64[:, :]; in k : i64[n, t]; in w : i64[n, c]; out h = sum(w, like=bins[k[n, t], c]) }",
+                  np.zeros((9, 3), "i8"), k.reshape(40, 5), w[:120].reshape(40, 3), cut={1: [0, 1], 2: [0]})
+        for text in ("in bins : f64[:]; in k : i64[:]; in w : f64[:]; out h = sum(w[i], like=bins[k[i]])",
+                     "in bins : f64[:]; in k : i64[:]; in w : f64[:]; out h[k[i]] += w[i] + 0 * bins[i + 0]"):
+            with self.subTest(text), self.assertRaises(bl.SpecError) as caught:  # of other numbers the order counts
+                bl.dask.apply(bl.compile(f"kernel k {{ {text} }}"), np.zeros(9), da.from_array(k, chunks=30), np.ones(200))
+            self.assertIn("in the order in which all of them stand", caught.exception.message)
+
     def test_positions_are_counted_from_the_first_block_on(self):
         x = numbers(20, 30)
         self.same("kernel k { in x : f64[i, j]; out lower = where(iota(j) <= iota(i), x, 0); out share = x / extent(j) }", x, cut={0: [0, 1]})

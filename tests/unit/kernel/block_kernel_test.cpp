@@ -159,6 +159,24 @@ TEST_CASE("What has no blocks says why, and a slice that is too short is refused
         }) == "E0150");
 }
 
+TEST_CASE(
+    "Sums of integers at positions add up, where no position follows from where a block begins") {
+  const auto adds_up = [](const std::string &value, const std::string &axis) {
+    return BlockKernel(tests::kernel_of("in bins : i64[:, :]; in real : f64[:]; in k : i64[n, t]; "
+                                        "in w : i64[n, c]; in v : f64[:]; out h = " +
+                                        value))
+        .adds_up(axis);
+  };
+  CHECK(adds_up("sum(w, like=bins[k[n, t], c])", "n"));
+  CHECK(adds_up("sum(w, like=bins[k[n, t], c])", "t"));
+  CHECK(!adds_up("sum(w, like=bins[k[n, t], c])", "c"));
+  CHECK(!adds_up("sum(w, like=bins[wrap(k[n, t] + n), c])", "n"));
+  CHECK(!adds_up("sum(w * iota(n), like=bins[k[n, t], c])", "n"));
+  CHECK(!adds_up("sum(w, like=bins[k[n, t], c]) + 1", "n"));
+  CHECK(!adds_up("sum(v[n], like=real[k[n, t]])", "n"));
+  CHECK(!adds_up("w * 2", "n"));
+}
+
 TEST_CASE("Stages are a kernel for each let that is an array, and the one that reads them") {
   const LoopSpec spec = parse("kernel k { in x : f64[:]; let d = x[i + 1] - x[i]; let e = d[i + 1] "
                               "* d[i]; out y = e[i + 1] - d[i] }");
