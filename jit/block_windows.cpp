@@ -20,7 +20,7 @@ BlockWindows::BlockWindows(const spec::TypedSpec &typed, std::vector<AnyView> gi
   }
 }
 
-// What a padding shows: of a box that alone, or all of it.
+// A copy of the elements that a padding shows: those of a box, or all.
 AnyView BlockWindows::padded(const kernel::Padding &padding, const AnyView &of) {
   const Array &copy = copies_.emplace_back(
       Array::to_be_written(of.dtype, kernel::padded_layout(padding, of.layout)));

@@ -13,7 +13,8 @@
 
 namespace broadloom::jit {
 
-// Views of all inputs: those that are given, then a window each in the box. Where that is a copy, with borders or of what positions say, it has the memory of it.
+// Views of all inputs: those that are given, then the windows in the box. A window that is a copy, with borders or by positions that an input
+// says, has its memory here.
 class BlockWindows {
 public:
   // `given` are as if all of the data were there. Throws what a call does for positions that an input says.

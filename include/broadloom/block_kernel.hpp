@@ -25,8 +25,8 @@ namespace broadloom {
 
 class BlockKernel {
 public:
-  // Throws what `compile` throws, and SpecError E0060 for a kernel that has lets that are arrays (see `Stages`), adds to what it is given at positions, or runs
-  // in the reference. Of one that sums at positions that an input says there are `dims` and `adds_up` only; else it throws E0060, too.
+  // Throws what `compile` throws, and SpecError E0060 for a kernel that has lets that are arrays (see `Stages`), adds to what it is given at
+  // positions, or runs in the reference. A kernel that sums at positions that an input says has `dims` and `adds_up` only: all else throws E0060.
   explicit BlockKernel(const LoopSpec &spec, const Options &options = {});
 
   // By how many positions a read moves along a dim of an input, from one position of the axis to the next.
@@ -63,7 +63,7 @@ public:
   struct Reach {
     std::int64_t begin = 0, end = 0;
   };
-  // What the outputs read there of each input, along each of its dims; nothing of one whose elements are not read.
+  // The positions of each input that the outputs read there, along each of its dims; none where its elements are not read.
   std::vector<std::vector<Reach>> reads(std::span<const Layout> inputs,
                                         std::span<const Part> parts) const;
 

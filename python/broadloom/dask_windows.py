@@ -45,14 +45,14 @@ def _added(blocks):
 
 
 class Pieces:
-    """What tasks are given of the arguments of a call."""
+    """The parts of the arguments of a call that tasks are given."""
 
     def __init__(self, call: Call):
         self.call, self.kernel, self.name = call, call.kernel, call.kernel.name
         self.same = {}  # once in the graph
 
     def part(self, k, reads):
-        """What is read of input k, as pieces of its chunks, and where that begins."""
+        """The part of input k that is read, as pieces of its chunks, and where it begins."""
         arg = self.call.args[k]
         if not np.ndim(arg):
             return arg, []
@@ -69,7 +69,7 @@ class Pieces:
         return self.pieces(*self.same[k], reads, ()), begins
 
     def pieces(self, chunks, borders, reads, at):
-        """Of each chunk that is read no more than that travels to the task of the block."""
+        """No more of a chunk than is read travels to the task of the block."""
         d = len(at)
         if d < len(reads):
             first, last = bisect.bisect_right(borders[d], reads[d][0]) - 1, bisect.bisect_left(borders[d], reads[d][1])

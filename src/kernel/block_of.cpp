@@ -62,7 +62,7 @@ void add(Positions &reach, std::int64_t begin, std::int64_t end) {
               : Positions{std::min(reach.begin, begin), std::max(reach.end, end)};
 }
 
-// What stands in the border at these positions, which begin before the first element or behind the last.
+// The elements that stand in the border at these positions, which begin before the first element or behind the last.
 void add_border(Positions &reach, const TypedWindow::Pad &pad, std::int64_t extent,
                 std::int64_t begin, std::int64_t end) {
   if (begin >= end) return;
@@ -82,7 +82,7 @@ void add_border(Positions &reach, const TypedWindow::Pad &pad, std::int64_t exte
   }
 }
 
-// Of positions in the padded array, before they are divided.
+// The elements at positions in the padded array, before these are divided.
 void add_positions(Positions &reach, const TypedWindow &window, std::size_t dim,
                    std::int64_t extent, const Padding::Dim &positions) {
   const std::int64_t divisor = positions.divisor;
@@ -132,7 +132,7 @@ std::vector<std::vector<Positions>> reads_in(const spec::TypedSpec &spec, Viewer
         add_positions(dims[d], window, d, extent, positions[d]);
     }
   }
-  // What lacks a position along one dim has none.
+  // An input that lacks a position along one dim has none.
   for (std::vector<Positions> &dims : reads)
     if (std::ranges::any_of(dims, [](const Positions &reach) { return reach.begin == reach.end; }))
       std::ranges::fill(dims, Positions{});

@@ -30,7 +30,8 @@ struct Positions {
   friend bool operator==(const Positions &, const Positions &) = default;
 };
 
-// [input][dim], of those that a call is given, which lie as `given` says. Of an axis that is not cut, `whole` and `box` have a negative count.
+// [input][dim], of those that a call is given, which lie as `given` says. Axes that are not cut have a negative count in
+// `whole` and `box`.
 // Positions that an input says may be any.
 std::vector<std::vector<Positions>> reads_in(const spec::TypedSpec &spec, Viewer &viewer,
                                              std::span<const Layout> given, const Box &whole,

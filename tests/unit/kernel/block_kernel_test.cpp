@@ -40,7 +40,7 @@ Results call(const Kernel &kernel, const std::vector<Array> &inputs) {
   return kernel.call(views);
 }
 
-// What of the inputs is read there, as copies of their own.
+// The parts of the inputs that are read there, as copies of their own.
 struct Cut {
   Cut(const BlockKernel &kernel, const std::vector<Array> &inputs,
       const std::vector<BlockKernel::Part> &parts) {
