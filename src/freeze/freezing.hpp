@@ -173,6 +173,8 @@ public:
   void take_out() {
     rest_ = data_;
     computed_ = emptied(data_, "_frozen");
+    computed_.axes
+        .clear(); // of windows, which are not computed once; inputs that lend axes may be shorter
     for (const Decl &decl : data_.inputs)
       if (!decl->window && !decl->is_output) computed_.inputs.push_back(as_input(decl));
     Chooser chooser(data_, typed_, facts_, shared_.frozen);

@@ -54,13 +54,10 @@ Expr Batcher::fold_over(const ExprNode &node, FoldUse use, std::vector<Expr> arg
   if (args.size() != 1 || !spec::keeps_one_element(of_one))
     fail("a reduction folds a value without axes", node.where, "leave the reduction out");
   SpecData probe = data_;
-  probe.lets.clear();
   probe.pairings.clear();
   probe.schedule = {};
-  std::erase_if(probe.inputs, [](const auto &decl) { return bool(decl->window); });
-  probe.axes.clear();
   OutputDecl output;
-  output.name = "probed_value";
+  output.name = fresh("probed_value");
   FoldUse plain = *node.use;
   plain.like.clear();
   plain.init.clear();

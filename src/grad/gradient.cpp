@@ -285,13 +285,15 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
   }
   auto [made, forward, to_check] = grad::Gradient(spec.data(), wrt, options).run();
   const grad::Decls bounds = spec::declared_inputs(expanded);
+  grad::keep_bounds(made, bounds);
+  grad::share(made);
   if (to_check) {
     grad::compute_scans_first(made, bounds);
     analysis::analyse(made);
   }
-  grad::keep_bounds(made, bounds);
-  grad::share(made);
-  return finished(std::move(made), false);
+  const bool has_arrays =
+      std::ranges::any_of(made.lets, [](const Expr &let) { return !let.node()->axes.empty(); });
+  return finished(std::move(made), has_arrays);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

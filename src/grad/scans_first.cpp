@@ -25,19 +25,15 @@ public:
   }
 
   void run() {
-    std::vector<Expr> lets;
     for (const Expr &let : data_.lets) {
       const Expr now = exchanged(let);
-      lets.insert(lets.end(), made_.begin(), made_.end());
-      made_.clear();
-      lets.push_back(now);
+      lets_.push_back(now);
     }
     for (OutputDecl &output : data_.outputs) {
       output.value = exchanged(output.value);
       for (Expr &init : output.mode.use.init) init = exchanged(init);
     }
-    lets.insert(lets.end(), made_.begin(), made_.end());
-    data_.lets = std::move(lets);
+    data_.lets = std::move(lets_);
     data_.inputs = windows_;
   }
 
@@ -45,9 +41,12 @@ private:
   void note_free_axes(const InputDecl &input) {
     if (!input.window) return;
     const bool is_let = input.window->of->is_let || input.window->of->materialised;
-    for (const AffineForm &form : input.window->forms)
+    for (std::size_t d = 0; d < input.window->forms.size(); ++d) {
+      const AffineForm &form = input.window->forms[d];
+      const bool is_padded = std::ranges::count(input.window->pads, d, &DimPad::dim) != 0;
       for (const AffineForm::Term &term : form.terms)
-        if (is_let || !form.is_axis()) free_.insert(term.axis);
+        if (is_let || is_padded || !form.is_axis()) free_.insert(term.axis);
+    }
   }
 
   Expr exchanged(const Expr &root) {
@@ -67,7 +66,7 @@ private:
         "along", [&](const std::string &free) { return taken_.insert(free).second; });
     const Expr let =
         make_let(name, with_bounds(inside(value), bounds_, windows_), node.where, *axes);
-    made_.push_back(let);
+    lets_.push_back(let);
     std::vector<AffineForm> positions;
     for (const AxisRef &axis : *axes)
       positions.push_back({0, {{std::get<std::string>(axis.value()), 1}}, {}});
@@ -118,9 +117,10 @@ private:
   SpecData alone_with(const Expr &value) const {
     SpecData alone = data_;
     alone.inputs = windows_;
-    alone.lets.clear();
+    alone.lets = lets_; // which like= may name
     OutputDecl &output = (alone.outputs = {OutputDecl()})[0];
-    output.name = "along";
+    output.name = support::free_name(
+        "along", [&](const std::string &free) { return !taken_.contains(free); });
     output.value = value;
     alone.schedule = {};
     alone.pairings.clear();
@@ -131,7 +131,7 @@ private:
   const Decls &bounds_;
   Decls windows_ = data_.inputs;
   std::set<std::string> taken_, free_; // names; axes that stand beside numbers or others somewhere
-  std::vector<Expr> made_;
+  std::vector<Expr> lets_;             // as far as they are known
   expr::Exchange exchange_;
 };
 

@@ -28,15 +28,16 @@ public:
     network_ = {};
     inputs_.clear();
     lets_.clear();
+    before_.clear();
     next_ = 0;
     type_ = chance(2) ? "f32" : "f64";
     std::string value = first_layer();
     for (int layer = int(random_() % 3); layer > 0; --layer)
       value = spatial_ && chance(2) ? padded(around(value)) : dense(around(value));
     value = around(value);
-    network_.text = "kernel network {\n  set scales = fold\n" + inputs_ + lets_ +
-                    "  out y = " + value + "\n" +
-                    (chance(6) ? "  out z = " + last_ + " + 1\n" : "") + "}\n";
+    network_.text =
+        "kernel network {\n  set scales = fold\n" + inputs_ + lets_ + "  out y = " + value + "\n" +
+        (chance(3) ? "  out z = " + (before_.empty() ? last_ : before_) + " + 1\n" : "") + "}\n";
     return std::move(network_);
   }
 
@@ -55,6 +56,7 @@ private:
   std::string let(const std::string &value) {
     const std::string name = fresh("t");
     lets_ += "  let " + name + " = " + value + "\n";
+    before_ = last_;
     return last_ = name;
   }
 
@@ -146,7 +148,7 @@ private:
 
   std::mt19937_64 random_;
   Network network_;
-  std::string inputs_, lets_, channel_, pools_, type_, last_;
+  std::string inputs_, lets_, channel_, pools_, type_, last_, before_;
   std::int64_t channels_ = 0;
   int next_ = 0;
   bool spatial_ = false; // is there an axis i, of positions?

@@ -278,6 +278,18 @@ TEST_CASE("a batch can be batched, and derived") {
   CHECK(has(print(gradient(batch(spec, "n", {"x"}), {"w"})), "  out d_w : f64"));
 }
 
+TEST_CASE("a sum like an input that lacks the axis sees the rest of the kernel") {
+  check_elements(kernel("in x : f64[t]; in z : f64[t]; let a[t] = z + c[t + 1]; let c[t] = a[t]; "
+                        "out y = sum(a * x, like=x)"),
+                 {{"x", {3}, false}, {"z", {3}}});
+  check_elements(kernel("in x : f64[t]; in z : f64[k]; let a = sum(z, like=x[k]); "
+                        "out y = sum(a[t], like=x)"),
+                 {{"x", {3}, false}, {"z", {3}}});
+  check_elements(kernel("in x : f64[i]; in z : f64; axis c < 3; "
+                        "out y = sum(z * x[i] * sum(x[a + c], c, a), like=x)"),
+                 {{"x", {5}, false}, {"z", {}}});
+}
+
 TEST_CASE("what has no form with one more axis is refused") {
   CHECK(has(refused("in x : f64[i, b]; out y = x"), "E0061: kernel 'k' has an axis 'b' already"));
   CHECK(has(refused("in x : f64[i]; out y = x", {"z"}),

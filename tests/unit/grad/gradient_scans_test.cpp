@@ -118,6 +118,7 @@ TEST_CASE("a scan under a sum through a window is computed first, in an array of
   check_slopes(spec("in x : f64[n, j]; out y = prod(x[i + 1, l + 1], i, l)"), {{"x", {4, 3}}});
   check_slopes(spec("in x : f64[n]; out y = prod(pad(x, n: (1, 2), edge)[i + 1], i)"),
                {{"x", {4}}});
+  check_slopes(spec("in x : f64[n]; out y = prod(pad(x, n: (1, 1), edge)[i], i)"), {{"x", {4}}});
   check_slopes(spec("in x : f64[n]; out y = scan(prod, x[i + 1], i)"), {{"x", {5}}});
   check_slopes(spec("in x : f64[n]; let h[n] = exp(x); out y = prod(h, n)"), {{"x", {5}}});
   check_slopes(spec("in x : f64[n]; let h[n] = exp(x); out y = prod(h[i + 1], i) * h[0]"),
@@ -128,6 +129,15 @@ TEST_CASE("a scan under a sum through a window is computed first, in an array of
   check_slopes(
       spec("in x : f64[n]; out y = damped(x[i + 1], i); out z = scan(damped, x[i], i)", damped),
       {{"x", {5}}});
+}
+
+TEST_CASE("such a scan has derivatives by two inputs, and second ones") {
+  const LoopSpec two = parse("kernel k { in s : f64; in q : f64[k]; out y = prod(q[a + 1] * s, a); "
+                             "out z = scan(sum, q[a + 1] * s, a) }");
+  check_slopes(two, {{"s", {}}, {"q", {4}}});
+  const LoopSpec back = gradient(two, {"q", "s"});
+  CHECK(print(parse(print(back))) == print(back));
+  check_slopes(back, {{"s", {}}, {"q", {4}}, {"d_y", {}}, {"d_z", {3}}});
 }
 
 TEST_CASE("the array of such a scan ends where its axis does, by what it does not read, too") {

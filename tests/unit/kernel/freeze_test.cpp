@@ -299,6 +299,18 @@ TEST_CASE("Values are taken out of lets that are arrays, and of what reads them"
             .find("w * v") != std::string::npos);
 }
 
+TEST_CASE("What is computed once does not go by extents that the kernel says of its axes") {
+  const Array w = numbers({3}, 1), p = numbers({2}, 2), x = numbers({9});
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f32[i]; in w : f32[u]; param p : f32[d]; let h[i, d] = x * "
+                    "exp(p); out z = sum(pad(h, 0: (1, 1))[i + u, d] * w, u < 3) }"));
+  const Results frozen = kernel.freeze({{"p", p}})({{"x", x}, {"w", w}});
+  const Results whole = kernel({{"x", x}, {"w", w}, {"p", p}});
+  REQUIRE(frozen["z"].size() == whole["z"].size());
+  CHECK(std::equal(whole["z"].data<float>(), whole["z"].data<float>() + whole["z"].size(),
+                   frozen["z"].data<float>()));
+}
+
 TEST_CASE("Lets that are arrays and hang on parameters only are computed once as a whole") {
   const Array w = numbers({3}, 1), m = numbers({3, 2}, 2), x = numbers({9}), y = numbers({9, 2});
   const auto same = [](const std::string &statements, std::initializer_list<NamedView> parameters,
