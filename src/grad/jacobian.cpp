@@ -216,6 +216,17 @@ private:
     return made;
   }
 
+  // Zeros like an input without labels have axes that go by its place.
+  void check_like(const OutputDecl &output) const {
+    for (const Decl &decl : kernel_.inputs)
+      if (std::ranges::count(output.mode.use.like, decl->name) != 0 && !decl->labelled() &&
+          !decl->dims.empty())
+        support::fail("E0609",
+                      "output '" + of_ + "' has the shape of '" + decl->name +
+                          "', which has no labels, and axes of a Jacobian have names",
+                      support::with_text(decl->where, kernel_.source.get()), "label its dims");
+  }
+
   // The axes of `of` first. One that nothing moves is 0 along the others.
   void list_axes(OutputDecl &output, const std::string &name, const spec::TypedSpec &made) const {
     const auto names_in = [&](const spec::TypedSpec &typed, const std::string &called) {
@@ -229,7 +240,7 @@ private:
     if (axes.size() > of.size())
       std::rotate(axes.begin(), axes.begin() + std::ptrdiff_t(axes_.size()), axes.end());
     else
-      axes.insert(axes.end(), axes_.begin(), axes_.end());
+      check_like(output), axes.insert(axes.end(), axes_.begin(), axes_.end());
     std::vector<SaidExtent> said;
     for (std::size_t d = 0; output.said && d < output.said->dims.size(); ++d)
       said.push_back({output.said->dims[d].label, output.said->said->of[d]});

@@ -71,6 +71,8 @@ private:
   void names() {
     std::vector<std::string> all;
     for (const Expr &let : spec_.data().lets) {
+      // The let of a value as a position has another name in a text that says its name.
+      if (let.node()->name.find("_at") != std::string::npos) continue;
       all.push_back(let.node()->name);
       // What is marked in the text already might be marked otherwise.
       const bool marked = random_.chance(60) || has_marks();

@@ -257,7 +257,7 @@ std::string WindowMaker::loop_of(const std::vector<std::int64_t> &shape, const s
   }
   const std::string step_axis = "q" + std::to_string(time);
   const std::string head =
-      position(name, step_axis + (random_.chance(25) ? " until iota(" + step_axis + ") " +
+      position(name, step_axis + (random_.chance(70) ? " until iota(" + step_axis + ") " +
                                                            (backwards ? "<= " : ">= ") +
                                                            std::to_string(random_.below(3))
                                                      : ""));
