@@ -6,6 +6,7 @@
 // one take a share), BROADLOOM_SEED the first seed: a failure prints its seed, and
 // `BROADLOOM_SEED=n BROADLOOM_FUZZ=1` runs it alone. `./dev fuzz` runs many more.
 #include "engines.hpp"
+#include "jit/runtime/paths.hpp"
 #include "same_bits.hpp"
 
 #include <doctest/doctest.h>
@@ -36,6 +37,7 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.arrays > std::int64_t(count) / 80);
     CHECK(tally.loops > std::int64_t(count) / 1000);
     CHECK(tally.ended > std::int64_t(count) / 2000);
+    CHECK(jit::path_counts()[std::size_t(jit::Path::LoopEnded)] > std::int64_t(count) / 2000);
     CHECK(tally.joined > std::int64_t(count) / 1000);
     CHECK(tally.placed > std::int64_t(count) / 2000);
     CHECK(tally.said > std::int64_t(count) / 2000);

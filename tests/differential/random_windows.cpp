@@ -256,11 +256,17 @@ std::string WindowMaker::loop_of(const std::vector<std::int64_t> &shape, const s
                  ")" + random_.pick<std::string>({"", " from true"});
   }
   const std::string step_axis = "q" + std::to_string(time);
-  const std::string head =
-      position(name, step_axis + (random_.chance(70) ? " until iota(" + step_axis + ") " +
-                                                           (backwards ? "<= " : ">= ") +
-                                                           std::to_string(random_.below(3))
-                                                     : ""));
+  const bool ends = random_.chance(70);
+  const std::string end = " until iota(" + step_axis + ") " + (backwards ? "<= " : ">= ") +
+                          std::to_string(random_.below(3));
+  const std::string head = position(name, step_axis + (ends ? end : ""));
+  if (ends && random_.chance(60)) { // alone, so that it does end
+    std::string alone = "let " + head + " = " + joined(value, at(name, 1)) + start;
+    if (last_only)
+      alone += "\nlet " + at("vs", 0) + " = " + at("v", 0) + " + " +
+               position(name, backwards ? "0" : "-1");
+    return alone;
+  }
   const bool is_read_before = last_only && random_.chance(40);
   if (is_read_before)
     beside_it +=
