@@ -1,6 +1,8 @@
 // See numpy_check.hpp.
 #include "numpy_check.hpp"
 
+#include "tests/places.hpp"
+
 #include <sys/wait.h>
 #include <unistd.h>
 

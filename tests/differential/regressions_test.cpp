@@ -1,5 +1,6 @@
 // Cases that once failed, each a file with its story: see case.hpp for what the lines before the kernel mean.
 #include "engines.hpp"
+#include "tests/places.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,8 @@
 // See page.hpp.
 #include "tests/docs/page.hpp"
 
+#include "tests/places.hpp"
+
 #include "tests/unit/temp_folder.hpp"
 
 #include <broadloom/broadloom.hpp>

@@ -1,5 +1,6 @@
 // The pages for users are tested as they stand: see page.hpp.
 #include "tests/docs/page.hpp"
+#include "tests/places.hpp"
 
 #include <doctest/doctest.h>
 

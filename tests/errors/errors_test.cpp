@@ -2,6 +2,7 @@
 // `./dev bless` rewrites those lines from what is printed now.
 #include "tests/file_cases.hpp"
 #include "tests/golden/golden_files.hpp"
+#include "tests/places.hpp"
 
 #include "spec/spec.hpp"
 

@@ -3,6 +3,7 @@
 // layouts (golden_files.hpp). `./dev bless` rewrites the files.
 #include "analysis/analyse.hpp"
 #include "golden_plan.hpp"
+#include "tests/places.hpp"
 
 #include "tests/file_cases.hpp"
 

@@ -2,6 +2,7 @@
 // tests/calls/NAME.golden is of tests/calls/NAME.loom, kernels with layouts (golden_files.hpp).
 // `./dev bless` rewrites the files.
 #include "golden_files.hpp"
+#include "tests/places.hpp"
 
 #include "tests/file_cases.hpp"
 

@@ -14,6 +14,7 @@
 #include "plan/explain.hpp"
 #include "support/reasons.hpp"
 #include "tests/file_cases.hpp"
+#include "tests/places.hpp"
 
 #include <broadloom/broadloom.hpp>
 

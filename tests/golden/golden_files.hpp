@@ -1,6 +1,8 @@
 // What the golden tests share: texts with lines that give layouts.
 #pragma once
 
+#include "tests/places.hpp"
+
 #include <broadloom/array.hpp>
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // The program as a person meets it: behind a pseudo-terminal, key by key.
 #pragma once
 
+#include "tests/places.hpp"
 #include "tests/repl/screen.hpp"
 #include "tests/unit/temp_folder.hpp"
 

@@ -1,5 +1,6 @@
 // The transcript in the README is what the REPL prints for the lines of transcript.txt.
 // BROADLOOM_BLESS=1 writes it there.
+#include "tests/places.hpp"
 #include "tools/broadloom/cli/failure.hpp"
 #include "tools/broadloom/repl/repl.hpp"
 

@@ -1,4 +1,6 @@
 // The samples are programs for readers; here they are run as they stand.
+#include "tests/places.hpp"
+
 #include <doctest/doctest.h>
 
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // The table of values: what NumPy 2 gives (or, where Broadloom differs on purpose, what it promises), for every
 // elementwise operation and every type, in every engine. generate.py writes the tables and explains their form.
 #include "ops/ops.hpp"
+#include "tests/places.hpp"
 
 #include <broadloom/broadloom.hpp>
 

@@ -1,4 +1,6 @@
 // All mistakes of a text at once.
+#include "tests/places.hpp"
+
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

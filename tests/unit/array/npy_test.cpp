@@ -1,6 +1,7 @@
 // .npy files: what NumPy writes is read as it lies, what we write NumPy reads, and a file that lies
 // is told from a file that does not.
 #include "array/npy.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/temp_folder.hpp"
 
 #include <broadloom/error.hpp>

@@ -1,5 +1,6 @@
 // The disk cache: what is broken, foreign or half written is a miss and never code that runs.
 #include "jit/cache/disk.hpp"
+#include "tests/places.hpp"
 #include "tools/broadloom/cli/cli.hpp"
 
 #include <broadloom/broadloom.hpp>

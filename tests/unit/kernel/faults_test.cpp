@@ -1,4 +1,5 @@
 // Memory that ends: tests/faults is a program of its own, since it replaces operator new.
+#include "tests/places.hpp"
 #include "tests/unit/run_program.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // Every program of tests/nests: native code against the interpreter, byte for byte, and both against the elements that
 // the file says. blocks_test.cpp has what is about their blocks.
+#include "tests/places.hpp"
 #include "tests/unit/nests.hpp"
 
 #include "tests/golden/golden_files.hpp"

@@ -6,6 +6,7 @@
 // as one) is compared with tests/unit/math_hashes.txt: scalar, AVX2 and AVX-512 form with the same
 // one. `./dev bless` rewrites the file. broadloom-prove does this over all 2^32 arguments.
 #include "jit/math/array_table.hpp"
+#include "tests/places.hpp"
 #include "tools/prove/samples.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
 // The command line: what is printed, what is written, and every exit status.
+#include "tests/places.hpp"
 #include "tests/unit/temp_folder.hpp"
 #include "tools/broadloom/cli/cli.hpp"
 

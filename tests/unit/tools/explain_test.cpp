@@ -1,4 +1,5 @@
 // `broadloom explain`: the page of error codes, in the program.
+#include "tests/places.hpp"
 #include "tools/broadloom/cli/cli.hpp"
 #include "tools/broadloom/cli/explain.hpp"
 #include "tools/broadloom/cli/usage.hpp"
