@@ -292,7 +292,8 @@ std::vector<Decision> why_one(const KernelImpl &kernel) {
   return result;
 }
 
-// A read, or a sum through one, at positions that elements of the let say; empty where there is none.
+// A read, or a sum through one, at positions that elements of the let say; empty where there is
+// none.
 std::string takes_positions_from(const KernelImpl &kernel, const std::string &let) {
   std::vector<const spec::TypedSpec *> readers;
   for (const auto &other : kernel.subs().lets().specs()) readers.push_back(&other->typed);
@@ -305,6 +306,22 @@ std::string takes_positions_from(const KernelImpl &kernel, const std::string &le
               array.materialised && array.name == let)
             return input.name;
   return {};
+}
+
+// Whether the loop that begins with this let stops where a condition is true.
+Decision explain_end(const Lets &lets, const std::string &let, const spec::EarlyEnd &end) {
+  const auto named = [&](std::size_t k) { return lets.specs()[k]->typed.outputs[0].name; };
+  const std::string done = named(end.done);
+  if (end.moves)
+    return decide(
+        Reason::LoopRunsOn, let, "all steps",
+        fmt::format("let '{}' goes on changing where '{}' is true", named(*end.moves), done),
+        {{"until " + done, "a row behind it may be another"}});
+  std::string text =
+      fmt::format("behind the step at which '{}' is true all rows repeat its row", done);
+  if (end.more != 0) text += fmt::format(", {} later", support::count(end.more, "step"));
+  return decide(Reason::LoopEnds, let, "until " + done, std::move(text),
+                {{"all steps", "their rows are copies"}});
 }
 
 } // namespace
@@ -351,23 +368,8 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
                          {{"all at once", "each step waits for the one before it"}}));
   }
   if (spec.recurrence && spec.recurrence->first == k)
-    if (const auto end = spec::early_end(lets.specs(), k)) {
-      const auto named = [&](std::size_t let) { return lets.specs()[let]->typed.outputs[0].name; };
-      why.push_back(
-          end->moves
-              ? decide(Reason::LoopRunsOn, name, "all steps",
-                       fmt::format("let '{}' goes on changing where '{}' is true",
-                                   named(*end->moves), named(end->done)),
-                       {{"until " + named(end->done), "a row behind it may be another"}})
-              : decide(
-                    Reason::LoopEnds, name, "until " + named(end->done),
-                    fmt::format("behind the step at which '{}' is true all rows repeat its row{}",
-                                named(end->done),
-                                end->more == 0
-                                    ? ""
-                                    : fmt::format(", {} later", support::count(end->more, "step"))),
-                    {{"all steps", "their rows are copies"}}));
-    }
+    if (const auto end = spec::early_end(lets.specs(), k))
+      why.push_back(explain_end(lets, name, *end));
   if (const std::int64_t rows = spec.recurrence ? spec.recurrence->lag + 1 : 0;
       lets.keeps_last_rows(k))
     why.push_back(
