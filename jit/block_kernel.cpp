@@ -72,12 +72,6 @@ struct Whole {
   std::vector<Layout> outputs;
 };
 
-std::vector<Layout> layouts_of(Operands operands) {
-  std::vector<Layout> layouts;
-  for (const AnyView *view : operands) layouts.push_back(view->layout);
-  return layouts;
-}
-
 } // namespace
 
 int BlockKernel::Impl::find_axis(std::string_view name) const {
@@ -294,7 +288,7 @@ std::vector<std::vector<BlockKernel::Reach>> BlockKernel::reads(std::span<const 
   const Whole whole(*impl_->kernel, inputs);
   const Boxes boxes = impl_->boxes_of(whole.outputs, parts);
   const kernel::LentOperands lent(typed, pointers_to(whole.views));
-  const std::vector<Layout> given = layouts_of(lent.all());
+  const std::vector<Layout> given = kernel::layouts_of(lent.all());
   kernel::Viewer viewer(typed, given);
   std::vector<std::vector<Reach>> made;
   for (const auto &dims : kernel::reads_in(typed, viewer, given, boxes.whole, boxes.box)) {
@@ -359,7 +353,7 @@ Results BlockKernel::run(std::span<const Layout> inputs, std::span<const Part> p
 
   // How all of the data lies, by which folds go.
   const kernel::LentOperands lent(typed, pointers_to(whole.views));
-  const std::vector<Layout> given = layouts_of(lent.all());
+  const std::vector<Layout> given = kernel::layouts_of(lent.all());
   kernel::Viewer viewer(typed, given);
   const auto reads = kernel::reads_in(typed, viewer, given, boxes.whole, boxes.box);
   std::vector<Layout> lies;

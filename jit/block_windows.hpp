@@ -13,11 +13,12 @@
 
 namespace broadloom::jit {
 
-// Views of all inputs: those that are given, then the windows in the box. A window that is a copy, with borders or by positions that an input
-// says, has its memory here.
+// Views of all inputs: those that are given, then the windows in the box. A window that is a copy,
+// with borders or by positions that an input says, has its memory here.
 class BlockWindows {
 public:
-  // `given` are as if all of the data were there. Throws what a call does for positions that an input says.
+  // `given` are as if all of the data were there. Throws what a call does for positions that an
+  // input says.
   BlockWindows(const spec::TypedSpec &typed, std::vector<AnyView> given, const kernel::Box &box,
                const Setup &setup);
   std::vector<AnyView> &views() { return views_; }

@@ -145,6 +145,7 @@ freeze_values(const Kernel &original, const KernelImpl &impl, std::vector<Value>
 
 // Scales went by signs that the new values may not have.
 bool fits(const scale::KnownParameters &assumed, std::span<const Value> values) {
+  if (assumed.empty()) return true;
   const scale::KnownParameters known = known_of_values(values);
   return std::ranges::all_of(assumed, [&](const auto &parameter) {
     const auto &[name, of] = parameter;

@@ -90,7 +90,8 @@ static std::vector<std::size_t> lets_among(const std::vector<bool> &inputs,
   return result;
 }
 
-// Of the lets that a kernel reads those of which the value needs elements, and not their shapes alone.
+// Of the lets that a kernel reads those of which the value needs elements, and not their shapes
+// alone.
 static std::vector<std::size_t> lets_needed(const spec::TypedSpec &reader, expr::NodeId value,
                                             std::span<const std::size_t> reads) {
   return lets_among(spec::arrays_needed(reader, value), reader, reads);

@@ -1,10 +1,12 @@
 // A convolutional network with batch normalisation: trained in one kernel, frozen, and its normalisation folded away.
 //
-//   train    3 by 3 filters over padded images, normalised by the batch, relu, the greatest of each 2 by 2 cell; normalised
-//            again, filters over that, padded, relu; a dense layer, the loss. bl::training_step adds the gradient and Adam's
-//            updates of the states, and running means of what the batches were normalised by
-//   answer   the same with these running means as parameters: `set scales = fold` moves both normalisations into filters and
-//            biases, the one behind its layer and the one before, and freezing computes those once
+//   train    3 by 3 filters over padded images, normalised by the batch, relu, the greatest of each
+//            2 by 2 cell; normalised again, filters over that, padded, relu; a dense layer, the
+//            loss. bl::training_step adds the gradient and Adam's updates of the states, and running
+//            means of what the batches were normalised by
+//   answer   the same with these running means as parameters: `set scales = fold` moves both
+//            normalisations into filters and biases, the one behind its layer and the one before,
+//            and freezing computes those once
 //
 // Layers are lets: h[n, i, j, c] is an array, read at positions by the next one. The images are those of digits_conv.cpp. Usage:
 // digits_network [--epochs N] [FOLDER OF THE DATA]

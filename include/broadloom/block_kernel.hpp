@@ -1,5 +1,6 @@
-// Blocks of the outputs of a kernel whose reads move along the axes that are cut: each is computed from the part of the inputs that it reads, its
-// halo with it, and has the bits that a call with all of the data gives it.
+// Blocks of the outputs of a kernel whose reads move along the axes that are cut: each is computed
+// from the part of the inputs that it reads, its halo with it, and has the bits that a call with
+// all of the data gives it.
 //
 //   bl::BlockKernel k(bl::parse("kernel k { in x : f32[:]; out d = x[i + 1] - x[i] }"));
 //   const std::vector<bl::Layout> whole{bl::contiguous_layout({1000})};
@@ -7,9 +8,10 @@
 //   k.reads(whole, {{"i", 100, 200}})                     // of x, along its dim: 100 to 201
 //   k.run(whole, {{"i", 100, 200}}, {{slice, {100}}})     // d[100:200] of x[100:201]
 //
-// Axes that may be cut are those that all outputs have and that nothing folds or scans. Borders of `pad` stand at the ends of the whole
-// only, and `iota` and `extent` count its positions. Folds along other axes have the trees of the whole, where a block has more than one position
-// of each axis that is cut.
+// Axes that may be cut are those that all outputs have and that nothing folds or scans. Borders of
+// `pad` stand at the ends of the whole only, and `iota` and `extent` count its positions. Folds
+// along other axes have the trees of the whole, where a block has more than one position of each
+// axis that is cut.
 #pragma once
 
 #include <broadloom/kernel.hpp>
@@ -25,11 +27,13 @@ namespace broadloom {
 
 class BlockKernel {
 public:
-  // Throws what `compile` throws, and SpecError E0060 for a kernel that has lets that are arrays (see `Stages`), adds to what it is given at
-  // positions, or runs in the reference. A kernel that sums at positions that an input says has `dims` and `adds_up` only: all else throws E0060.
+  // Throws what `compile` throws, and SpecError E0060 for a kernel that has lets that are arrays
+  // (see `Stages`), adds to what it is given at positions, or runs in the reference. A kernel that
+  // sums at positions that an input says has `dims` and `adds_up` only: all else throws E0060.
   explicit BlockKernel(const LoopSpec &spec, const Options &options = {});
 
-  // By how many positions a read moves along a dim of an input, from one position of the axis to the next.
+  // By how many positions a read moves along a dim of an input, from one position of the axis to
+  // the next.
   struct Walk {
     std::string axis;
     std::int64_t times = 1;
@@ -40,10 +44,12 @@ public:
     bool is_plain = true;   // every read has an axis alone at its position
   };
   std::vector<std::vector<Dim>> dims() const; // [input][dim]
-  // Why the axis may not be cut; empty: it may. Throws ShapeError E0104 for an axis that there is not.
+  // Why the axis may not be cut; empty: it may. Throws ShapeError E0104 for an axis that there is
+  // not.
   std::string why_not(std::string_view axis) const;
-  // Whether blocks of the inputs along the axis, each by a call of its own, give outputs that add up to those of one call: sums of integers at positions that
-  // an input says (`sum(1, like=bins[k[i]])`), which any order gives the same bits.
+  // Whether blocks of the inputs along the axis, each by a call of its own, give outputs that add
+  // up to those of one call: sums of integers at positions that an input says (`sum(1,
+  // like=bins[k[i]])`), which any order gives the same bits.
   bool adds_up(std::string_view axis) const;
   bool folds() const; // or scans
 
@@ -63,7 +69,8 @@ public:
   struct Reach {
     std::int64_t begin = 0, end = 0;
   };
-  // The positions of each input that the outputs read there, along each of its dims; none where its elements are not read.
+  // The positions of each input that the outputs read there, along each of its dims; none where its
+  // elements are not read.
   std::vector<std::vector<Reach>> reads(std::span<const Layout> inputs,
                                         std::span<const Part> parts) const;
 
@@ -72,8 +79,9 @@ public:
     AnyView view;
     std::vector<std::int64_t> begin; // [dim]
   };
-  // The outputs there, in C order. `inputs` say how all of the data would lie, by which folds go; slices must have what `reads` says. Throws ShapeError
-  // E0102 for one that has not, and what a call throws.
+  // The outputs there, in C order. `inputs` say how all of the data would lie, by which folds go;
+  // slices must have what `reads` says. Throws ShapeError E0102 for one that has not, and what a
+  // call throws.
   Results run(std::span<const Layout> inputs, std::span<const Part> parts,
               std::span<const Slice> slices) const;
 
@@ -82,8 +90,9 @@ private:
   std::shared_ptr<const Impl> impl_;
 };
 
-// A kernel as several, one after the other: one for each let that is an array, whose output is that let, then the one that reads them. Each has
-// the inputs of the kernel, and behind them the lets that it reads, by their names.
+// A kernel as several, one after the other: one for each let that is an array, whose output is that
+// let, then the one that reads them. Each has the inputs of the kernel, and behind them the lets
+// that it reads, by their names.
 class Stages {
 public:
   // Throws what `compile` throws, and SpecError E0060 where a let is a loop over time or a join.

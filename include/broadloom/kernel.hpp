@@ -302,8 +302,10 @@ public:
   Kernel freeze(std::initializer_list<NamedView> parameters) const {
     return freeze(std::span(parameters.begin(), parameters.size()));
   }
-  // A frozen kernel with other values of the same parameters, all of them, and the next version. Nothing is compiled again, unless folded scales went by signs that the new values lack.
-  // Throws DataError E0311 where this kernel is not frozen, ShapeError E0123 for another shape than before, and what `freeze` throws.
+  // A frozen kernel with other values of the same parameters, all of them, and the next version.
+  // Nothing is compiled again, unless folded scales went by signs that the new values lack. Throws
+  // DataError E0311 where this kernel is not frozen, ShapeError E0123 for another shape than
+  // before, and what `freeze` throws.
   Kernel refreeze(std::span<const NamedView> parameters) const;
   Kernel refreeze(std::initializer_list<NamedView> parameters) const {
     return refreeze(std::span(parameters.begin(), parameters.size()));

@@ -1,4 +1,5 @@
-// Kernels that are derived from a kernel: `k.grad`, `k.saving_forward`, `k.jvp`, `k.jacobian`, `k.hessian`, `k.batch`; and `k.check`.
+// Kernels that are derived from a kernel: `k.grad`, `k.saving_forward`, `k.jvp`, `k.jacobian`,
+// `k.hessian`, `k.batch`; and `k.check`.
 #include "derive.hpp"
 
 #include "errors.hpp"

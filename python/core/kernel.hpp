@@ -52,7 +52,8 @@ public:
   const Kernel &kernel_here();
   const std::shared_ptr<std::atomic<bool>> &cancel() const { return cancel_; }
 
-  // Blocks of its outputs, with the parameters that are frozen by now among its inputs; for the calling thread, and made when first asked for.
+  // Blocks of its outputs, with the parameters that are frozen by now among its inputs; for the
+  // calling thread, and made when first asked for.
   BlockKernel blocks_here();
   // It as several kernels, one for each let that is an array.
   Stages stages();

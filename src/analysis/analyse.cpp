@@ -417,7 +417,9 @@ spec::TypedSpec analyse(const SpecData &data) {
   spec::TypedSpec typed = analyse_all(expanded, split, as_written);
   std::vector<Decision> notes;
   const SpecData folded = fold_scales(expanded, split, notes);
-  if (split || !notes.empty()) {
+  const bool has_loops =
+      split && std::ranges::any_of(split->lets, [](const auto &let) { return !!let->recurrence; });
+  if (has_loops || !notes.empty()) {
     // The step of a loop folds by itself.
     const auto with_steps = [](const SpecData &one) {
       spec::TypedSpec step = Analysis(one).run();

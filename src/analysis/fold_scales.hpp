@@ -1,5 +1,5 @@
-// The scales of a whole kernel: those of each let that is an array, those of the rest, and those that
-// pass from one to the other.
+// The scales of a whole kernel: those of each let that is an array, those of the rest, and those
+// that pass from one to the other.
 #pragma once
 
 #include "scale/fold.hpp"
@@ -7,7 +7,8 @@
 
 namespace broadloom::analysis {
 
-// `data` has no calls (expand_calls), and `split` is what split_lets made of it. The kernel itself, where nothing moves. Throws what `analyse` throws.
+// `data` has no calls (expand_calls), and `split` is what split_lets made of it. The kernel itself,
+// where nothing moves. Throws what `analyse` throws.
 SpecData fold_scales(const SpecData &data, std::optional<spec::Split> split,
                      std::vector<Decision> &notes, const scale::KnownParameters &parameters = {});
 

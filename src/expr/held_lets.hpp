@@ -28,8 +28,8 @@ template <class Now> std::vector<Expr> lets_held(const ExprNode &node, Now now) 
   return lets;
 }
 
-// With other reads in place of those whose elements stand in it: `now(read)`, or the same where that
-// is empty.
+// With other reads in place of those whose elements stand in it: `now(read)`, or the same where
+// that is empty.
 template <class Now> void exchange_elements(AffineForm &form, Now now) {
   for (AffineForm::Index &index : form.indices)
     if (const Expr read = now(*index.read); read.node()) index.read = read.node()->input;

@@ -18,8 +18,7 @@ const ExprNode *value_of(const ExprNode *node) {
   return node;
 }
 
-// `j=1`, `j?`, or a dim without a label that is declared to be 1.
-bool is_one_of_more(const Dim &dim) { return dim.extent == 1 || expr::may_be_one_of_more(dim); }
+using expr::is_one_of_more;
 
 bool is_reduction(const ExprNode &node) {
   return node.kind == ExprKind::Fold || node.kind == ExprKind::Scan;

@@ -86,8 +86,9 @@ private:
   static std::vector<std::size_t> starts_of(const spec::Materialised &let) {
     return let.recurrence ? let.recurrence->start_dims : std::vector<std::size_t>();
   }
-  // Those that have a position; the others go by the name of an array. Without dims that lie where their number puts them (`by_position`) only axes of
-  // values count, not those of inputs that are read by other names.
+  // Those that have a position; the others go by the name of an array. Without dims that lie where
+  // their number puts them (`by_position`) only axes of values count, not those of inputs that are
+  // read by other names.
   static std::vector<std::string> counted_axes(const spec::TypedSpec &spec, bool by_position) {
     expr::AxisSet walked;
     for (std::uint32_t n = 0; n < spec.graph.size(); ++n) walked = walked | spec.graph[{n}].axes;

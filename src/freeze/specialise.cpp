@@ -29,8 +29,7 @@ std::shared_ptr<InputDecl> fixed(const SpecData &data, const InputDecl &decl,
       if (dim.label != extents[k].axis || dim.label.empty()) continue;
       used[k] = true;
       if (dim.extent == extents[k].extent) continue;
-      if (dim.extent == 1 || expr::may_be_one_of_more(dim))
-        continue; // it is repeated along the axis
+      if (expr::is_one_of_more(dim)) continue; // it is repeated along the axis
       if (dim.extent >= 0)
         fail("E0046",
              "'" + dim.label + "' of '" + decl.name + "' has " +

@@ -6,6 +6,7 @@
 //   lets        let h[i] = ..        ->  let h[b, i] = ..
 //   outputs     out z, of any mode   ->  out z[b, i]
 #include "grad/batcher.hpp"
+#include "grad/request.hpp"
 
 #include "analysis/analyse.hpp"
 #include "expr/function.hpp"
@@ -29,15 +30,8 @@ Batcher::Batcher(const SpecData &data, std::string axis, const std::set<std::str
       names_(names_of(data)) {}
 
 SpecData Batcher::run() {
-  made_.name = data_.name + "_batch";
-  made_.where = data_.where;
-  made_.source = data_.source;
-  made_.order = data_.order;
-  made_.order_given = data_.order_given;
-  made_.stretch = data_.stretch;
-  made_.accuracy = data_.accuracy;
-  made_.relaxed = data_.relaxed;
-  made_.scales = data_.scales;
+  made_ = derived_from(data_, "_batch", data_.scales);
+  made_.axes.clear(); // which may have one axis more
   make_inputs();
   find_terms();
   for (const auto &axis : data_.axes) made_.axes.push_back(said_now("axis", *axis));
@@ -158,8 +152,8 @@ Expr Batcher::let(const ExprNode &node) {
   return made;
 }
 
-// What a loop begins with has all dims of the let but that of the steps: where their names or the new axis are missing, it is read at
-// positions that name them.
+// What a loop begins with has all dims of the let but that of the steps: where their names or the
+// new axis are missing, it is read at positions that name them.
 Expr Batcher::start(const ExprNode &let, const Expr &value) {
   const Expr made = exchange_(value);
   const AxisNames axes = facts_.axes(value);

@@ -1,4 +1,5 @@
-// See batch.hpp: which axes the values of a kernel have, and what hangs on the inputs that get one more.
+// See batch.hpp: which axes the values of a kernel have, and what hangs on the inputs that get one
+// more.
 #include "grad/batch.hpp"
 
 #include "analysis/analyse.hpp"
@@ -126,12 +127,12 @@ void BatchFacts::find_open_axes() {
            "label its dims");
     const AxisNames axes = axes_of_input(*decl);
     for (std::size_t d = 0; d < axes.size(); ++d)
-      if (!decl->labelled() || decl->dims[d].extent == 1 || expr::may_be_one_of_more(decl->dims[d]))
-        open_.insert(axes[d]);
+      if (!decl->labelled() || expr::is_one_of_more(decl->dims[d])) open_.insert(axes[d]);
   }
 }
 
-// A let depends on what it reads and what it begins with; joins, and lets that read each other, until nothing is new.
+// A let depends on what it reads and what it begins with; joins, and lets that read each other,
+// until nothing is new.
 void BatchFacts::find_moving_lets() {
   for (bool more = !inputs_.empty(); more;) {
     more = false;

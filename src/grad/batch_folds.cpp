@@ -45,7 +45,8 @@ Expr Batcher::fold(const ExprNode &node) {
   return fold_over(node, std::move(use), std::move(args), axes);
 }
 
-// No text says a fold along no axis: of many accumulators that is the value itself, in the dtype of the fold.
+// No text says a fold along no axis: of many accumulators that is the value itself, in the dtype of
+// the fold.
 Expr Batcher::fold_over(const ExprNode &node, FoldUse use, std::vector<Expr> args,
                         const AxisNames &axes) {
   if (!axes.empty()) return make_fold(std::move(use), std::move(args), refs(axes), node.where);
@@ -85,8 +86,9 @@ Expr Batcher::fold_like_inputs(const ExprNode &node, FoldUse use, std::vector<Ex
   return repeated(folded, without(wanted, has), like, node.where);
 }
 
-// accumulate(A) e as an expression, each input in A(x, ..): where a reduction folds all that is left of an input, or the output has
-// other axes than those that are kept, the axes that it lists say too little.
+// accumulate(A) e as an expression, each input in A(x, ..): where a reduction folds all that is
+// left of an input, or the output has other axes than those that are kept, the axes that it lists
+// say too little.
 void Batcher::write_out_accumulate(OutputDecl &output, const AxisNames &axes) {
   const auto is_input = [&](const ExprNode &node) {
     return node.kind == ExprKind::Input ||
@@ -162,7 +164,8 @@ bool is_added(const ExprNode &node) {
 
 } // namespace
 
-// A let that is a sum of sums back through windows lists dims of any names, and an output has those of the array that the windows see.
+// A let that is a sum of sums back through windows lists dims of any names, and an output has those
+// of the array that the windows see.
 void Batcher::find_terms() {
   std::unordered_map<const ExprNode *, int> uses;
   expr::Walker walker;
@@ -262,7 +265,8 @@ Expr Batcher::fold_like_window(const ExprNode &node, FoldUse use, std::vector<Ex
   return add_let(make_let(name, made, node.where, std::move(listed)));
 }
 
-// In a kernel of its own an axis of windows is as long as the reads there allow, whatever else is read along it here.
+// In a kernel of its own an axis of windows is as long as the reads there allow, whatever else is
+// read along it here.
 void Batcher::check_own_extents(const ExprNode &fold) {
   std::set<std::string> here, elsewhere;
   const auto add = [](std::set<std::string> &axes, const InputDecl *window) {
@@ -285,7 +289,7 @@ void Batcher::check_own_extents(const ExprNode &fold) {
   for (const auto &decl : data_.inputs)
     if (!decl->window)
       for (const Dim &dim : decl->dims)
-        if (dim.extent != 1 && !expr::may_be_one_of_more(dim)) here.erase(dim.label);
+        if (!expr::is_one_of_more(dim)) here.erase(dim.label);
   for (const std::string &axis : here)
     if (elsewhere.contains(axis))
       fail("a sum like a window is a part of another value, and both go along '" + axis + "'",

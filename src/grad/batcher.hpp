@@ -78,8 +78,8 @@ private:
   std::unordered_map<std::string, Expr> lenders_;        // by the input
   std::set<std::string> declared_;
   std::vector<std::shared_ptr<const InputDecl>> windows_; // that are named
-  // Sums back through windows that are all terms of a let or an output, which says how their dims are called. Of an output: the dims of
-  // this array.
+  // Sums back through windows that are all terms of a let or an output, which says how their dims
+  // are called. Of an output: the dims of this array.
   std::set<const ExprNode *> terms_of_lets_;
   std::unordered_map<const ExprNode *, std::size_t> terms_of_outputs_;
   std::unordered_map<std::size_t, std::string> dims_of_outputs_;

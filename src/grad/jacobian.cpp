@@ -1,4 +1,5 @@
-// Jacobians: the directional derivative along every element of an input at once (<broadloom/jacobian.hpp>).
+// Jacobians: the directional derivative along every element of an input at once
+// (<broadloom/jacobian.hpp>).
 //
 //   in t_x : f64[i]             the tangent (jvp.cpp)
 //   in t_x : f64[i_x, i]        one for each element of x (batch.cpp)
@@ -146,11 +147,7 @@ private:
   }
 
   // A read at positions does not stretch where a dim has 1 element.
-  bool may_stretch() const {
-    return std::ranges::any_of(input_->dims, [](const Dim &dim) {
-      return dim.extent == 1 || expr::may_be_one_of_more(dim);
-    });
-  }
+  bool may_stretch() const { return std::ranges::any_of(input_->dims, expr::is_one_of_more); }
 
   // The same as an expression: the array says how long the new axes are.
   Expr unit_beside(const Expr &array) {
@@ -196,14 +193,8 @@ private:
         return Expr();
       });
     };
-    std::vector<Expr> lets;
-    if (is_array) lets.push_back(instead);
-    for (const Expr &let : made.lets) lets.push_back(now(let));
-    made.lets = std::move(lets);
-    for (OutputDecl &output : made.outputs) {
-      output.value = now(output.value);
-      for (Expr &init : output.mode.use.init) init = now(init);
-    }
+    spec::change_values(made, now);
+    if (is_array) made.lets.insert(made.lets.begin(), instead);
     std::vector<Decl> inputs;
     for (const auto &decl : made.inputs) {
       const bool is_of = decl->window && decl->window->of->name == tangent;
@@ -237,10 +228,12 @@ private:
     };
     AxisNames axes = names_in(made, output.name);
     const AxisNames of = names_in(analysis::analyse(kernel_), of_);
-    if (axes.size() > of.size())
+    if (axes.size() > of.size()) {
       std::rotate(axes.begin(), axes.begin() + std::ptrdiff_t(axes_.size()), axes.end());
-    else
-      check_like(output), axes.insert(axes.end(), axes_.begin(), axes_.end());
+    } else {
+      check_like(output);
+      axes.insert(axes.end(), axes_.begin(), axes_.end());
+    }
     std::vector<SaidExtent> said;
     for (std::size_t d = 0; output.said && d < output.said->dims.size(); ++d)
       said.push_back({output.said->dims[d].label, output.said->said->of[d]});

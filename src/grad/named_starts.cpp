@@ -35,11 +35,7 @@ std::optional<SpecData> name_starts(const SpecData &data, const spec::Split &spl
     return with_args(node, {value, make_window(node.args[1], std::move(forms), start.where)});
   };
   SpecData made = data;
-  for (Expr &let : made.lets) let = exchange.run(let, named);
-  for (OutputDecl &output : made.outputs) {
-    output.value = exchange.run(output.value, named);
-    for (Expr &init : output.mode.use.init) init = exchange.run(init, named);
-  }
+  spec::change_values(made, [&](const Expr &expr) { return exchange.run(expr, named); });
   if (!any) return std::nullopt;
   return made;
 }

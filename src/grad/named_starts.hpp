@@ -1,7 +1,9 @@
 // Inside the gradient stage: what a loop begins with, read by the labels of the loop.
 //
-//   in  u0 : f64[:]                                      something flows back into u0[i], as it has axes with names
-//   let u[t < 5, i] = u[t - 1, i] * 2 from u0            let u[t < 5, i] = u[t - 1, i] * 2 from u0[i]
+//   in  u0 : f64[:]
+//   let u[t < 5, i] = u[t - 1, i] * 2 from u0        becomes .. from u0[i]
+//
+// Something flows back into u0[i], as it has axes with names.
 #pragma once
 
 #include "spec/materialise.hpp"

@@ -26,7 +26,7 @@ public:
 
   void run() {
     for (const Expr &let : data_.lets) {
-      const Expr now = exchanged(let);
+      const Expr now = exchanged(let); // behind the arrays that it brings
       lets_.push_back(now);
     }
     for (OutputDecl &output : data_.outputs) {
@@ -73,8 +73,8 @@ private:
     return with_args(node, {make_window(let, std::move(positions), node.where)});
   }
 
-  // Does a scan in the value run along an axis that the window moves along, or that may end before the dim where it stands alone? What
-  // arrays hold is computed there.
+  // Does a scan in the value run along an axis that the window moves along, or that may end before
+  // the dim where it stands alone? What arrays hold is computed there.
   bool runs_along(const Expr &value, const InputDecl &like) const {
     std::set<std::string> moved;
     for (const AffineForm &form : like.window->forms)

@@ -62,7 +62,8 @@ void add(Positions &reach, std::int64_t begin, std::int64_t end) {
               : Positions{std::min(reach.begin, begin), std::max(reach.end, end)};
 }
 
-// The elements that stand in the border at these positions, which begin before the first element or behind the last.
+// The elements that stand in the border at these positions, which begin before the first element or
+// behind the last.
 void add_border(Positions &reach, const TypedWindow::Pad &pad, std::int64_t extent,
                 std::int64_t begin, std::int64_t end) {
   if (begin >= end) return;

@@ -20,6 +20,12 @@ inline std::vector<const AnyView *> pointers_to(std::span<const AnyView> views) 
   return result;
 }
 
+inline std::vector<Layout> layouts_of(Operands operands) { // of which none is null
+  std::vector<Layout> result;
+  for (const AnyView *view : operands) result.push_back(view->layout);
+  return result;
+}
+
 struct Layouts {
   std::vector<Layout> inputs, outputs; // an output not wanted has one too, for its shape
   std::vector<Layout> lies;            // of windows

@@ -41,11 +41,6 @@ public:
   }
 
 private:
-  static std::vector<Layout> layouts_of(Operands operands) {
-    std::vector<Layout> layouts;
-    for (const AnyView *view : operands) layouts.push_back(view->layout);
-    return layouts;
-  }
   std::vector<bool> wanted(Operands operands) const {
     std::vector<bool> made;
     for (const AnyView *output : operands.subspan(spec_.inputs.size()))

@@ -66,8 +66,8 @@ struct FoldSplit {
 // For blocks: no input declares how long this axis is, but for those that are repeated along it.
 spec::TypedSpec of_any_extent(spec::TypedSpec spec, int axis);
 
-// Dims without a label that all reads walk along one axis and no other, as of a let that is an array and read as `d[i]`, have that axis: they are cut
-// as those of labels are.
+// Dims without a label that all reads walk along one axis and no other, as of a let that is an
+// array and read as `d[i]`, have that axis: they are cut as those of labels are.
 spec::TypedSpec with_walked_dims(spec::TypedSpec spec);
 
 // The axis of this name. Throws ShapeError E0104 where no input has it.

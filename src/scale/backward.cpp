@@ -227,8 +227,7 @@ std::optional<Refusal> Mover::backward(Id site, std::vector<Id> &into) {
 
 std::optional<Refusal> Mover::backward_once(Id site, std::vector<Id> &into) {
   const Factor factor = moves_.scale_of(values_, site);
-  const std::size_t side = std::size_t(values_.constant_side(site));
-  const Id base = values_[site].args[1 - side];
+  const Id base = values_.data_of(site);
   if (!factor.is_finite(values_))
     return Refusal{Reason::ScaleNotFinite, "it may be infinite or no number"};
 

@@ -117,10 +117,8 @@ private:
           (!labels_.contains(dim.label) || labels_.at(dim.label) != dim.label))
         return fails_ = true, Expr();
     if (!changes) return {};
-    const auto may_be_one = [](const Dim &dim) {
-      return dim.extent == 1 || expr::may_be_one_of_more(dim);
-    };
-    if (std::ranges::any_of(whole.dims, may_be_one)) return fails_ = true, Expr(); // and repeated
+    if (std::ranges::any_of(whole.dims, expr::is_one_of_more))
+      return fails_ = true, Expr(); // and repeated
     const Expr array = make_input(decl.window ? decl.window->of : node.input, node.where);
     const std::vector<DimPad> pads = decl.window ? decl.window->pads : std::vector<DimPad>{};
     return make_window(pads.empty() ? array : make_padded(array, pads, node.where),

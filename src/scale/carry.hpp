@@ -13,13 +13,15 @@
 
 namespace broadloom::scale {
 
-// One let as one place reads it, or as its own kernel computes it: the label of the axis along each of its dims; empty where a dim is read at other
-// positions than those of an axis, or has a border there.
+// One let as one place reads it, or as its own kernel computes it: the label of the axis along each
+// of its dims; empty where a dim is read at other positions than those of an axis, or has a border
+// there.
 using Labels = std::vector<std::string>;
 Labels labels_of_read(const InputDecl &read);
 Labels labels_of_output(const spec::TypedSpec &let);
 
-// What stands between a factor and the array that is read with borders; empty where nothing does. `positive`: so is the factor.
+// What stands between a factor and the array that is read with borders; empty where nothing does.
+// `positive`: so is the factor.
 std::string border_in_the_way(const InputDecl &read, bool positive);
 
 struct Carried {
@@ -27,8 +29,9 @@ struct Carried {
   std::string key; // equal for equal factors
   std::set<std::string> parameters;
 };
-// `axes`: the labels of the axes of the factor, which it has `from` and is to have as `to`. `taken`: the labels that the other kernel has. None
-// where a label is no dim's, or would mean another axis there.
+// `axes`: the labels of the axes of the factor, which it has `from` and is to have as `to`.
+// `taken`: the labels that the other kernel has. None where a label is no dim's, or would mean
+// another axis there.
 std::optional<Carried> carry(const Expr &factor, const std::set<std::string> &axes,
                              const Labels &from, const Labels &to,
                              const std::set<std::string> &taken);

@@ -88,7 +88,7 @@ private:
     }
     const Factor factor = moves.scale_of(values, id);
     std::vector<Id> into;
-    const Id base = values[id].args[1 - std::size_t(values.constant_side(id))];
+    const Id base = values.data_of(id);
     std::optional<Refusal> refused;
     if (values[base].dtype != values[id].dtype)
       refused = Refusal{Reason::ScaleType, "the product has another type than what is scaled"};

@@ -37,8 +37,8 @@ bool is_wanted(const SpecData &data);
 SpecData fold_scales(const SpecData &data, std::vector<Decision> &notes,
                      const KnownParameters &parameters = {});
 
-// Why no scale of the kernel moves; null where they may: what means another thing in another place, as an operand that a mode folds, or an
-// extent of what stands around it.
+// Why no scale of the kernel moves; null where they may: what means another thing in another place,
+// as an operand that a mode folds, or an extent of what stands around it.
 const char *in_the_way(const SpecData &data);
 
 // The kernel without the wish to fold: what the reference computes.

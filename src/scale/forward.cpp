@@ -28,7 +28,7 @@ std::optional<Refusal> Mover::common(Id id, std::size_t first, Factor &made) {
     const auto found = gains_.find(arg);
     const Factor &gain = found == gains_.end() ? one : found->second;
     if (gain.is_one() && values_.constant_side(arg) >= 0 && !hands_on_[arg] &&
-        gains_.contains(values_[arg].args[1 - std::size_t(values_.constant_side(arg))]))
+        gains_.contains(values_.data_of(arg)))
       clash_ = arg; // it has taken the factor
     if (seen && !(*seen == gain))
       return Refusal{Reason::ScaleShared, what(id) + " takes it together with what is not scaled"};
@@ -159,7 +159,7 @@ std::optional<Refusal> Mover::forward_once(Id site, std::vector<Id> &into) {
     }
   };
   const auto check = [&](Id id) -> Refused {
-    const Id base = values_[id].args[1 - std::size_t(values_.constant_side(id))];
+    const Id base = values_.data_of(id);
     if (values_[base].dtype != values_[id].dtype || !values_[base].axes.contains(values_[id].axes))
       return Refusal{Reason::ScaleType, what(id) + " gives its result another type or shape"};
     if (values_[id].output && !may_leave_)
@@ -198,9 +198,8 @@ std::optional<Refusal> Mover::forward_once(Id site, std::vector<Id> &into) {
   }
   if (refused) return refused;
   for (const Id id : landings) {
-    const std::size_t side = std::size_t(values_.constant_side(id));
-    moves_.landed[id] *= gains_.at(values_[id].args[1 - side]);
-    into.push_back(values_[id].args[side]);
+    moves_.landed[id] *= gains_.at(values_.data_of(id));
+    into.push_back(values_[id].args[std::size_t(values_.constant_side(id))]);
   }
   left_ = Factor();
   for (const auto &[id, gain] : gains_) {

@@ -38,7 +38,8 @@ struct Moves {
   Factor scale_of(const Values &values, Id id) const;
 };
 
-// Maximum of minimum, minimum of maximum, and so on: what f(s a) is s times of, where s < 0. Empty: there is none.
+// Maximum of minimum, minimum of maximum, and so on: what f(s a) is s times of, where s < 0. Empty:
+// there is none.
 Expr mirrored(const ExprNode &node, std::vector<Expr> args);
 bool has_mirror(const ExprNode &node);
 
@@ -54,7 +55,8 @@ public:
   // From now on this product takes no factor itself.
   void let_hand_on(Id product) { hands_on_[product] = true; }
 
-  // Of the last search: which reads of an open array became more (Value::is_open), and by what the output became less (`may_leave`).
+  // Of the last search: which reads of an open array became more (Value::is_open), and by what the
+  // output became less (`may_leave`).
   const std::vector<Id> &opened() const { return opened_; }
   const Factor &left() const { return left_; }
 

@@ -70,12 +70,7 @@ void for_each_read(const SpecData &data, const std::string &let, Visit visit) {
 // The same kernel over other values: `made(node)` of what is read, empty for what stays.
 template <class Made> SpecData with_values(SpecData data, Made made) {
   expr::Exchange exchange;
-  const auto now = [&](Expr &expr) { expr = exchange.run(expr, made); };
-  for (Expr &let : data.lets) now(let);
-  for (OutputDecl &output : data.outputs) {
-    now(output.value);
-    for (Expr &init : output.mode.use.init) now(init);
-  }
+  spec::change_values(data, [&](const Expr &expr) { return exchange.run(expr, made); });
   return data;
 }
 
@@ -143,7 +138,8 @@ private:
     std::string name; // of the factor
   };
 
-  // A let that is no array is written in each part that reads it. Where one of these has changed it, it is another value there, and has no name.
+  // A let that is no array is written in each part that reads it. Where one of these has changed
+  // it, it is another value there, and has no name.
   void name_once() {
     std::map<std::string, std::vector<std::size_t>> having;
     for (std::size_t k = 0; k < parts_.size(); ++k)
@@ -170,6 +166,12 @@ private:
       if (decision.choice != "stays" && decision.choice != "kept")
         moves.push_back(std::move(decision));
     return made;
+  }
+
+  // A product or quotient with a constant that keeps the type of its data.
+  static bool is_scale(const Values &values, Id id) {
+    return values.constant_side(id) >= 0 && values[id].is_real() &&
+           values[values.data_of(id)].dtype == values[id].dtype;
   }
 
   bool refuse(std::size_t k, std::string why) {
@@ -228,9 +230,7 @@ private:
     const Seen seen(parts_[k].data, parameters_);
     const Values &values = seen.values;
     for (Id id = 0; id < values.size(); ++id) {
-      if (values.constant_side(id) < 0 || !values[id].is_real()) continue;
-      const Id base = values[id].args[1 - std::size_t(values.constant_side(id))];
-      if (values[base].dtype != values[id].dtype) continue;
+      if (!is_scale(values, id)) continue;
       Moves moves(values);
       Mover mover(values, moves, true);
       std::vector<Id> into;
@@ -303,8 +303,9 @@ private:
     return take(k, std::move(trial), Reason::ScaleBackward);
   }
 
-  // Takes out of a reader what all its reads of the let are to be multiplied by. `hand_on`: products of a read and a constant take nothing of
-  // it, as in (h * w + h) * s, where h alone is to become more.
+  // Takes out of a reader what all its reads of the let are to be multiplied by. `hand_on`:
+  // products of a read and a constant take nothing of it, as in (h * w + h) * s, where h alone is
+  // to become more.
   bool divide_reads(std::size_t k, std::size_t reader, bool hand_on, const Seen &own,
                     std::optional<Carried> &factor, Trial &trial) {
     const Seen seen(parts_[reader].data, parameters_, parts_[k].let);
@@ -314,8 +315,7 @@ private:
     std::optional<std::set<std::string>>
         common; // the labels that all reads have alone at a position
     for (Id id = 0; id < values.size(); ++id) {
-      const int side = values.constant_side(id);
-      if (hand_on && side >= 0 && values[values[id].args[1 - std::size_t(side)]].is_open)
+      if (hand_on && values.constant_side(id) >= 0 && values[values.data_of(id)].is_open)
         mover.let_hand_on(id);
       if (!values[id].is_open) continue;
       const Labels labels = labels_of_read(*values[id].node().input);
@@ -329,13 +329,10 @@ private:
     if (!common) return false;
     std::vector<Id> into;
     for (Id id = values.size(); id-- > 0;) {
-      const int side = values.constant_side(id);
-      if (side < 0 || !values[id].is_real()) continue;
+      if (!is_scale(values, id)) continue;
       const std::set<std::string> axes =
           seen.labels_of(moves.scale_of(values, id).axes(values)); // those of a weight are others
-      if (!std::ranges::includes(*common, axes)) continue;
-      if (values[values[id].args[1 - std::size_t(side)]].dtype == values[id].dtype)
-        mover.backward(id, into);
+      if (std::ranges::includes(*common, axes)) mover.backward(id, into);
     }
     Build build(parts_[reader].data, values, moves);
     SpecData made = build.run();

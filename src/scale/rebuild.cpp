@@ -1,9 +1,11 @@
 // See rebuild.hpp.
 #include "scale/rebuild.hpp"
 
+#include "expr/exchange.hpp"
 #include "expr/window.hpp"
 #include "facts/substitute.hpp"
 #include "spec/declared.hpp"
+#include "spec/materialise.hpp"
 
 #include <cstdlib>
 
@@ -179,39 +181,12 @@ void keep_axis_order(const SpecData &before, SpecData &data) {
     lets.push_back(make_let(name, make_input(decl, decl->where), decl->where));
     windows[decl->name] = lets.back();
   }
-  std::vector<Expr> roots = data.lets;
-  for (const OutputDecl &output : data.outputs) {
-    roots.push_back(output.value);
-    roots.insert(roots.end(), output.mode.use.init.begin(), output.mode.use.init.end());
-  }
-  // `exchange` takes the names of lets in which something changes, so these are made here.
-  std::map<const ExprNode *, Expr> now;
-  expr::Walker walker;
-  for (Expr &root : roots) {
-    walker.walk(root.node(), [&](const ExprNode &node) {
-      std::vector<Expr> args;
-      bool changed = false;
-      for (const Expr &arg : node.args) {
-        const auto found = now.find(arg.node());
-        args.push_back(found == now.end() ? arg : found->second);
-        changed = changed || found != now.end();
-      }
-      const bool window = node.kind == ExprKind::Input && windows.contains(node.input->name);
-      if (window)
-        now[&node] = windows.at(node.input->name);
-      else if (changed)
-        now[&node] = with_args(node, std::move(args));
-    });
-  }
-  const auto current = [&](Expr &expr) {
-    const auto found = now.find(expr.node());
-    if (found != now.end()) expr = found->second;
+  expr::Exchange exchange;
+  const auto named = [&](const ExprNode &node) {
+    const bool is_window = node.kind == ExprKind::Input && windows.contains(node.input->name);
+    return is_window ? windows.at(node.input->name) : Expr();
   };
-  for (Expr &let : data.lets) current(let);
-  for (OutputDecl &output : data.outputs) {
-    current(output.value);
-    for (Expr &init : output.mode.use.init) current(init);
-  }
+  spec::change_values(data, [&](const Expr &expr) { return exchange.run(expr, named); });
   lets.insert(lets.end(), data.lets.begin(), data.lets.end());
   data.lets = std::move(lets);
 }

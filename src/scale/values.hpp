@@ -39,8 +39,9 @@ struct Value {
 
 class Values {
 public:
-  // `data` has no calls, no mode `accumulate`, and no extent or iota without of=. `open`: a let that is an array and read here; what is read
-  // of it may be multiplied, as the kernel that computes it will do so.
+  // `data` has no calls, no mode `accumulate`, and no extent or iota without of=. `open`: a let
+  // that is an array and read here; what is read of it may be multiplied, as the kernel that
+  // computes it will do so.
   Values(const SpecData &data, facts::Facts &facts, const KnownParameters &parameters,
          const std::string &open = {});
 
@@ -53,6 +54,8 @@ public:
   ops::Scaling scaling(Id id) const;
   // Of a product or a quotient of data and a constant: which argument is the constant; -1 where it is none.
   int constant_side(Id id) const;
+  // The other argument of such a product or quotient: what is multiplied.
+  Id data_of(Id id) const { return all_[id].args[std::size_t(1 - constant_side(id))]; }
   bool is_zero(Id id) const; // the number 0
   // How many elements a reduction folds, where the text fixes that; else -1.
   std::int64_t folded_count(Id id) const;

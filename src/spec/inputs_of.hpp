@@ -14,7 +14,8 @@ struct InputsOf {
 };
 InputsOf inputs_of(const TypedSpec &spec, std::span<const expr::NodeId> values);
 
-// [given input]: those whose elements say positions of what it reads, or of what it has the shape of.
+// [given input]: those whose elements say positions of what it reads, or of what it has the shape
+// of.
 std::vector<bool> positions_needed(const TypedSpec &spec, expr::NodeId value);
 
 // [given input]: those of which the value needs elements, through windows, as an index of a gather or as they are.

@@ -81,6 +81,15 @@ template <class Visit> void for_each_root(const SpecData &data, Visit visit) {
   }
 }
 
+// The same kernel over other values: now(expr) in place of each. The extents that outputs say stay.
+template <class Now> void change_values(SpecData &data, Now now) {
+  for (Expr &let : data.lets) let = now(let);
+  for (OutputDecl &output : data.outputs) {
+    output.value = now(output.value);
+    for (Expr &init : output.mode.use.init) init = now(init);
+  }
+}
+
 struct Split {
   std::vector<std::shared_ptr<const Materialised>> lets; // each after those that it reads
   SpecData rest;                                         // the kernel that reads them as inputs

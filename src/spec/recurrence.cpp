@@ -284,7 +284,8 @@ TimeLoop find_time_loop(const std::vector<std::string> &lets,
   return TimeLoopFinder(lets, by_name, reads_of, source).run();
 }
 
-// Whether elements of this array say positions of a window. All of them are looked at before the first step.
+// Whether elements of this array say positions of a window. All of them are looked at before the
+// first step.
 static bool takes_positions(const TypedSpec &reader, const TypedWindow &window, std::size_t array) {
   return std::ranges::any_of(window.forms, [&](const TypedWindow::Form &form) {
     return std::ranges::any_of(form.indices, [&](const TypedWindow::Index &index) {

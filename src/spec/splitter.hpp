@@ -416,7 +416,8 @@ private:
     return made;
   }
 
-  // The arrays that are inputs now and whose extents or elements stand in the positions of a window.
+  // The arrays that are inputs now and whose extents or elements stand in the positions of a
+  // window.
   static Names arrays_read(const InputDecl &decl) {
     Names names;
     for (const AffineForm &form : decl.window ? decl.window->forms : std::vector<AffineForm>())

@@ -399,7 +399,8 @@ private:
     return cursor_.word(cursor_.next()) == "c" ? Order::c : Order::f;
   }
 
-  // Whether the brackets that come next hold others, or what is a value: out h[k[i]], out h[i32(v)], out h[k % 3].
+  // Whether the brackets that come next hold others, or what is a value: out h[k[i]], out
+  // h[i32(v)], out h[k % 3].
   static bool has_index(const Cursor &cursor) {
     for (std::size_t at = 1;; ++at) {
       const Token &token = cursor.peek(at);

@@ -446,7 +446,8 @@ private:
                token, paren);
   }
 
-  // steps(u): those that were run until its condition held, or all. The step at which it does is one of them.
+  // steps(u): those that were run until its condition held, or all. The step at which it does is
+  // one of them.
   void push_steps() {
     const Token token = cursor_.next();
     cursor_.next();

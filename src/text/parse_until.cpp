@@ -120,7 +120,8 @@ public:
     return together;
   }
 
-  // Where the step before is: -1 where earlier positions along the axis are read, 1 where later ones.
+  // Where the step before is: -1 where earlier positions along the axis are read, 1 where later
+  // ones.
   std::int64_t before(const Names &lets, const std::string &axis) const {
     std::int64_t before = 0;
     for (const std::string &let : lets)

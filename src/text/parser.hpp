@@ -89,9 +89,9 @@ struct Symbols : std::unordered_map<std::string, Symbol> {
   // The lets that are not defined yet, and whether their dims are listed: the values of lets may read these at positions.
   std::unordered_map<std::string, bool> ahead;
   std::string in_let; // whose value is read now
-  // Of positions that are values, x[(k[i] + 1) % 7]: the lets that hold them, how many such stand in
-  // each other now, and the words of the text, which no such let is called. A name that nothing has
-  // is an axis there. parse_window.cpp.
+  // Of positions that are values, x[(k[i] + 1) % 7]: the lets that hold them, how many such stand
+  // in each other now, and the words of the text, which no such let is called. A name that nothing
+  // has is an axis there. parse_window.cpp.
   mutable std::vector<Expr> lets;
   mutable int in_position = 0;
   mutable std::unordered_set<std::string> words;
@@ -249,8 +249,8 @@ ListedDims parse_listed_dims(Cursor &cursor, const Symbols &symbols, const std::
 //   let u[t < 9 until c, i] = f from u0      let u[t < 9, i] = where(u_done[t - 1], u[t - 1, i], f) from u0
 //                                            let u_done[t] = u_done[t - 1] || c
 //
-// All lets that read each other hold still together. Which these are is known once a kernel was read without
-// all that, so it is read twice.
+// All lets that read each other hold still together. Which these are is known once a kernel was
+// read without all that, so it is read twice.
 class Untils {
 public:
   static std::string name_of_end(const std::string &let) { return let + "_done"; }

@@ -1,5 +1,5 @@
-// Batches of random kernels: each element has the bits of a call with that element alone. And Jacobians of random kernels: each column is
-// the directional derivative along one element.
+// Batches of random kernels: each element has the bits of a call with that element alone. And
+// Jacobians of random kernels: each column is the directional derivative along one element.
 #include "grad/widen.hpp"
 #include "random_data.hpp"
 #include "random_spec.hpp"
@@ -136,7 +136,8 @@ public:
   bool is_apart() const { return is_apart_; }
 
 private:
-  // A sum back through a window may have another tree: its dims are those of an array with one more.
+  // A sum back through a window may have another tree: its dims are those of an array with one
+  // more.
   bool sums_back() const {
     const std::size_t at = made_.text.find("like=");
     return at != std::string::npos && made_.text.find('[', at) != std::string::npos;

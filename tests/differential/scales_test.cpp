@@ -76,7 +76,8 @@ private:
     return let("sum(" + read + " * " + w + (kind == 1 ? ", u, c)" : ", u)"));
   }
 
-  // An array with borders, which a depthwise convolution, a pool or both read: of channels that may have another name there.
+  // An array with borders, which a depthwise convolution, a pool or both read: of channels that may
+  // have another name there.
   std::string padded(const std::string &value) {
     const std::string h = fresh("h");
     lets_ += "  let " + h + "[n, i, " + channel_ + "] = " + value + "\n";

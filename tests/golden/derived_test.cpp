@@ -37,8 +37,8 @@ void check_derived(const fs::path &file) {
   bl::golden::check_golden(fs::path(file).replace_extension(".golden"), printed);
 }
 
-// tests/golden/batches/NAME.loom holds one kernel, NAME.golden its batch, the Jacobian of its first output by its first input, and the
-// Hessian of its last one, where that is a single number.
+// tests/golden/batches/NAME.loom holds one kernel, NAME.golden its batch, the Jacobian of its first
+// output by its first input, and the Hessian of its last one, where that is a single number.
 void check_batches(const fs::path &file) {
   const bl::LoopSpec spec = bl::parse_all(bl::golden::read(file), file.filename().string()).back();
   const bl::Kernel kernel = bl::compile(spec, {.engine = bl::Engine::reference});

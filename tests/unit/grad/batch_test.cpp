@@ -1,4 +1,5 @@
-// Batches: what they print, that each element has the bits of a call of its own, and what has no such form.
+// Batches: what they print, that each element has the bits of a call of its own, and what has no
+// such form.
 #include <broadloom/broadloom.hpp>
 #include <broadloom/jacobian.hpp>
 
@@ -47,7 +48,8 @@ struct Given {
 
 constexpr std::int64_t elements = 3;
 
-// In each engine element b of each output has the bits of the kernel itself for element b of the inputs.
+// In each engine element b of each output has the bits of the kernel itself for element b of the
+// inputs.
 void check_elements(const LoopSpec &spec, const std::vector<Given> &inputs) {
   std::vector<std::string> names;
   for (const Given &input : inputs)

@@ -1,4 +1,5 @@
-// Jacobians and Hessians: what they print, and that they hold against closed forms, directional derivatives and their own slopes.
+// Jacobians and Hessians: what they print, and that they hold against closed forms, directional
+// derivatives and their own slopes.
 #include <broadloom/broadloom.hpp>
 #include <broadloom/jacobian.hpp>
 

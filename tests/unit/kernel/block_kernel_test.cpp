@@ -1,4 +1,5 @@
-// BlockKernel and Stages: blocks of outputs that read beyond the borders of blocks have the bits of the whole.
+// BlockKernel and Stages: blocks of outputs that read beyond the borders of blocks have the bits of
+// the whole.
 #include "parts_of_arrays.hpp"
 #include "unit/kernel/all_engines.hpp"
 

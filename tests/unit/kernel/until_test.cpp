@@ -1,4 +1,5 @@
-// Loops over time that go until a condition holds: two lets of the language, of which a call runs no step behind that one.
+// Loops over time that go until a condition holds: two lets of the language, of which a call runs
+// no step behind that one.
 #include "calls/record.hpp"
 #include "split_calls.hpp"
 
