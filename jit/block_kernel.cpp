@@ -389,7 +389,7 @@ Results BlockKernel::run(std::span<const Layout> inputs, std::span<const Part> p
     outputs.emplace_back(typed.outputs[o].name, kernel::allocate(typed.outputs[o], layout));
   }
   for (const auto &[name, array] : outputs) operands.push_back(array);
-  made.kernel->run_windowed(pointers_to(operands), lies);
+  made.kernel->run_windowed(pointers_to(operands), {lies});
   return Results(std::move(outputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

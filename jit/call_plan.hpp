@@ -26,6 +26,7 @@
 namespace broadloom::jit {
 
 using detail::KernelImpl;
+struct Specialisation;
 
 // Where an operand of a step lies. The arrays of a call have numbers: first those that the caller
 // names, then the memory of all lets, then copies.
@@ -118,12 +119,15 @@ struct Told { // a let is there, or a row of it
 struct ByReference { // a loop, as the definition has it
   std::size_t first_let = 0;
 };
+struct InTiles {
+  std::size_t number = 0;
+};
 
 } // namespace act
 
 using Action = std::variant<act::CheckInput, act::CheckApart, act::Run, act::Pad, act::Gather,
                             act::Scatter, act::Copy, act::Count, act::Save, act::Again, act::For,
-                            act::Told, act::ByReference>;
+                            act::Told, act::ByReference, act::InTiles>;
 
 // Where `segment` is not 0, its rows are computed again from some that are saved (checkpoints.cpp).
 struct TimeLoop {
@@ -149,6 +153,40 @@ struct TimeLoop {
   std::int64_t step(std::int64_t n) const { return backwards ? steps - 1 - n : n; }
 };
 
+// Lets that are computed a few rows at a time, just before what reads these rows
+// (choose_tiles.hpp). Rows are positions of the dim that lies outermost. Tasks may run at once, and
+// have memory of their own for the rows that they keep.
+struct Tiles {
+  struct Array {            // of a let
+    std::size_t number = 0; // of the arrays of a call: its views count from row 0 of all its rows
+    std::int64_t row_bytes = 0, rows = 0, kept = 0; // all rows, and so many lie in memory
+    AnyView whole = {};                             // without memory
+    std::string name = {};
+  };
+  struct RowsOfNest {
+    std::vector<std::size_t> boxes;         // [phase]: which of its parallel axes has them
+    std::int64_t positions = 1;             // of that for each row
+    std::vector<std::int64_t> scratch = {}; // [scratch array]: bytes of a row
+  };
+  struct Nest { // that computes all rows of a let or of the outputs, or those of a part of a call
+    act::Run run;
+    int axis = 0;                                  // of its kernel: the rows
+    std::shared_ptr<const Specialisation> special; // null: of a plan that is not run
+    RowsOfNest rows = {};
+    std::int64_t first = 0;                        // the row that position 0 is
+    std::optional<std::size_t> array = {};         // that it writes; none: outputs of the call
+  };
+  struct Piece { // rows [begin, end) of what a nest writes
+    std::uint32_t nest = 0;
+    std::int64_t begin = 0, end = 0;
+    std::int64_t needed = 0; // rows of the array from here on are read now or later
+    friend bool operator==(const Piece &, const Piece &) = default;
+  };
+  std::vector<Array> arrays;
+  std::vector<Nest> nests;
+  std::vector<std::vector<Piece>> tasks; // each in order
+};
+
 struct CallPlan {
   std::vector<std::int64_t> key; // of the operands of the call (layout_cache.hpp)
   kernel::Overlaps overlaps;
@@ -156,6 +194,7 @@ struct CallPlan {
   calls::Call shown;
   std::vector<Action> actions;
   std::deque<TimeLoop> loops;
+  std::deque<Tiles> tiles;
   std::size_t runs = 0;
 
   std::shared_ptr<const Lets::Layouts> lets; // null: there are none

@@ -2,7 +2,7 @@
 #include "jit/choose_call.hpp"
 
 #include "array/copy.hpp"
-#include "jit/choose_reader.hpp"
+#include "jit/choose_tiles.hpp"
 #include "spec/early_end.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -17,12 +17,12 @@ namespace broadloom::jit {
 namespace choice {
 namespace {
 
-class CallChooser : ReaderChooser {
+class CallChooser : TileChooser {
 public:
   CallChooser(const KernelImpl &kernel, kernel::Operands call, const kernel::Overlaps &overlaps,
-              Purpose purpose)
-      : ReaderChooser(kernel, call.size(), purpose), lets_(kernel.subs().lets()),
-        overlaps_(overlaps) {
+              Purpose purpose, bool may_tile)
+      : TileChooser(kernel, call.size(), purpose), lets_(kernel.subs().lets()), overlaps_(overlaps),
+        may_tile_(may_tile) {
     for (std::size_t k = 0; k < call.size(); ++k) {
       named_.push_back(call[k] != nullptr ? *call[k] : AnyView());
       if (call[k] != nullptr) named_.back().data = address_of(k);
@@ -30,6 +30,7 @@ public:
     }
   }
 
+  // Null where lets that were to be in tiles cannot be.
   std::shared_ptr<const CallPlan> run() {
     const TypedSpec &typed = kernel_.typed();
     const std::size_t inputs = typed.callers_inputs();
@@ -52,8 +53,11 @@ public:
     plan_->key = layout_key(all_named(), inputs);
     plan_->overlaps = overlaps_;
     if (!lets_.empty()) {
-      plan_->lets = layouts_ = lets_.layouts(inputs_);
+      layouts_ = lets_.layouts(inputs_);
+      needed_ = plan_->needed = lets_.needed(outputs_);
       views_ = lets_.views(*layouts_, static_cast<char *>(address_of(named_.size())));
+      if (may_tile_) find_tiles();
+      plan_->lets = layouts_;
     }
     Reader rest = reader(kernel_, lets_.operands_of_rest(inputs_, views_, outputs_),
                          given(typed, nullptr), std::move(outputs));
@@ -63,7 +67,8 @@ public:
     if (!lets_.empty()) lets(steps);
     ++now_;
     if (!lets_.empty()) rest.given = given(typed, nullptr); // some are saved rows now
-    read(rest, steps);
+    read_in_tiles(lets_.specs().size(), rest, steps);
+    if (!fits_) return nullptr;
     if (is_reference_) by_reference(names);
     plan_->shown = std::move(call_);
     find_places(layouts_ ? layouts_->bytes_to_have() : 0);
@@ -120,9 +125,42 @@ private:
     return std::nullopt;
   }
 
+  // Where nothing that is written is read as well, so that no tile is read behind one.
+  void find_tiles() {
+    if (is_reference_ || kernel_.setup().is_debugged() || !overlaps_.written.empty()) return;
+    groups_ = find_groups(kernel_, needed_, inputs_, views_, outputs_);
+    if (groups_.empty()) return;
+    std::vector<Lets::InTiles> lets;
+    for (const TileGroup &group : groups_)
+      for (const TileMember &member : group.members)
+        if (&member != &group.members.back())
+          lets.push_back({member.let, group.members.back().let});
+    layouts_ = lets_.in_tiles(*layouts_, lets);
+    views_ = lets_.views(*layouts_, static_cast<char *>(address_of(named_.size())));
+    for (const Lets::InTiles &one : lets) // its rows have memory while they are read
+      views_[one.let].data =
+          new_copy(views_[one.let].dtype, views_[one.let].layout, kernel::Reach{}).data;
+  }
+
+  // A let, or the kernel itself, with all lets that are computed in tiles of it.
+  void read_in_tiles(std::size_t let, Reader &last, Steps to) {
+    const auto group = std::ranges::find(
+        groups_, let, [](const TileGroup &group) { return group.members.back().let; });
+    if (group == groups_.end()) return read(last, to);
+    std::vector<Reader> members;
+    for (const TileMember &member : group->members)
+      members.push_back(&member == &group->members.back() ? last : reader_of(member.let));
+    fits_ = fits_ && in_tiles(*group, members, to);
+  }
+  Reader reader_of(std::size_t k) {
+    const KernelImpl &kernel = *lets_.kernels()[k];
+    Reader made = reader(kernel, lets_.operands(k, inputs_, views_), given(kernel.typed(), nullptr),
+                         {{name_of(k)}});
+    choose(made, {}, kernel.setup().windows());
+    return made;
+  }
+
   void lets(Steps to) {
-    needed_ = lets_.needed(outputs_);
-    plan_->needed = needed_;
     for (std::size_t k = 0; k < lets_.specs().size(); ++k) {
       if (lets_.rows_of_loop(k)) plan_->paths.push_back(Path::RowsOfLoop);
       declare(k);
@@ -139,12 +177,10 @@ private:
       } else if (lets_.rows_of_loop(k)) {
         rows_of_loop(k);
       } else if (!let.recurrence) {
+        if (!layouts_->in_tiles.empty() && layouts_->in_tiles[k]) continue;
         ++now_;
-        const KernelImpl &kernel = *lets_.kernels()[k];
-        Reader made = reader(kernel, lets_.operands(k, inputs_, views_), given(let.typed, nullptr),
-                             {{name_of(k)}});
-        choose(made, {}, kernel.setup().windows());
-        read(made, to);
+        Reader made = reader_of(k);
+        read_in_tiles(k, made, to);
         tell(k, operand_of(views_[k]), to);
       } else if (let.recurrence->first == k) {
         ++now_;
@@ -480,6 +516,9 @@ private:
   std::vector<AnyView> views_; // of lets
   std::shared_ptr<const Lets::Layouts> layouts_;
   std::vector<bool> needed_;
+  std::vector<TileGroup> groups_;
+  const bool may_tile_;
+  bool fits_ = true;
   std::map<std::size_t, std::size_t> loops_, made_at_; // [first let]: its number; when
   std::size_t first_member_ = 0;                       // of the loop that is chosen
   std::map<std::size_t, std::string> saved_; // [let]: the rows that it is computed again from
@@ -509,7 +548,9 @@ std::vector<std::string> arrays_of_outputs(const spec::TypedSpec &typed) {
 
 std::shared_ptr<const CallPlan> choose_call(const KernelImpl &kernel, kernel::Operands call,
                                             const kernel::Overlaps &overlaps, Purpose purpose) {
-  return choice::CallChooser(kernel, call, overlaps, purpose).run();
+  std::shared_ptr<const CallPlan> plan =
+      choice::CallChooser(kernel, call, overlaps, purpose, true).run();
+  return plan ? plan : choice::CallChooser(kernel, call, overlaps, purpose, false).run();
 }
 
 } // namespace broadloom::jit

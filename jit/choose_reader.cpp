@@ -47,8 +47,8 @@ MemRef operand_of(const AnyView &view) {
   return made;
 }
 
-static std::vector<const AnyView *> pointers_to_wanted(const std::vector<AnyView> &views,
-                                                       const std::vector<bool> &is_wanted) {
+std::vector<const AnyView *> pointers_to_wanted(const std::vector<AnyView> &views,
+                                                const std::vector<bool> &is_wanted) {
   std::vector<const AnyView *> pointers;
   for (std::size_t k = 0; k < views.size(); ++k)
     pointers.push_back(is_wanted[k] ? &views[k] : nullptr);
@@ -349,7 +349,7 @@ void ReaderChooser::runs(Reader &reader, Steps to) {
     const KernelImpl &kernel = reader.kernel.subs().of_part(part.id);
     const PartViews views = part_views(reader, part);
     if (in_parts && is_run_) { // so are mistakes in shapes
-      kernel.bind(pointers_to_wanted(views.views, views.is_wanted), part.lies, Use::Once);
+      kernel.bind(pointers_to_wanted(views.views, views.is_wanted), {part.lies}, Use::Once);
     }
     Run run{&kernel, typed.name, {}, part.lies, plan_->runs++};
     for (std::size_t k = 0; k < views.views.size(); ++k) {

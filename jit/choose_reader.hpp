@@ -17,6 +17,9 @@ namespace broadloom::jit::choice {
 // address, beyond all addresses that a process has, so views of it are made as of any other.
 void *address_of(std::size_t array);
 MemRef operand_of(const AnyView &view);
+// Null for what is not wanted.
+std::vector<const AnyView *> pointers_to_wanted(const std::vector<AnyView> &views,
+                                                const std::vector<bool> &is_wanted);
 
 // Where steps are added: as they are printed, and as they are run.
 struct Steps {
@@ -56,11 +59,6 @@ protected:
   std::vector<support::Lifetime> copies_;
   std::size_t now_ = 0; // of those lifetimes
 
-private:
-  struct Values { // that a sum through a gather adds up
-    std::string array;
-    AnyView view;
-  };
   struct PartViews {
     std::vector<AnyView> views;
     std::vector<bool> is_wanted;
@@ -69,9 +67,17 @@ private:
       is_wanted.push_back(wanted);
     }
   };
+  PartViews part_views(const Reader &reader, const WindowChoice::Part &part);
+  void check_apart(const Reader &reader, Steps to) const;
+  AnyView new_copy(DType dtype, const Layout &layout, kernel::Reach reach);
+
+private:
+  struct Values { // that a sum through a gather adds up
+    std::string array;
+    AnyView view;
+  };
   static void take_views(Reader &reader, kernel::Operands operands);
   void note_paths(const Reader &reader);
-  AnyView new_copy(DType dtype, const Layout &layout, kernel::Reach reach);
   AnyView new_copy(DType dtype, const Layout &layout);
   void copy_own(Reader &reader, std::size_t own, Steps to);
   void pad(Reader &reader, const Padding &padding, Steps to);
@@ -80,8 +86,6 @@ private:
   void gather(Reader &reader, std::size_t window, Steps to);
   AnyView window_view(const Reader &reader, std::size_t i, const Seen *seen = nullptr) const;
   std::vector<MemRef> inputs_of(const Reader &reader) const;
-  void check_apart(const Reader &reader, Steps to) const;
-  PartViews part_views(const Reader &reader, const WindowChoice::Part &part);
   void add_numbers(const Reader &reader, const WindowChoice::Part &part, PartViews &to);
 };
 

@@ -162,6 +162,18 @@ void Executor::run_phases(const Specialisation &special, char *const *buffers,
   setup_.stop_if_cancelled();
 }
 
+void Executor::run_box(const Specialisation &special, std::size_t phase, char *const *buffers,
+                       const std::int64_t *lo, const std::int64_t *hi) const {
+  setup_.stop_if_cancelled();
+  loop::Frame frame = frame_of(special);
+  frame.buffers = buffers;
+  const support::FloatControl control;
+  if (const PhaseFn code = special.phases[phase].code; code != nullptr)
+    code(&frame, lo, hi);
+  else
+    loop::interpret(special.pattern->program, phase, frame, lo, hi);
+}
+
 void Executor::interpret(const Specialisation &special, const loop::Frame &frame) const {
   interpreted_.fetch_add(1, std::memory_order_relaxed);
   for (std::size_t p = 0; p < special.phases.size(); ++p) {

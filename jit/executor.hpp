@@ -21,6 +21,9 @@ public:
   void execute(const Specialisation &special, kernel::Operands operands) const;
   void run_phases(const Specialisation &special, char *const *buffers,
                   bool interpreted = false) const;
+  // A box of the parallel axes of a phase, on the calling thread.
+  void run_box(const Specialisation &special, std::size_t phase, char *const *buffers,
+               const std::int64_t *lo, const std::int64_t *hi) const;
   // For calls on the same memory again and again: the buffers of the frame, if the phases are all
   // that such a call has to run; else empty.
   std::vector<char *> ready_buffers(const Specialisation &special, kernel::Operands operands) const;

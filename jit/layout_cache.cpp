@@ -22,8 +22,9 @@ std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t inpu
       key.push_back(view->layout.strides[d]);
     }
   }
-  for (const Layout &layout : lies)
+  for (const Layout &layout : lies.windows)
     key.insert(key.end(), layout.steps().begin(), layout.steps().end());
+  key.push_back(std::int64_t(lies.near));
   return key;
 }
 

@@ -20,16 +20,16 @@
 namespace broadloom::jit {
 
 // Extents and strides of every operand in turn; before those of an output, whether it is wanted (a
-// `wanted` of 0 ends its entry); then the strides by which trees go. Ranks are those of the spec, so keys need no more.
+// `wanted` of 0 ends its entry); then the strides by which trees go, and what is near. Ranks are those of the spec, so keys need no more.
 std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t input_count,
                                      kernel::Lies lies = {});
 
 // Whether the key goes on with these from `word` on.
 inline bool ends_with(const std::int64_t *word, kernel::Lies lies) {
-  for (const Layout &layout : lies)
+  for (const Layout &layout : lies.windows)
     for (const std::int64_t stride : layout.steps())
       if (*word++ != stride) return false;
-  return true;
+  return std::uint64_t(*word) == lies.near;
 }
 
 // A hash of the same words.
@@ -46,8 +46,9 @@ inline std::uint64_t layout_hash(kernel::Operands operands, kernel::Lies lies = 
       for (int d = 0; d < view->layout.rank; ++d)
         mix(view->layout.extents[d], view->layout.strides[d]);
   }
-  for (const Layout &layout : lies)
+  for (const Layout &layout : lies.windows)
     for (const std::int64_t stride : layout.steps()) mix(0, stride);
+  mix(1, std::int64_t(lies.near));
   return hash ^ hash >> 32;
 }
 

@@ -292,6 +292,7 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
   made->places = support::places_of(lifetimes);
   for (std::size_t k = lets_.size(); k-- > 0;) // a whole may be a part itself, of one behind it
     if (lets_[k].whole) made->places.starts[k] = made->places.starts[*lets_[k].whole] + starts[k];
+  made->lifetimes = std::move(lifetimes);
   const std::lock_guard lock(mutex_);
   return latest_ = std::move(made);
 }
@@ -367,6 +368,28 @@ std::span<const std::size_t> Lets::parts_of(std::size_t k) const {
 std::shared_ptr<const Lets::Layouts> Lets::latest() const {
   const std::lock_guard lock(mutex_);
   return latest_;
+}
+
+std::shared_ptr<const Lets::Layouts> Lets::in_tiles(const Layouts &layouts,
+                                                    std::span<const InTiles> lets) const {
+  auto made = std::make_shared<Layouts>(layouts);
+  made->in_tiles.resize(lets_.size());
+  for (const InTiles &one : lets) {
+    made->in_tiles[one.let] = true;
+    made->bytes[one.let] = made->lifetimes[one.let].bytes = 0;
+    for (std::size_t read : lets_[one.let].reads) {
+      if (lets_[read].rows) read = lets_[read].rows->loop;
+      while (lets_[read].whole) read = *lets_[read].whole;
+      std::size_t &last = made->lifetimes[read].last_read;
+      last = std::max(last, one.root);
+    }
+  }
+  made->places = support::places_of(made->lifetimes);
+  for (std::size_t k = lets_.size(); k-- > 0;)
+    if (const auto whole = lets_[k].whole)
+      made->places.starts[k] =
+          made->places.starts[*whole] + layouts.places.starts[k] - layouts.places.starts[*whole];
+  return made;
 }
 
 std::vector<AnyView> Lets::views(const Layouts &layouts, char *memory) const {

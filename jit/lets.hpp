@@ -59,6 +59,8 @@ public:
     // Of a loop that is computed again: from how many steps on. And where the rows are that it goes on from, in bytes from its place; the row
     // behind these is the last.
     std::vector<std::int64_t> segment, checkpoints; // [let]; 0: it is not
+    std::vector<support::Lifetime> lifetimes = {};  // [let]
+    std::vector<bool> in_tiles = {};                // [let]; empty: none. They lie elsewhere.
     // Lets that lie in another order than the one that writes them alone would have, and what that saves (kernel/storage.hpp).
     std::vector<std::size_t> reordered = {};
     double traffic = 0, traffic_before = 0;
@@ -68,6 +70,13 @@ public:
 
   // Of the latest call or `prepare`; null before any.
   std::shared_ptr<const Layouts> latest() const;
+  // The same where some lets, each with the let that it is computed for or the number of lets, are
+  // computed in tiles: what these read lives until then.
+  struct InTiles {
+    std::size_t let = 0, root = 0;
+  };
+  std::shared_ptr<const Layouts> in_tiles(const Layouts &layouts,
+                                          std::span<const InTiles> lets) const;
 
   // Views of the arrays in `memory`, of `places.bytes`, and behind them of what lets that read themselves read of each other, with the
   // start, and the numbers of steps; null: views without memory.
@@ -96,6 +105,18 @@ public:
   // Which lets are to be computed for these outputs: [let].
   std::vector<bool> needed(kernel::Operands outputs) const;
 
+  // The lets that let k, or with the number of lets the kernel itself, reads; of loops other views,
+  // with numbers beyond those of the lets, too.
+  std::span<const std::size_t> reads(std::size_t k) const {
+    return k < lets_.size() ? lets_[k].reads : reads_of_rest_;
+  }
+  // Neither made up of others, nor a part of such a let, nor of a loop.
+  bool stands_alone(std::size_t k) const {
+    return kernels_[k] && !lets_[k].whole && !lets_[k].rows && recurrence(k) == nullptr &&
+           std::ranges::none_of(specs_, [&](const auto &let) {
+             return let->recurrence && let->recurrence->start == k;
+           });
+  }
   // Of let k, of the kernel that reads them: the operands of a call of it.
   std::vector<const AnyView *> operands(std::size_t k, kernel::Operands inputs,
                                         std::span<const AnyView> lets) const;

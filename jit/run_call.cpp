@@ -5,6 +5,7 @@
 #include "calls/record.hpp"
 #include "jit/choose_call.hpp"
 #include "jit/kernel.hpp"
+#include "jit/run_tiles.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/runtime/threads.hpp"
 #include "kernel/check.hpp"
@@ -166,7 +167,7 @@ private:
     else if (ready.special)
       run.kernel->executor().execute(*ready.special, ready.operands);
     else
-      run.kernel->run_windowed(ready.operands, run.lies);
+      run.kernel->run_windowed(ready.operands, {run.lies});
   }
 
   void take(const Pad &pad) {
@@ -380,6 +381,15 @@ private:
         pad_row(*pad, whole(pad->of), whole(pad->to), row);
   }
 
+  void take(const InTiles &in) {
+    const TileWatch watch{
+        [&](const std::string &let, const AnyView &whole) { recorder_->name(let, whole); },
+        [&](const Run &run, const std::vector<const AnyView *> &operands) {
+          record(run, operands);
+        }};
+    run_tiles(kernel_, plan_.tiles[in.number], arrays_, recorder_ != nullptr ? &watch : nullptr);
+  }
+
   void take(const ByReference &loop) {
     const Lets &lets = kernel_.subs().lets();
     std::vector<AnyView> inputs;
@@ -418,6 +428,7 @@ private:
     for (std::size_t k = 0; k < lets.specs().size(); ++k) {
       const spec::Materialised &let = *lets.specs()[k];
       if (!plan_.needed[k] && !let.join && !lets.rows_of_loop(k)) continue;
+      if (!plan_.lets->in_tiles.empty() && plan_.lets->in_tiles[k]) continue;
       AnyView rows = lets_[k];
       if (let.recurrence) {
         const spec::Recurrence &loop = *let.recurrence;
@@ -485,7 +496,7 @@ void prepare_call(const CallPlan &plan) {
       if (const auto *run = std::get_if<Run>(&action)) {
         std::vector<AnyView> views;
         for (const MemRef &operand : run->operands) views.push_back(operand.view);
-        run->kernel->bind(pointers_to(run->operands, views), run->lies, Use::Once);
+        run->kernel->bind(pointers_to(run->operands, views), {run->lies}, Use::Once);
       }
   };
   for (const TimeLoop &loop : plan.loops) prepare(loop.body);
@@ -514,7 +525,7 @@ RepeatedCall::RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallP
     kernel::check_pointers(typed, ready.operands);
     kernel::check_apart(typed, ready.operands);
     if (kernel.setup().engine == Engine::reference) continue;
-    ready.special = run->kernel->bind(ready.operands, run->lies, Use::Often);
+    ready.special = run->kernel->bind(ready.operands, {run->lies}, Use::Often);
     ready.buffers = run->kernel->executor().ready_buffers(*ready.special, ready.operands);
   }
 }

@@ -52,6 +52,7 @@ Setup::Setup(const LoopSpec &spec, spec::TypedSpec typed, const Options &options
       compares(asked_to_verify() || asks(Debug::interpreter)),
       verifies(compares || asks(Debug::memory)), workers(runtime::workers(threads)),
       split_from_bytes(number_in("BROADLOOM_SPLIT", std::int64_t(512) << 10)),
+      tile_rows(number_in("BROADLOOM_TILE_ROWS", std::int64_t(-1))),
       has_windows(this->typed.given_inputs() < this->typed.inputs.size()),
       has_lent(this->typed.given_inputs() > 0 &&
                this->typed.inputs[this->typed.given_inputs() - 1].is_lent()),

@@ -197,7 +197,7 @@ plan::Plan make_plan(const Setup &setup, const kernel::Layouts &layouts,
     fail_if_asked(Fault::Plan);
     if (threads > 1) fail_if_asked(Fault::ParallelPlan);
     plan = plan::make_plan(setup.typed, resolved, layouts.inputs, layouts.outputs, layouts.wanted,
-                           setup.machine(threads), explain, generality, layouts.lies);
+                           setup.machine(threads), explain, generality, layouts.lies, layouts.near);
     verify_plan(plan, layouts, setup.verifies);
     if (is_asked(Fault::WrongPlan)) plan.program = made_wrong(plan.program);
   };
@@ -247,7 +247,8 @@ std::shared_ptr<const Specialisation> specialise(const Setup &setup, PatternCach
   const Stopwatch watch;
   kernel::Layouts layouts;
   const plan::Resolved resolved = resolve(setup, operands, layouts);
-  layouts.lies.assign(lies.begin(), lies.end());
+  layouts.lies.assign(lies.windows.begin(), lies.windows.end());
+  layouts.near = lies.near;
 
   // Beyond this point the layouts are right: a failure is our bug, or no code could be had.
 

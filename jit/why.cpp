@@ -308,6 +308,24 @@ std::string takes_positions_from(const KernelImpl &kernel, const std::string &le
   return {};
 }
 
+// Of the latest call; none: the let was an array of all its rows.
+std::optional<Decision> in_tiles(const KernelImpl &kernel, const std::string &let) {
+  const std::shared_ptr<const CallPlan> call = kernel.plans().latest();
+  if (!call) return std::nullopt;
+  for (const Tiles &tiles : call->tiles)
+    for (const Tiles::Array &array : tiles.arrays)
+      if (array.name == let)
+        return decide(
+            Reason::LetInTiles, let, "in tiles",
+            fmt::format(
+                "let '{}' is computed just before its rows are read: {} of {} rows are kept "
+                "for each thread, {} bytes",
+                let, array.kept, array.rows, array.kept * array.row_bytes),
+            {{"an array", fmt::format("{} bytes would be written and read once more",
+                                      array.rows * array.row_bytes)}});
+  return std::nullopt;
+}
+
 // Whether the loop that begins with this let stops where a condition is true.
 Decision explain_end(const Lets &lets, const std::string &let, const spec::EarlyEnd &end) {
   const auto named = [&](std::size_t k) { return lets.specs()[k]->typed.outputs[0].name; };
@@ -351,14 +369,18 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
                    {{"computed first", "nothing reads its elements"}})};
   const KernelImpl &let = *lets.kernels()[k];
   const std::string reader = takes_positions_from(kernel, name);
-  why.push_back(decide(
-      Reason::LetIsArray, name, "an array",
-      fmt::format("let '{}' {}: it is computed first, into an array of {}", name,
-                  reader.empty() ? "is read at positions" : "holds the positions of " + reader,
-                  broadloom::name(let.typed().outputs[0].dtype)),
-      {{"computed where it is read",
-        reader.empty() ? "only a whole array has positions"
-                       : "all positions are looked at before anything is read"}}));
+  const std::optional<Decision> tiles = in_tiles(kernel, name);
+  if (tiles)
+    why.push_back(*tiles);
+  else
+    why.push_back(decide(
+        Reason::LetIsArray, name, "an array",
+        fmt::format("let '{}' {}: it is computed first, into an array of {}", name,
+                    reader.empty() ? "is read at positions" : "holds the positions of " + reader,
+                    broadloom::name(let.typed().outputs[0].dtype)),
+        {{"computed where it is read",
+          reader.empty() ? "only a whole array has positions"
+                         : "all positions are looked at before anything is read"}}));
   if (const std::optional<int> time = let.typed().time) {
     const std::string &axis = let.typed().axes[std::size_t(*time)].name;
     why.push_back(decide(Reason::LetGoesByStep, name, "step by step along " + axis,

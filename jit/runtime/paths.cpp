@@ -55,6 +55,7 @@ std::string_view name(Path path) {
   case Path::RowsKept: return "rows-kept";
   case Path::RowsOfLoop: return "rows-of-loop";
   case Path::Checkpoints: return "checkpoints";
+  case Path::LetInTiles: return "let-in-tiles";
   case Path::LoopEnded: return "loop-ended";
   case Path::LoadApart: return "load-apart";
   case Path::LoadApartMasked: return "load-apart-masked";

@@ -64,6 +64,7 @@ enum class Path : std::uint8_t {
   RowsKept,       // a loop over time of which only the last rows are kept
   RowsOfLoop,     // a let that is what a loop over time had at earlier steps, where these lie
   Checkpoints,    // a loop over time whose states are computed again from a few of them
+  LetInTiles,     // a let that is an array, computed a few rows at a time
   LoopEnded,      // a loop over time that ended before its last step
 };
 inline constexpr std::size_t path_count = std::size_t(Path::LoopEnded) + 1;

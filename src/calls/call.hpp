@@ -81,9 +81,11 @@ struct Array {
     Copy, // of what windows read
   };
   // Rows along the steps of a loop: the number of the first, and how many of them are kept; 0: all.
+  // In tiles, they lie in the order of the rows wherever a tile begins.
   struct Rows {
     std::size_t dim = 0;
     std::int64_t from = 0, kept = 0;
+    bool in_tiles = false;
     friend bool operator==(const Rows &, const Rows &) = default;
   };
   // In the memory that the call has for its lets, in bytes. Those that never live at once may share

@@ -28,10 +28,11 @@ Memory memory_of(const AnyView &view) {
   return made;
 }
 
-// Where a row lies: of an array of which few are kept one takes the place of another.
+// Where a row lies: of an array of which few are kept one takes the place of another. Of tiles a
+// call that is recorded keeps all.
 std::int64_t place_of_row(const Array::Rows &rows, std::int64_t row) {
   const std::int64_t place = row - rows.from;
-  return rows.kept > 0 ? place % rows.kept : place;
+  return rows.kept > 0 && !rows.in_tiles ? place % rows.kept : place;
 }
 
 class Checker {

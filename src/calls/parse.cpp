@@ -77,7 +77,9 @@ private:
       if (array.rows->dim >= array.extents.size()) line.unexpected("a dim of the array");
       line.expect("from");
       array.rows->from = integer(line, "the number of the first row");
-      if (line.accept("ring")) array.rows->kept = std::int64_t(line.integer("rows", most));
+      array.rows->in_tiles = line.accept("tile");
+      if (array.rows->in_tiles || line.accept("ring"))
+        array.rows->kept = std::int64_t(line.integer("rows", most));
     }
     if (line.accept(",")) {
       array.place = Array::Place{};

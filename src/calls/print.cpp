@@ -66,7 +66,8 @@ std::string line_of(const Array &array) {
                   listed(array.extents, [](std::int64_t n) { return std::to_string(n); }));
   if (array.rows) {
     text += fmt::format(" along {} from {}", array.rows->dim, array.rows->from);
-    if (array.rows->kept > 0) text += fmt::format(" ring {}", array.rows->kept);
+    if (array.rows->kept > 0)
+      text += fmt::format(" {} {}", array.rows->in_tiles ? "tile" : "ring", array.rows->kept);
   }
   if (array.place) text += fmt::format(", {} bytes at {}", array.place->bytes, array.place->at);
   return text;

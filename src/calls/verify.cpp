@@ -233,7 +233,10 @@ private:
   }
 
   void write(const Ref &ref, const Step &step) {
-    const bool again = step.kind == Step::Kind::Pad || step.kind == Step::Kind::Save;
+    const std::optional<Array::Rows> &rows = marks_of(ref).array->rows;
+    // Tasks of tiles compute the rows that they share each for itself.
+    const bool again =
+        step.kind == Step::Kind::Pad || step.kind == Step::Kind::Save || (rows && rows->in_tiles);
     for_each_position(ref, step, [&](Marks &marks, const std::vector<std::int64_t> &at) {
       check_inside(marks, at, ref);
       std::int64_t &found = marks.rows[marks.place(at)];

@@ -70,6 +70,7 @@ Storing storing(const Request &request, const Item &item, const LoopKey &loop,
   const spec::TypedOutput &output = request.spec.outputs[item.output];
   std::int64_t bytes = std::int64_t(size_of(output.dtype));
   for (std::int64_t n : request.resolved.output_shapes[item.output]) bytes *= n;
+  if (request.is_near(request.spec.inputs.size() + item.output)) bytes = 0;
   const bool unit =
       !loop.group.empty() && stride_along(request.walks.outputs[item.output], loop.group) == 1;
   Storing chosen;
@@ -114,7 +115,8 @@ std::vector<Reading> choose_reads(const Request &request, const Cuts &cuts,
     }
     Reading reading;
     reading.bytes = std::min(elements, std::max(reach, 1.)) * double(size);
-    reading.stays_near = reading.bytes <= double(machine.last_level_cache / far_inputs);
+    reading.stays_near =
+        request.is_near(input) || reading.bytes <= double(machine.last_level_cache / far_inputs);
     reading.exceeds_nearest_cache = reading.bytes > double(machine.nearest_cache);
     reading.most_turns = most_reads * elements;
     reading.otherwise = tiled                                          ? Reason::InputReadInTiles

@@ -310,8 +310,9 @@ Plan build(const Request &request, const Schedule &schedule) {
 Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                std::span<const Layout> inputs, std::span<const Layout> outputs,
                const std::vector<bool> &wanted, const Machine &machine, bool explain,
-               Generality generality, std::span<const Layout> lies) {
+               Generality generality, std::span<const Layout> lies, std::uint64_t near) {
   Request asked{spec, resolved, walks_of(spec, resolved, inputs, outputs, lies), wanted, explain};
+  asked.near = near;
   const Request request = generality == Generality::Generic
                               ? make_generic(std::move(asked))
                               : repeat_short_operands(std::move(asked), machine);

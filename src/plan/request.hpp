@@ -67,6 +67,8 @@ struct Request {
   std::vector<bool> wanted; // [output]
   bool explain = true;      // else no decision is put into words
   std::optional<Fillers> generic = {};
+  std::uint64_t near = 0; // bit k: a core's caches hold operand k, whatever its extents say
+  bool is_near(std::size_t operand) const { return operand < 64 && (near >> operand & 1) != 0; }
 };
 
 // The decisions so far. A call with new layouts plans without them: putting them into words takes as long as a fair

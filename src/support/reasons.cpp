@@ -294,6 +294,8 @@ constexpr auto table = std::to_array<ReasonInfo>({
     {Reason::ReferenceAsked, "reference-asked", "engine", "the reference: the options ask for it"},
     {Reason::LetIsArray, "let-is-array", "lets",
      "a let is read at positions: it is computed first, as an array"},
+    {Reason::LetInTiles, "let-in-tiles", "lets",
+     "a let that is an array is computed a few rows at a time, just before what reads these rows"},
     {Reason::LetGoesByStep, "let-goes-by-step", "lets",
      "a let reads itself at earlier positions of an axis: these are computed one after the other"},
     {Reason::LetKeepsRows, "let-keeps-rows", "lets",

@@ -145,6 +145,7 @@ enum class Reason : std::uint8_t {
   InterpreterAsked,
   ReferenceAsked,
   LetIsArray,
+  LetInTiles,
   LetGoesByStep,
   LetKeepsRows,
   LetIsRows,

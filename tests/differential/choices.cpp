@@ -41,12 +41,13 @@ struct Choices {
   std::set<std::string> names;
 };
 
-constexpr std::array variables{"BROADLOOM_SPLIT",  "BROADLOOM_PATTERNS", "BROADLOOM_LOOP_BYTES",
-                               "BROADLOOM_CACHES", "BROADLOOM_BLOCKS",   "BROADLOOM_CACHE"};
+constexpr std::array variables{"BROADLOOM_SPLIT",     "BROADLOOM_PATTERNS", "BROADLOOM_LOOP_BYTES",
+                               "BROADLOOM_TILE_ROWS", "BROADLOOM_CACHES",   "BROADLOOM_BLOCKS",
+                               "BROADLOOM_CACHE"};
 
 // What a kernel may be asked to choose.
 struct Open {
-  bool copies = false, generic = false, loops = false, parameters = false, gradient = false;
+  bool copies = false, lets = false, generic = false, loops = false, parameters = false, gradient = false;
   bool saves =
       false; // values of the forward pass, which no fold reads: its tree goes by what it reads
   bool schedules = false;
@@ -92,6 +93,7 @@ Choices draw(Random &random, const Open &open) {
     made.names.insert(std::string(name) + " " + value);
   };
   if (open.copies) choose("BROADLOOM_SPLIT", "split", {"0", "0", "256", "1000000000"});
+  if (open.lets) choose("BROADLOOM_TILE_ROWS", "tile rows", {"1", "2", "3", "5"});
   if (open.loops) choose("BROADLOOM_LOOP_BYTES", "loop bytes", {"0", "0", "200", "1000000000"});
   if (open.generic) choose("BROADLOOM_PATTERNS", "patterns", {"", "0", "1"});
   if (random.chance(60)) {
@@ -241,6 +243,7 @@ private:
       open.copies = open.copies || kernel::sees_copies(let->typed);
       open.generic = open.generic || plan::has_generic(let->typed);
       open.loops = open.loops || let->recurrence;
+      open.lets = true;
     }
     // What may round as it likes when it is frozen.
     const bool relaxed = case_.text.find("relaxed = on") != std::string::npos;
@@ -429,6 +432,10 @@ const std::vector<std::string> &all_choices() {
   static const std::vector<std::string> names{"split 0",
                                               "split 256",
                                               "split 1000000000",
+                                              "tile rows 1",
+                                              "tile rows 2",
+                                              "tile rows 3",
+                                              "tile rows 5",
                                               "loop bytes 0",
                                               "loop bytes 200",
                                               "loop bytes 1000000000",

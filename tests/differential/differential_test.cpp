@@ -38,6 +38,7 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.loops > std::int64_t(count) / 1000);
     CHECK(tally.ended > std::int64_t(count) / 2000);
     CHECK(jit::path_counts()[std::size_t(jit::Path::LoopEnded)] > std::int64_t(count) / 2000);
+    CHECK(jit::path_counts()[std::size_t(jit::Path::LetInTiles)] > std::int64_t(count) / 1000);
     CHECK(tally.joined > std::int64_t(count) / 1000);
     CHECK(tally.placed > std::int64_t(count) / 2000);
     CHECK(tally.said > std::int64_t(count) / 2000);

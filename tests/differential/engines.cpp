@@ -123,12 +123,17 @@ public:
     const bool odd = case_.inputs.empty() || case_.inputs[0].seed % 2 == 1;
     // The interpreter has read copies with borders; native code shall do without them half of the times.
     const bool splits = !case_.inputs.empty() && case_.inputs[0].seed % 8 < 4;
+    // And lets go in tiles of a few rows, wherever they can.
+    const std::string tile_rows =
+        std::to_string(case_.inputs.empty() ? 0 : case_.inputs[0].seed % 5);
     const auto compare = [&](const Options &options) {
       if (splits) setenv("BROADLOOM_SPLIT", "0", 1);
+      setenv("BROADLOOM_TILE_ROWS", tile_rows.c_str(), 1);
       setenv("BROADLOOM_LOOP_BYTES", "0",
              1); // where states have been kept, they are computed again
       compare_bits(options, run_engine(options, 0x5a), truth);
       unsetenv("BROADLOOM_SPLIT");
+      unsetenv("BROADLOOM_TILE_ROWS");
       unsetenv("BROADLOOM_LOOP_BYTES");
     };
     std::vector<int> threads = case_.threads;

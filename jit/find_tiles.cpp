@@ -1,0 +1,184 @@
+// See choose_tiles.hpp: which lets are computed in tiles of what.
+#include "jit/choose_tiles.hpp"
+
+#include "jit/kernel.hpp"
+#include "kernel/by_parts.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace broadloom::jit::choice {
+namespace {
+
+class GroupFinder {
+public:
+  GroupFinder(const KernelImpl &kernel, const std::vector<bool> &needed, kernel::Operands inputs,
+              std::span<const AnyView> views, kernel::Operands outputs)
+      : kernel_(kernel), lets_(kernel.subs().lets()), needed_(needed), inputs_(inputs),
+        views_(views), outputs_(outputs), taken_(views.size()) {}
+
+  std::vector<TileGroup> run() {
+    const std::size_t count = lets_.specs().size();
+    readers_.resize(count);
+    for (std::size_t k = 0; k <= count; ++k)
+      if (k == count || needed_[k])
+        for (const std::size_t read : lets_.reads(k))
+          if (read < count) readers_[read].push_back(k);
+    std::vector<TileGroup> groups;
+    for (std::size_t root = count + 1; root-- > 0;) {
+      if (root < count && (!needed_[root] || taken_[root] || !lets_.stands_alone(root))) continue;
+      if (std::optional<TileGroup> group = group_of(root)) groups.push_back(std::move(*group));
+    }
+    return groups;
+  }
+
+private:
+  const KernelImpl &kernel_of(std::size_t k) const {
+    return k < lets_.specs().size() ? *lets_.kernels()[k] : kernel_;
+  }
+
+  // By rows along the axis that lies outermost, or else along one within it: of y[c, i, j] by rows of
+  // i where c are three planes that all read the same lets.
+  std::optional<TileGroup> group_of(std::size_t root) {
+    const AnyView *const view = root < views_.size() ? &views_[root] : nullptr;
+    const kernel::Operands written = view != nullptr ? kernel::Operands(&view, 1) : outputs_;
+    const auto first = std::ranges::find_if(written, [](const AnyView *one) { return one; });
+    if (first == written.end()) return std::nullopt;
+    std::vector<std::size_t> dims((*first)->layout.steps().size());
+    std::iota(dims.begin(), dims.end(), 0);
+    std::ranges::stable_sort(dims, std::greater(),
+                             [&](std::size_t d) { return (*first)->layout.strides[d]; });
+    for (const std::size_t d : dims) {
+      const int axis =
+          kernel_of(root).typed().outputs[std::size_t(first - written.begin())].axes[d];
+      if (const std::optional<TileMember> last = member_of(root, written, axis))
+        if (std::optional<TileGroup> group = group_before(*last)) return group;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<TileGroup> group_before(const TileMember &last) {
+    std::vector<TileMember> backwards{last}; // then lets before it
+    const std::size_t root = last.let;
+    for (std::size_t k = std::min(root, lets_.specs().size()); k-- > 0;) {
+      if (!needed_[k] || taken_[k] || readers_[k].empty() || !lets_.stands_alone(k)) continue;
+      if (std::optional<TileMember> member = let_member(k, backwards))
+        backwards.push_back(std::move(*member));
+    }
+    if (backwards.size() < 2) return std::nullopt;
+    TileGroup group;
+    for (std::size_t m = backwards.size(); m-- > 0;) {
+      for (RowsRead &read : backwards[m].reads) read.reads = backwards.size() - 1 - read.reads;
+      group.members.push_back(std::move(backwards[m]));
+    }
+    const support::Machine machine = kernel_.setup().machine(kernel_.setup().threads);
+    choose_rows(group, kernel_.setup().tile_rows, other_row_bytes(group), machine);
+    while (group.rows == 0 && group.members.size() > 2) { // fewer may fit
+      drop_first(group);
+      choose_rows(group, kernel_.setup().tile_rows, other_row_bytes(group), machine);
+    }
+    if (group.rows == 0) return std::nullopt;
+    for (const TileMember &member : group.members)
+      if (member.let < taken_.size()) taken_[member.let] = true;
+    return group;
+  }
+
+  static void drop_first(TileGroup &group) {
+    group.members.erase(group.members.begin());
+    for (TileMember &member : group.members) {
+      std::erase_if(member.reads, [](const RowsRead &read) { return read.reads == 0; });
+      for (RowsRead &read : member.reads) --read.reads;
+    }
+  }
+
+  // Of all that the last member reads and writes, but for lets of the group.
+  std::int64_t other_row_bytes(const TileGroup &group) const {
+    std::int64_t bytes = group.members.back().row_bytes;
+    for (const AnyView *input : inputs_)
+      bytes += element_count(input->layout) * std::int64_t(size_of(input->dtype)) /
+               std::max<std::int64_t>(group.members.back().rows, 1);
+    return bytes;
+  }
+
+  // All that a kernel writes has rows along one axis, which no fold goes along.
+  std::optional<TileMember> member_of(std::size_t k, kernel::Operands written, int axis) const {
+    const KernelImpl &kernel = kernel_of(k);
+    const TypedSpec &typed = kernel.typed();
+    if (typed.time || kernel.subs().before() != nullptr) return std::nullopt;
+    for (std::size_t i = typed.given_inputs(); i < typed.inputs.size(); ++i)
+      if (typed.inputs[i].window->is_gather() || typed.inputs[i].window->sum) return std::nullopt;
+    std::optional<TileMember> made;
+    for (std::size_t o = 0; o < written.size(); ++o) {
+      if (written[o] == nullptr) continue;
+      const Layout &layout = written[o]->layout;
+      const auto dim = std::size_t(std::ranges::find(typed.outputs[o].axes, axis) -
+                                   typed.outputs[o].axes.begin());
+      if (dim == typed.outputs[o].axes.size() || element_count(layout) == 0) return std::nullopt;
+      const std::int64_t rows = layout.extents[dim];
+      if (rows < 2 || (made && made->rows != rows)) return std::nullopt;
+      if (!made) made = TileMember{k, axis, rows, 0};
+      made->row_bytes += element_count(layout) / rows * std::int64_t(size_of(written[o]->dtype));
+    }
+    return made && kernel::separable_axes(typed).has(axis) ? made : std::nullopt;
+  }
+
+  // A let that members alone read, each by the rows that it computes.
+  std::optional<TileMember> let_member(std::size_t k, std::vector<TileMember> &members) const {
+    const AnyView *const view = &views_[k];
+    const std::optional<std::size_t> dim = outermost_dim(view->layout);
+    if (!dim) return std::nullopt;
+    const int axis = kernel_of(k).typed().outputs[0].axes[*dim];
+    std::optional<TileMember> made = member_of(k, {&view, 1}, axis);
+    if (!made) return std::nullopt;
+    made->row_bytes = view->layout.strides[*dim] * std::int64_t(size_of(view->dtype));
+    std::vector<std::pair<std::size_t, RowsRead>> reads;
+    for (const std::size_t reader : readers_[k]) {
+      const auto member = std::ranges::find(members, reader, &TileMember::let);
+      if (member == members.end()) return std::nullopt;
+      std::optional<RowsRead> read = rows_read_by(*member, k);
+      if (!read || (!reads.empty() && made->times != member->times * read->times))
+        return std::nullopt;
+      made->times = member->times * read->times;
+      read->reads = members.size();
+      reads.emplace_back(std::size_t(member - members.begin()), *read);
+    }
+    for (const auto &[member, read] : reads) members[member].reads.push_back(read);
+    return made;
+  }
+
+  std::optional<RowsRead> rows_read_by(const TileMember &reader, std::size_t let) const {
+    const TypedSpec &typed = kernel_of(reader.let).typed();
+    const std::vector<const AnyView *> named =
+        reader.let < lets_.specs().size() ? lets_.operands(reader.let, inputs_, views_)
+                                          : lets_.operands_of_rest(inputs_, views_, outputs_);
+    const kernel::LentOperands lent(typed, named);
+    std::vector<Layout> given;
+    for (const AnyView *view : lent.all().first(typed.given_inputs()))
+      given.push_back(view->layout);
+    const std::string &name = lets_.specs()[let]->typed.outputs[0].name;
+    for (std::size_t i = 0; i < typed.given_inputs(); ++i)
+      if (typed.inputs[i].materialised && typed.inputs[i].name == name)
+        return rows_read(typed, given, i, reader.axis);
+    return std::nullopt;
+  }
+
+  const KernelImpl &kernel_;
+  const Lets &lets_;
+  const std::vector<bool> &needed_;
+  const kernel::Operands inputs_;
+  const std::span<const AnyView> views_;
+  const kernel::Operands outputs_;
+  std::vector<bool> taken_;
+  std::vector<std::vector<std::size_t>> readers_; // [let]; the number of lets: the kernel
+};
+
+} // namespace
+
+std::vector<TileGroup> find_groups(const KernelImpl &kernel, const std::vector<bool> &needed,
+                                   kernel::Operands inputs, std::span<const AnyView> views,
+                                   kernel::Operands outputs) {
+  return GroupFinder(kernel, needed, inputs, views, outputs).run();
+}
+
+} // namespace broadloom::jit::choice

@@ -1,0 +1,228 @@
+// Lets that are arrays, computed a few rows at a time: with any number of rows, threads and engine
+// the bits are those of whole arrays.
+#include "split_calls.hpp"
+
+#include "calls/record.hpp"
+#include "calls/verify.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+using namespace broadloom;
+using namespace broadloom::tests;
+
+namespace {
+
+struct TileRows {
+  explicit TileRows(const std::string &rows) { setenv("BROADLOOM_TILE_ROWS", rows.c_str(), 1); }
+  ~TileRows() { unsetenv("BROADLOOM_TILE_ROWS"); }
+};
+
+bool is_in_tiles(const Kernel &kernel) {
+  return kernel.show(Stage::call).find(" tile ") != std::string::npos;
+}
+
+std::vector<std::vector<unsigned char>> outputs_of(const Kernel &kernel,
+                                                   const std::vector<NamedView> &in) {
+  std::vector<std::vector<unsigned char>> made;
+  for (const auto &[name, array] : kernel.call(in)) made.push_back(bytes(array));
+  return made;
+}
+
+Array first_of(const Kernel &kernel, const Array &x) {
+  const std::vector<NamedView> in{{"x", x}};
+  return kernel.call(in).begin()->second;
+}
+
+// Whether calls go in tiles, all of them or none, and have the bits of the interpreter that does
+// not.
+bool goes_in_tiles(const std::string &body, const Inputs &inputs) {
+  const LoopSpec spec = kernel_of(body);
+  const auto in = views(inputs);
+  std::vector<std::vector<unsigned char>> truth;
+  {
+    const TileRows never("0");
+    const Kernel whole = compile(spec, with(Engine::interpreter));
+    truth = outputs_of(whole, in);
+    CHECK_FALSE(is_in_tiles(whole));
+  }
+  int tiled = 0, calls = 0;
+  for (const std::string rows : {"1", "2", "3", "7", "1000"})
+    for (const Options &options :
+         {with(Engine::interpreter), with(Engine::jit), with(Engine::jit, 3)}) {
+      const TileRows some(rows);
+      const Kernel kernel = compile(spec, options);
+      INFO(body << " in " << rows << " rows");
+      CHECK(outputs_of(kernel, in) == truth);
+      calls::verify(calls::parse(kernel.show(Stage::call)));
+      tiled += is_in_tiles(kernel);
+      ++calls;
+    }
+  CHECK((tiled == 0 || tiled == calls));
+  return tiled > 0;
+}
+
+} // namespace
+
+TEST_CASE("a blur of two stages has the same bits in tiles of any number of rows") {
+  for (const std::vector<std::int64_t> &shape :
+       {std::vector<std::int64_t>{37, 50}, {5, 4}, {300, 12}, {4, 1000}}) {
+    CAPTURE(shape[0]);
+    CHECK(goes_in_tiles("in x : f64[r, c]; let h[r, j] = x[r, j] + x[r, j + 1] * 3; "
+                        "out y[i, j] = h[i, j] - h[i + 1, j] * h[i + 2, j]",
+                        {{"x", counted(shape)}}));
+  }
+}
+
+TEST_CASE("a chain of lets goes in tiles, and what several of them read") {
+  CHECK(goes_in_tiles("in x : f64[r, c]; let g[r, j] = x[r, j] + x[r, j + 1]; "
+                      "let h[s, j] = g[s, j] * g[s + 1, j] + g[s + 2, j]; "
+                      "out y[i, j] = h[i, j] - h[i + 1, j]; out z[i, j] = h[i, j] * g[i, j]",
+                      {{"x", counted({41, 19})}}));
+}
+
+TEST_CASE("a pool with steps reads rows of what is before it that many times as fast") {
+  CHECK(goes_in_tiles("in x : f64[n, c]; let h[n, c] = relu(x[n, c]) * 2; "
+                      "out y[p, c] = max(h[2*p + u, c], u < 2) + h[2*p, c]",
+                      {{"x", counted({40, 6})}}));
+  CHECK(goes_in_tiles("in x : f64[n, c]; let h[n, k] = x[n, k] + x[n, k + 1]; "
+                      "out y[p, k] = sum(h[3*p + 2*u, k], u < 3)",
+                      {{"x", counted({50, 6})}}));
+}
+
+TEST_CASE(
+    "planes that read the same lets go by the rows of these, and nests of several phases do") {
+  CHECK(goes_in_tiles(
+      "in x : f64[c=3, r, w]; let g[r, w] = x[0, r, w] + 2 * x[1, r, w] - x[2, r, w]; "
+      "let b[i, w] = g[i, w] + g[i + 2, w]; "
+      "out y[c, i, j] = x[c, i, j] * (2 - exp(b[i, j] + b[i, j + 1]) / g[i + 1, j])",
+      {{"x", counted({3, 30, 20}, 0.01)}}));
+}
+
+TEST_CASE("rows of one element each go in tiles") {
+  CHECK(goes_in_tiles("in x : f64[n]; let h[n] = exp(x[n] / 50); out y[i] = h[i] + h[i + 1]",
+                      {{"x", counted({1001})}}));
+}
+
+TEST_CASE("a padded input is copied once, and its parts are computed in tiles") {
+  for (const char *split : {"0", "1000000000"}) {
+    const SplitFrom from(split);
+    CHECK(goes_in_tiles(
+        "in x : f64[i, j]; let h[r, c] = pad(x, 0: (1, 1), 1: (1, 1), edge)[r, c + 1] + "
+        "pad(x, 0: (1, 1), 1: (1, 1), edge)[r + 2, c]; out y[p, q] = h[p, q] + h[p + 1, q + 1]",
+        {{"x", counted({40, 64})}}));
+  }
+}
+
+TEST_CASE("positions count from the first row of all, and so do extents") {
+  CHECK(goes_in_tiles("in x : f64[r, c]; let h[r, c] = x[r, c] * iota(r) + iota(c); "
+                      "out y[i, j] = h[i, j] + h[i + 1, j] * iota(i) / extent(i)",
+                      {{"x", counted({29, 8})}}));
+}
+
+TEST_CASE("a fold along other axes than the rows keeps its tree") {
+  CHECK(goes_in_tiles("in x : f64[r, k]; in w : f64[k, c]; "
+                      "let h[r, c] = sum(x[r, k] * w[k, c], k); "
+                      "out y[i, c] = h[i, c] + h[i + 1, c]",
+                      {{"x", counted({31, 400}, 0.1)}, {"w", counted({400, 5}, 0.3)}}));
+}
+
+TEST_CASE("what is read in another way than by rows is computed whole") {
+  const Inputs x{{"x", counted({20, 20})}};
+  for (const std::string body :
+       {"out y[i, j] = h[i, j] + sum(h[i + 1, j], i)",           // all rows for each
+        "out y[i, j] = h[i, j] / sum(h[k, j], k) + h[i + 1, j]", // and these
+        "out y[i, j] = h[19 - i, j]",                            // from the last to the first
+        "out y[i, j] = scan(sum, h[i, j] + h[i + 1, j], i)",     // one row after the other
+        "out y[i, j] = pad(h, 0: (1, 1))[i, j]"}) {              // with borders
+    INFO(body);
+    CHECK_FALSE(goes_in_tiles("in x : f64[r, c]; let h[r, c] = x[r, c] * 2 + x[r, c]; " + body, x));
+  }
+}
+
+TEST_CASE("arrays are small enough for the caches or go in tiles") {
+  const LoopSpec spec = kernel_of("in x : f32[r, c]; let h[r, j] = x[r, j] + x[r, j + 1]; "
+                                  "out y[i, j] = h[i, j] + h[i + 1, j]");
+  setenv("BROADLOOM_CACHES", "64K,1M", 1);
+  for (const bool large : {false, true}) {
+    const Kernel kernel = compile(spec, with(Engine::interpreter));
+    const Array x(DType::F32, {large ? 600 : 60, 100});
+    first_of(kernel, x);
+    CHECK(is_in_tiles(kernel) == large);
+    CHECK(has(kernel, "let-in-tiles") == large);
+  }
+  unsetenv("BROADLOOM_CACHES");
+}
+
+TEST_CASE("an output that lies over an input makes lets whole arrays") {
+  const TileRows rows("2");
+  const Kernel kernel = compile(kernel_of("in x : f64[r]; let h[r] = x[r] * 2; "
+                                          "out y[i] = h[i] + h[i + 1]"),
+                                with(Engine::jit));
+  const Array x = counted({40});
+  const Array apart = first_of(kernel, x);
+  CHECK(is_in_tiles(kernel));
+  Array over = x.copy();
+  AnyView out = over;
+  out.layout.extents[0] = 39;
+  const std::vector<NamedView> in{{"x", over}}, outs{{"y", out}};
+  kernel.run_named(in, outs);
+  CHECK_FALSE(is_in_tiles(kernel));
+  CHECK(std::equal(apart.data<double>(), apart.data<double>() + 39, over.data<double>()));
+}
+
+TEST_CASE("a call in tiles ends where it is cancelled, and the next one runs") {
+  const TileRows rows("1");
+  auto cancel = std::make_shared<std::atomic<bool>>(true);
+  Options options = with(Engine::jit, 2);
+  options.cancel = cancel;
+  const Kernel kernel = compile(kernel_of("in x : f64[r]; let h[r] = x[r] * 2; "
+                                          "out y[i] = h[i] + h[i + 1]"),
+                                options);
+  const Array x = counted({40});
+  CHECK_THROWS_AS(first_of(kernel, x), CancelledError);
+  cancel->store(false);
+  CHECK(first_of(kernel, x).data<double>()[0] == (x.data<double>()[0] + x.data<double>()[1]) * 2);
+  CHECK(is_in_tiles(kernel));
+}
+
+TEST_CASE("what a call in tiles runs is what is shown of it") {
+  const TileRows rows("3");
+  setenv("BROADLOOM_VERIFY", "1", 1);
+  for (const int threads : {1, 3}) {
+    const Kernel kernel =
+        compile(kernel_of("in x : f64[r, c]; let g[r, j] = x[r, j] + x[r, j + 1]; "
+                          "let h[s, j] = g[s, j] * g[s + 1, j]; "
+                          "out y[p, j] = h[2*p, j] - h[2*p + 1, j]"),
+                with(Engine::jit, threads));
+    first_of(kernel, counted({62, 9}));
+    CHECK(is_in_tiles(kernel));
+  }
+  unsetenv("BROADLOOM_VERIFY");
+}
+
+TEST_CASE("a call in tiles may be bound, and called by several threads at once") {
+  const TileRows rows("4");
+  const Kernel kernel = compile(kernel_of("in x : f64[r, c]; let h[r, c] = exp(x[r, c] / 99); "
+                                          "out y[i, j] = h[i, j] + h[i + 1, j]"),
+                                with(Engine::jit, 3));
+  const Array x = counted({90, 30});
+  const Array truth = first_of(kernel, x);
+  REQUIRE(is_in_tiles(kernel));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      Array y(DType::F64, {89, 30});
+      const std::vector<NamedView> in{{"x", x}}, out{{"y", y}};
+      const BoundCall bound = kernel.bind_named(in, out);
+      for (int n = 0; n < 20; ++n) {
+        std::fill_n(y.data<double>(), y.size(), -1.0);
+        bound();
+        wrong += bytes(y) != bytes(truth);
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  CHECK(wrong == 0);
+}
