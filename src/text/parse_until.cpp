@@ -89,6 +89,18 @@ private:
   std::map<const ExprNode *, Names> known_;
 };
 
+// As many steps as are said of the let that ends: a condition that does not read it has them, too.
+LetLoop said_of_steps(const std::string &done, const std::string &axis, const ListedDims &listed) {
+  LetLoop loop;
+  for (std::size_t d = 0; listed.said && d < listed.said->dims.size(); ++d) {
+    if (listed.said->dims[d].label != axis) continue;
+    loop.count = listed.said->dims[d].extent;
+    loop.said = make_said(done, {{axis, listed.said->said->of[d]}},
+                          [&] { return listed.said->where; });
+  }
+  return loop;
+}
+
 // u[t - 1, i]
 Expr read_before(const std::string &let, const std::vector<AxisRef> &axes, const std::string &time,
                  std::int64_t before, const Place &where) {
@@ -190,13 +202,14 @@ Expr Untils::end_of(const Cursor &cursor, Symbols &symbols, const Definitions &d
                     "', and is to be one value for each step",
                 first, at.previous(), "fold it, as in any(.., " + *more.begin() + ")");
   symbols.ends[let] = done;
+  const LetLoop loop = said_of_steps(done, *label, listed);
   if (!is_second_) {
     ended_.push_back({let, *label, name});
-    return make_let(done, condition, where, {axis});
+    return make_let(done, condition, where, {axis}, loop);
   }
   const Held &held = held_.at(let);
   const Expr before = read_before(done, {axis}, held.axis, held.before, where);
-  return make_let(done, make_op(ops::Op::Or, {before, condition}, where), where, {axis});
+  return make_let(done, make_op(ops::Op::Or, {before, condition}, where), where, {axis}, loop);
 }
 
 Expr Untils::held(const std::string &let, const std::vector<AxisRef> &axes, Expr value) const {

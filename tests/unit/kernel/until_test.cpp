@@ -97,7 +97,7 @@ TEST_CASE("Newton's method ends when it is there, and says after how many steps"
 TEST_CASE("a loop that goes until a condition holds is printed as the two lets that it is") {
   const std::string lets =
       "  let u[t < 50] = where(u_done[t - 1], u[t - 1], (u[t - 1] + a / u[t - 1]) / 2) from a\n"
-      "  let u_done[t] = u_done[t - 1] || abs(u[t] - u[t - 1]) < 1e-12\n";
+      "  let u_done[t < 50] = u_done[t - 1] || abs(u[t] - u[t - 1]) < 1e-12\n";
   const std::string text = print(kernel_of(newton + "out y = u[-1]"));
   CHECK_MESSAGE(text.find(lets) != text.npos, text);
   CHECK(print(parse(text)) == text);
@@ -146,7 +146,7 @@ TEST_CASE("who writes the two lets has the same call") {
       rest);
   const LoopSpec by_hand = kernel_of("in u0 : f64[i]\nlet u[t < 60, i] = where(u_done[t - 1], u[t "
                                      "- 1, i], u[t - 1, i] / 2) from u0\n"
-                                     "let u_done[t] = u_done[t - 1] || sum(u[t, i], i) < 1\n" +
+                                     "let u_done[t < 60] = u_done[t - 1] || sum(u[t, i], i) < 1\n" +
                                      rest);
   CHECK(print(sugar) == print(by_hand));
   const LoopSpec turned =
