@@ -253,7 +253,11 @@ private:
   Expr mapped_in(std::size_t m, const ExprNode &node) {
     const Member &member = members_[m];
     if (&node == member.step.outputs[0].value.node()) return own(m, node.where);
-    if (node.kind == ExprKind::Extent || node.kind == ExprKind::Iota) return of_arrays(m, node);
+    if (node.kind == ExprKind::Extent || node.kind == ExprKind::Iota) {
+      const Expr of_loop = of_arrays(m, node);
+      const Expr of_lets = all_.of_windows(of_loop.node() ? *of_loop.node() : node);
+      return of_lets.node() ? of_lets : of_loop;
+    }
     if (node.kind == ExprKind::Fold && node.use)
       for (const Read &read : reads_)
         if (std::ranges::count(node.use->like, read.input->name) != 0)

@@ -350,3 +350,30 @@ TEST_CASE(
       CHECK(carried.data<double>()[k] == doctest::Approx(at_once.data<double>()[k]).epsilon(1e-12));
   }
 }
+
+TEST_CASE("a condition that reads nothing of the loop that it ends has as many steps in what is "
+          "derived") {
+  const std::string body = "in x : f64; in flag : f64[:]\n"
+                           "let u[t < 7 until flag[0] * iota(t) > 2] = u[t - 1] * x from 1\n"
+                           "out y = u[-1]";
+  first_and_second(body, {{"x", {}}, {"flag", {3}}}, {"x"}, {{"d_y", {}}});
+  first_and_second("in x : f64; in n : f64[:]; in flag : f64\n"
+                   "let u[t < 4 until flag > 2, i < 2] = u[t - 1, i] * x + n[0] from 1\n"
+                   "out y = sum(u[-1, i] * u[-1, i], i)",
+                   {{"x", {}}, {"n", {4}}, {"flag", {}}}, {"x"}, {{"d_y", {}}});
+}
+
+TEST_CASE("the gradient of a loop that multiplies its own padded steps is derived again") {
+  for (const std::string step :
+       {"pad(u, 1: (1, 1))[t - 1, i] * pad(u, 1: (1, 1))[t - 1, i + 2]",
+        "pad(u, 1: (1, 1))[t - 1, i] * u[t - 1, i]",
+        "pad(u, 1: (1, 1), wrap)[t - 1, i] * pad(u, 1: (1, 1), wrap)[t - 1, i + 2] + u0[i]"}) {
+    CAPTURE(step);
+    const LoopSpec spec = parse("kernel k {\nin u0 : f64[i]\nlet u[t < 4, i] = " + step +
+                                " from u0\nout y = sum(u[-1, i] * u[-1, i], i)\n}");
+    const LoopSpec twice = gradient(gradient(spec, {"u0"}), {"u0", "d_y"});
+    const std::string text = print(twice);
+    CHECK(print(parse(text)) == text);
+    check_slopes(gradient(spec, {"u0"}), {{"u0", {5}}, {"d_y", {}}});
+  }
+}
