@@ -52,6 +52,7 @@ public:
     const std::vector<std::string> wrt{input_ ? input_->name : ""};
     SpecData made = jvp(spec, wrt, {.of = {of_}}).data(); // says what is no input or no output
     check();
+    made.name = kernel_.name; // as it is told where there is no such batch
     const std::string tangent = new_input(made, kernel_)->name;
     std::set<std::string> labels = labels_of(made);
     for (std::size_t d = 0; d < input_->dims.size(); ++d) {
@@ -87,8 +88,11 @@ private:
     for (const int axis : output->axes)
       if (!typed.axes[std::size_t(axis)].labelled)
         needs_labels("output '" + of_ + "'", output->where);
-    for (const spec::Axis &axis : typed.axes)
-      if (!axis.labelled) needs_labels("kernel '" + kernel_.name + "'", kernel_.where);
+    for (const spec::TypedInput &input :
+         typed.inputs) // an array of which only elements are read has none
+      for (const int axis : input.in_windows_only ? std::vector<int>() : input.axis_of_dim)
+        if (!typed.axes[std::size_t(axis)].labelled)
+          needs_labels("kernel '" + kernel_.name + "'", kernel_.where);
   }
 
   AffineForm extent(std::size_t dim) const {

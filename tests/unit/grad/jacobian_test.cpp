@@ -178,3 +178,22 @@ TEST_CASE("what has no Jacobian or Hessian is refused") {
 }
 
 } // namespace
+
+TEST_CASE("a number has a Hessian where nothing of the kernel has an axis but its loop") {
+  const double x = 1.25;
+  const std::vector<NamedView> at{{"x", View<const double>(&x, {})}};
+  const LoopSpec power = kernel("in x : f64; let h[t < 5] = h[t - 1] * x from 1; out l = h[-1]");
+  CHECK(run(hessian(power, "l", "x"), at)[0] == doctest::Approx(20 * x * x * x));
+  CHECK(run(jacobian(power, "l", "x"), at)[0] == doctest::Approx(5 * x * x * x * x));
+}
+
+TEST_CASE("a Jacobian that is not there is told of the kernel that was asked about") {
+  std::string said;
+  try {
+    jacobian(kernel("in s : f64[i]; in x : f64[:]; let q = x * 2; out l[i] = s * q[i]"), "l", "s");
+  } catch (const SpecError &error) {
+    said = error.message();
+  }
+  CHECK(said ==
+        "kernel 'k' gets no axis of a batch: it has lets that are arrays, and 'x' has no labels");
+}
