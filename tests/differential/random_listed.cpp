@@ -124,6 +124,15 @@ private:
     return text;
   }
 
+  // Of a let that does not list them: those of the array of which it is another name, or all.
+  Axes dims_of(const std::string &value) const {
+    for (const auto &[name, axes] : reads_)
+      if (name == value) return axes;
+    for (const Array &array : arrays_)
+      if (array.name == value) return array.dims;
+    return order_;
+  }
+
   void add_array() {
     const std::string name = "m" + std::to_string(arrays_.size());
     switch (arrays_.empty() ? 0 : random_.below(10)) {
@@ -132,7 +141,7 @@ private:
     case 2: { // which lists its dims, or has those of the iteration space
       const bool lists = random_.chance(70);
       const std::string whole = value();
-      arrays_.push_back({name, lists ? shuffled() : order_, {}});
+      arrays_.push_back({name, lists ? shuffled() : dims_of(whole), {}});
       return add_line(lists ? positions(arrays_.back().dims, {}) : "", whole);
     }
     case 3: // another name
