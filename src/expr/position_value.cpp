@@ -16,82 +16,140 @@
 namespace broadloom {
 namespace {
 
-using Axes = std::vector<std::string>;
+// An axis of a value, or all axes of an argument of a function but some.
+struct Piece {
+  std::string axis;
+  std::size_t argument = 0;
+  std::optional<std::vector<std::string>> but = {}; // of an argument
+};
+using Pieces = std::vector<Piece>; // in the order in which they are first read
+using Known = std::unordered_map<const ExprNode *, std::optional<Pieces>>;
+using Results = std::unordered_map<const FunctionDecl *, std::optional<Pieces>>;
 
-void add(Axes &axes, const std::string &axis) {
-  if (std::ranges::find(axes, axis) == axes.end()) axes.push_back(axis);
+// What is folded of an argument in one place may be read whole in another.
+void add(Pieces &pieces, const Piece &piece) {
+  for (Piece &known : pieces) {
+    if (known.axis != piece.axis || known.argument != piece.argument || !known.but != !piece.but)
+      continue;
+    if (piece.but)
+      std::erase_if(*known.but,
+                    [&](const auto &axis) { return !std::ranges::count(*piece.but, axis); });
+    return;
+  }
+  pieces.push_back(piece);
 }
 
-// Of a node over arguments with these axes.
-std::optional<Axes> axes_of(const ExprNode &node, const Axes &of_arguments) {
-  const auto label = [](const AxisRef &axis) { return std::get_if<std::string>(&axis.value()); };
+void erase(Pieces &pieces, const std::string &axis) {
+  std::erase_if(pieces, [&](const Piece &piece) { return !piece.but && piece.axis == axis; });
+  for (Piece &piece : pieces)
+    if (piece.but) piece.but->push_back(axis);
+}
+
+// Labels as axes; none where one of them is a number.
+std::optional<Pieces> labels(const std::vector<AxisRef> &axes) {
+  Pieces pieces;
+  for (const AxisRef &axis : axes) {
+    const auto *label = std::get_if<std::string>(&axis.value());
+    if (label == nullptr) return std::nullopt;
+    add(pieces, {*label});
+  }
+  return pieces;
+}
+
+// What a call has of what its function has.
+std::optional<Pieces> called(const ExprNode &call, const Known &known, const Results &results) {
+  const std::optional<Pieces> &result = results.at(call.function.get());
+  if (!result) return std::nullopt;
+  Pieces pieces;
+  for (const Piece &piece : *result) {
+    if (!piece.but) {
+      add(pieces, piece);
+      continue;
+    }
+    const auto argument = known.find(call.args[piece.argument].node());
+    if (argument == known.end() || !argument->second) return std::nullopt;
+    Pieces left = *argument->second;
+    for (const std::string &axis : *piece.but) erase(left, axis);
+    for (const Piece &one : left) add(pieces, one);
+  }
+  return pieces;
+}
+
+// Of a node over arguments that have these.
+std::optional<Pieces> pieces_of(const ExprNode &node, const Pieces &of_arguments) {
   switch (node.kind) {
   case ExprKind::Input: {
-    Axes axes;
+    std::vector<AxisRef> dims;
     for (const Dim &dim : node.input->dims) {
       if (dim.label.empty()) return std::nullopt;
-      add(axes, dim.label);
+      dims.emplace_back(dim.label);
     }
     if (node.input->is_let || (node.input->window && node.input->window->is_whole))
       return std::nullopt;
-    return axes;
+    return labels(dims);
   }
-  case ExprKind::Let: {
-    if (node.axes.empty()) return of_arguments;
-    Axes axes;
-    for (const AxisRef &axis : node.axes) {
-      if (label(axis) == nullptr) return std::nullopt;
-      axes.push_back(*label(axis));
-    }
-    return axes;
-  }
+  case ExprKind::Let: return node.axes.empty() ? of_arguments : labels(node.axes);
   case ExprKind::Fold: {
     if (!node.use->like.empty()) return std::nullopt;
-    if (node.axes.empty()) return Axes();
-    Axes axes = of_arguments;
-    for (const AxisRef &axis : node.axes) {
-      if (label(axis) == nullptr) return std::nullopt;
-      std::erase(axes, *label(axis));
-    }
-    return axes;
+    if (node.axes.empty()) return Pieces();
+    const std::optional<Pieces> folded = labels(node.axes);
+    if (!folded) return std::nullopt;
+    Pieces pieces = of_arguments;
+    for (const Piece &axis : *folded) erase(pieces, axis.axis);
+    return pieces;
   }
-  case ExprKind::Iota:
-    if (label(node.axes[0]) == nullptr) return std::nullopt;
-    return Axes{*label(node.axes[0])};
-  case ExprKind::Extent: return Axes();
+  case ExprKind::Iota: return labels(node.axes);
+  case ExprKind::Extent: return Pieces();
   case ExprKind::Join:
-  case ExprKind::Parameter: return std::nullopt;
+  case ExprKind::Parameter:
+  case ExprKind::Call: return std::nullopt;
   case ExprKind::Literal:
   case ExprKind::Op:
   case ExprKind::Cast:
-  case ExprKind::Scan:
-  case ExprKind::Call: break;
+  case ExprKind::Scan: break;
   }
   return of_arguments;
+}
+
+std::optional<Pieces> pieces_of(const Expr &value, Known known, const Results &results) {
+  // The arguments of an array are its own business.
+  const auto enter = [](const ExprNode &node) {
+    return node.kind != ExprKind::Join && (node.kind != ExprKind::Let || node.axes.empty());
+  };
+  const auto visit = [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Parameter && known.contains(&node)) return;
+    if (node.kind == ExprKind::Call) {
+      known[&node] = called(node, known, results);
+      return;
+    }
+    std::optional<Pieces> pieces = Pieces();
+    const bool looks = node.kind != ExprKind::Input && enter(node);
+    for (const Expr &arg : looks ? node.args : std::vector<Expr>()) {
+      const std::optional<Pieces> &own = known[arg.node()];
+      if (!own) pieces.reset();
+      for (const Piece &piece : pieces ? *own : Pieces()) add(*pieces, piece);
+    }
+    known[&node] = pieces ? pieces_of(node, *pieces) : std::nullopt;
+  };
+  expr::Walker().walk(value.node(), visit, enter);
+  return known[value.node()];
 }
 
 } // namespace
 
 std::optional<std::vector<std::string>> named_axes(const Expr &value) {
-  std::unordered_map<const ExprNode *, std::optional<Axes>> known;
-  // The arguments of an array are its own business.
-  const auto enter = [](const ExprNode &node) {
-    return node.kind != ExprKind::Join && (node.kind != ExprKind::Let || node.axes.empty());
-  };
-  expr::Walker walker;
-  const auto visit = [&](const ExprNode &node) {
-    std::optional<Axes> axes = Axes();
-    const bool looks = node.kind != ExprKind::Input && node.kind != ExprKind::Join &&
-                       (node.kind != ExprKind::Let || node.axes.empty());
-    for (const Expr &arg : looks ? node.args : std::vector<Expr>()) {
-      const std::optional<Axes> &own = known[arg.node()];
-      if (!own) axes.reset();
-      for (const std::string &axis : axes ? *own : Axes()) add(*axes, axis);
-    }
-    known[&node] = axes ? axes_of(node, *axes) : std::nullopt;
-  };
-  walker.walk(value.node(), visit, enter);
-  return known[value.node()];
+  Results results;
+  for (const auto &function : functions_called({value})) {
+    Known arguments;
+    for (std::size_t k = 0; k < function->params.size(); ++k)
+      arguments[function->params[k].node()] = Pieces{{"", k, std::vector<std::string>()}};
+    results[function.get()] = pieces_of(function->body, std::move(arguments), results);
+  }
+  const std::optional<Pieces> pieces = pieces_of(value, {}, results);
+  if (!pieces) return std::nullopt;
+  std::vector<std::string> axes;
+  for (const Piece &piece : *pieces) axes.push_back(piece.axis);
+  return axes;
 }
 
 std::string name_of_value(const Expr &value) {
@@ -135,7 +193,7 @@ std::string name_of_value(const Expr &value) {
 }
 
 Expr element_of_value(const std::string &name, const Expr &value, const PlaceOf &shown) {
-  const std::optional<Axes> axes = named_axes(value);
+  const std::optional<std::vector<std::string>> axes = named_axes(value);
   if (!axes)
     support::fail("E0026", "a position is computed from a value whose axes have no names", shown(),
                   "read its inputs at positions, as in k[i] + 1, or give their dims labels");

@@ -135,6 +135,8 @@ void Space::add_said_axes() {
   expr::Walker walker;
   const auto visit = [&](const ExprNode &node) {
     if (node.kind == ExprKind::Input) look_at(*node.input);
+    if (node.kind != ExprKind::Iota && node.kind != ExprKind::Extent) return;
+    if (const auto *label = std::get_if<std::string>(&node.axes[0].value())) walked.insert(*label);
   };
   for (const auto &decl : data_.inputs) look_at(*decl);
   for (const Expr &let : data_.lets) walker.walk(let.node(), visit);

@@ -268,3 +268,30 @@ TEST_CASE("the API takes positions from lets and from values") {
   CHECK(code_thrown_by([&] { return index(bare + 1); }) == "E0026");
   CHECK(code_thrown_by([&] { return index(Expr()); }) == "E0002");
 }
+
+TEST_CASE("an axis of which a fold says the extent stands in positions that are computed") {
+  CHECK(value(x + k + "out y[i] = sum(x[(k[i] + u) % 7], u < 2)", xk) == D{50, 10, 30, 50});
+  CHECK(
+      value(x + k + "axis u < 3\nlet q[i, u] = (k[i] + iota(u)) % 7\nout y[i] = sum(x[q[i, u]], u)",
+            xk) == D{90, 30, 60, 90});
+  CHECK(value("axis u < 3\nout y[u] = iota(u) + 10. * extent(u)", {}) == D{30, 31, 32});
+}
+
+TEST_CASE("a function that folds says positions, too") {
+  const auto said = [](const std::string &functions, const std::string &body,
+                       const std::vector<NamedView> &inputs) {
+    const LoopSpec spec = parse(functions + "kernel k {" + body + "}");
+    CHECK(print(parse(print(spec))) == print(spec));
+    return values(in_all_engines(spec, inputs).begin()->second);
+  };
+  const std::string sums = "def whole(a) = sum(a)\ndef along(a) = sum(a, i)\n"
+                           "def both(a, b) = along(a) + b\ndef twice(a, b) = both(both(a, b) * a, b)\n";
+  CHECK(said(sums, x + "in k : i32[i]\nout y = x[whole(k) - 4]", xk) == D{80});
+  CHECK(said(sums, x + "in k : i32[i]\nout y = x[along(k) // 4]", xk) == D{30});
+  CHECK(said(sums, x + "in k : i32[i]\nin m : i32[j]\nout y[j] = x[both(k, m) // 4]",
+             {{"x", x10}, {"k", k4}, {"m", index_of({0, 4})}}) == D{30, 40});
+  // Folded in one place and read in the other.
+  CHECK(said(sums, x + "in k : i32[i]\nout y[i] = x[both(k, k) // 4]", xk) == D{30, 30, 50, 30});
+  CHECK(said(sums, x + "in k : i32[i]\nin m : i32[j]\nout y[j] = x[twice(k * m, m) % 10]",
+             {{"x", x10}, {"k", k4}, {"m", index_of({1, 2})}}) == D{70, 60});
+}
