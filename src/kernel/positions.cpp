@@ -244,12 +244,12 @@ private:
     for (std::size_t k = 0; k < form_.indices.size(); ++k) {
       const Wide value = load_of(operands_[form_.indices[k].input]->dtype)(element(k, index));
       position += form_.indices[k].times * value;
-      said += fmt::format("{}{} is {}", k == 0 ? "" : ", ", name_of(k, index), shown(value));
+      said += fmt::format("{}{} is {}", k == 0 ? "" : ", ", name_of(k, index), value);
     }
     support::fail(
         "E0315",
         fmt::format("{} reads position {} of axis {} of {}, which has {}: {}", input_.name,
-                    shown(position), dim_, array_of(*input_.window),
+                    position, dim_, array_of(*input_.window),
                     support::count(count_, "element"), said),
         input_.where,
         position < 0
@@ -264,10 +264,6 @@ private:
     return window.pads.empty() ? "'" + spec_.inputs[window.of].name + "'" : window.seen;
   }
 
-  static std::string shown(Wide number) { // most fit; the others are far away
-    constexpr Wide most = INT64_MAX;
-    return std::to_string(std::int64_t(std::clamp(number, -most, most)));
-  }
 
   // "k[2, 1]": where it lies in its array, or where the axes are if that takes its position from elsewhere.
   std::string name_of(std::size_t k, std::span<const std::int64_t> index) const {

@@ -24,8 +24,12 @@ namespace {
 
 class WindowParser {
 public:
-  WindowParser(Cursor &cursor, const Symbols &symbols)
-      : cursor_(cursor), symbols_(symbols), array_(cursor.previous()) {}
+  // Where a part lies, and an extent, are no values: u of `out z[u + 1 < 3]` is an axis, whatever
+  // input is called so.
+  enum class Values { Are, Not };
+  WindowParser(Cursor &cursor, const Symbols &symbols, Values values)
+      : cursor_(cursor), symbols_(symbols), array_(cursor.previous()),
+        may_be_value_(values == Values::Are && symbols.definitions != nullptr) {}
 
   std::vector<AffineForm> run() { return positions(0); }
   const std::vector<Expr> &lets() const { return lets_; }
@@ -185,8 +189,7 @@ private:
   }
 
   AffineForm form(int depth) {
-    const bool may_be_value = symbols_.definitions != nullptr;
-    if (may_be_value && look_ahead(false).is_value_of_form())
+    if (may_be_value_ && look_ahead(false).is_value_of_form())
       return value([&] { return parse_expression(cursor_, symbols_, *symbols_.definitions); });
     AffineForm sum = term(depth);
     while (cursor_.is(Tok::Plus) || cursor_.is(Tok::Minus)) {
@@ -199,7 +202,7 @@ private:
   }
 
   AffineForm term(int depth) {
-    if (symbols_.definitions != nullptr && look_ahead(true).is_value_of_term())
+    if (may_be_value_ && look_ahead(true).is_value_of_term())
       return value(
           [&] { return parse_part(cursor_, symbols_, *symbols_.definitions, Part::Term); });
     AffineForm product = factor(depth);
@@ -252,7 +255,7 @@ private:
     case Tok::Name:
       if (cursor_.peek(1).kind == Tok::LeftBracket || at_pad(cursor_)) return element(depth);
       if (cursor_.is_word("extent") && cursor_.peek(1).kind == Tok::LeftParen) return extent();
-      if (cursor_.peek(1).kind == Tok::LeftParen && symbols_.definitions != nullptr)
+      if (cursor_.peek(1).kind == Tok::LeftParen && may_be_value_)
         return value(
             [&] { return parse_part(cursor_, symbols_, *symbols_.definitions, Part::Operand); });
       if (cursor_.peek(1).kind == Tok::LeftParen)
@@ -349,25 +352,26 @@ private:
 
   Cursor &cursor_;
   const Symbols &symbols_;
-  Token array_;            // what is read, or the parenthesis behind it
+  Token array_; // what is read, or the parenthesis behind it
+  const bool may_be_value_;
   std::vector<Expr> lets_; // whose elements are positions
 };
 
 } // namespace
 
 std::vector<AffineForm> parse_window(Cursor &cursor, const Symbols &symbols) {
-  return WindowParser(cursor, symbols).run();
+  return WindowParser(cursor, symbols, WindowParser::Values::Are).run();
 }
 
 Expr parse_read(const Expr &of, Cursor &cursor, const Symbols &symbols, const Token &name) {
-  WindowParser parser(cursor, symbols);
+  WindowParser parser(cursor, symbols, WindowParser::Values::Are);
   std::vector<AffineForm> forms = parser.run();
   const Place where = cursor.source().place(name, cursor.previous());
   return holding(make_window(of, std::move(forms), where), parser.lets());
 }
 
 AffineForm parse_form(Cursor &cursor, const Symbols &symbols) {
-  return WindowParser(cursor, symbols).one();
+  return WindowParser(cursor, symbols, WindowParser::Values::Not).one();
 }
 
 } // namespace broadloom::text

@@ -137,8 +137,8 @@ std::vector<std::size_t> Typer::lenders(const ExprNode &node, int axis, int scop
     if (!spec_.inputs[i].said.empty() && spec_.inputs[i].axes().has(axis)) found.push_back(i);
   if (found.empty())
     fail("E0103",
-         "no input of this expression has axis " + space_.axis_name(axis) + ", which '" +
-             (node.kind == ExprKind::Iota ? "iota" : "extent") + "' asks for",
+         "no input of this expression has axis " + space_.axis_name(axis) + ", whose " +
+             (node.kind == ExprKind::Iota ? "index" : "extent") + " it asks for",
          space_.shown(node.where), "name an axis of an input that it reads, or write of=x");
   return found;
 }

@@ -498,3 +498,21 @@ TEST_CASE("in C++ an index is a position like others") {
   const Expr f = input("f", f32, {"i"});
   CHECK(code_of([&] { return compile(LoopSpec("k").out("y", x.at({index(f), "j"}))); }) == "E0206");
 }
+
+TEST_CASE("an index beyond i64 is told as it is") {
+  const std::vector<double> x{1, 2, 3};
+  const std::vector<std::uint64_t> k{0, 18446744073709551615u};
+  const std::vector<NamedView> inputs{{"x", View<const double>(x.data(), {3})},
+                                      {"k", View<const std::uint64_t>(k.data(), {2})}};
+  const LoopSpec spec = parse("kernel k { in x : f64[:]; in k : u64[:]; out y = x[2*k[i]] }");
+  for (const Engine engine : {Engine::reference, Engine::interpreter, Engine::jit}) {
+    std::string said;
+    try {
+      compile(spec, {.engine = engine}).call(inputs);
+    } catch (const DataError &error) {
+      said = error.message();
+    }
+    CHECK_MESSAGE(said.starts_with("x[2*k[i]] reads position 36893488147419103230 of axis 0"),
+                  said);
+  }
+}

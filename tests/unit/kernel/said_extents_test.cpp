@@ -230,4 +230,13 @@ TEST_CASE("in C++ the extent of an axis is said of the kernel") {
   CHECK(code_thrown_by([&] { LoopSpec(spec).axis("v", axis("j")); }) == "E0033");
 }
 
+TEST_CASE("an axis of a part or of an extent may be called as an input is") {
+  const std::vector<double> u{5, 6, 7};
+  const std::vector<NamedView> inputs{{"u", View<const double>(u.data(), {3})}};
+  const Results got = tests::in_all_engines(
+      parse("kernel k { in u : f64[:]; out z[u + 1 < 3] = u[u + 0]; out z[u < 1] = u[u + 2] }"),
+      inputs);
+  CHECK(values(got["z"]) == D{7, 5, 6});
+}
+
 TEST_SUITE_END();
