@@ -5,6 +5,7 @@
 // A frame is an operator whose right side is not read yet, or an open parenthesis, call or `?`.
 // An operator that binds tighter than what comes next is applied as soon as that is seen.
 #include "expr/function.hpp"
+#include "expr/until.hpp"
 #include "spec/definition.hpp"
 #include "text/parser.hpp"
 
@@ -461,21 +462,7 @@ private:
     const Token paren = cursor_.expect(Tok::RightParen, "')'");
     const Place place = cursor_.source().place(token, paren);
     const Expr &done = symbols_.look_up(end->second)->second.expr;
-    const std::string axis = let + "_steps";
-    const auto number = [&](std::int64_t value) {
-      return make_literal({Number::Kind::Int, value, 0, false}, place);
-    };
-    const Expr at = make_window(done, {AffineForm{0, {{axis, 1}}, {}}}, place);
-    const auto folded = [&](const char *accumulator, const Expr &value) {
-      FoldUse use;
-      use.accumulator = *find_accumulator(accumulator, definitions_);
-      return make_fold(use, {value}, {axis}, place);
-    };
-    const auto where = [&](const Expr &condition, std::int64_t yes, std::int64_t no) {
-      return make_op(Op::Where, {condition, number(yes), number(no)}, place);
-    };
-    const Expr before = folded("sum", where(at, 0, 1));
-    push_value(make_op(Op::Add, {before, where(folded("any", at), 1, 0)}, place), token, paren);
+    push_value(steps_taken(done, let + "_steps", place), token, paren);
   }
 
   [[noreturn]] void unknown_function(const std::string &word, const Token &token) {

@@ -3,6 +3,8 @@
 #include "calls/record.hpp"
 #include "split_calls.hpp"
 
+#include <broadloom/until.hpp>
+
 #include <cmath>
 #include <map>
 
@@ -339,7 +341,62 @@ TEST_CASE("what no loop can go until is an error") {
   CHECK(code_of("in x : f64[i]\nlet h[i] = x\nout y = steps(h)") == "E0003");
 }
 
-TEST_CASE("in C++ the two lets are written out, and an output reads the second") {
+TEST_CASE("in C++ a loop ends as one of the text does, and is printed as it") {
+  const Expr a = input("a", DType::F64);
+  const auto t = axis("t");
+  const Expr now = itself("u").at({t}), before = itself("u").at({t - 1});
+  const Until end("u_done", "t", abs(now - before) < 1e-12, {.count = 50});
+  const Expr u = let("u", {"t"}, end.held("u", {"t"}, (before + a / before) / 2), {.from = a});
+  const LoopSpec spec = LoopSpec("k").out("y", u.at({-1})).out("n", end.steps());
+  const double two = 2;
+  const std::vector<NamedView> inputs{{"a", number(two)}};
+  check_steps(spec, inputs, newtons_root(2).steps);
+  const Results got = in_all_engines(spec, inputs);
+  CHECK(values(got["y"]) == D{newtons_root(2).value});
+  CHECK(integer(got["n"]) == newtons_root(2).steps);
+  CHECK(print(parse(print(spec))) == print(spec));
+  // One that nothing but its end reads.
+  check_steps(LoopSpec("k").out("y", u.at({-1})), inputs, newtons_root(2).steps);
+}
+
+TEST_CASE("in C++ all lets of a loop that ends are held, also where it goes backwards") {
+  const D xs{1, 2, 3, 4, 5};
+  const Expr x = input("x", DType::F64, {"t"});
+  const auto t = axis("t");
+  const std::vector<NamedView> inputs{{"x", view(xs)}};
+  const auto spec_of = [&](bool backwards, const char *name) {
+    const Position back = backwards ? t + 1 : t - 1;
+    const Until end(name, "t", itself("s").at({t}) > 6, {.backwards = backwards});
+    const Expr s = let("s", {"t"}, end.held("s", {"t"}, itself("s").at({back}) + x));
+    const Expr p = let("p", {"t"}, end.held("p", {"t"}, itself("p").at({back}) + s.at({t})));
+    return LoopSpec("k").out("a", s.at({t})).out("b", p.at({t})).out("n", end.steps());
+  };
+  for (const char *name : {"s_done", "a_done", "z_done"}) {
+    const Results on = in_all_engines(spec_of(false, name), inputs);
+    CHECK(values(on["a"]) == D{1, 3, 6, 10, 10});
+    CHECK(values(on["b"]) == D{1, 4, 10, 20, 20});
+    CHECK(integer(on["n"]) == 4);
+    const Results back = in_all_engines(spec_of(true, name), inputs);
+    CHECK(values(back["a"]) == D{9, 9, 9, 9, 5});
+    CHECK(values(back["b"]) == D{14, 14, 14, 14, 5});
+    CHECK(integer(back["n"]) == 2);
+    CHECK(has(compile(spec_of(false, name)), "loop-ends"));
+  }
+  const LoopSpec text = kernel_of("in x : f64[t]\nlet s[t until s[t] > 6] = s[t - 1] + x\n"
+                                  "out a[t] = s[t]\nout n = steps(s)");
+  CHECK(bytes(in_all_engines(text, inputs)["a"]) ==
+        bytes(in_all_engines(spec_of(false, "s_done"), inputs)["a"]));
+}
+
+TEST_CASE("in C++ mistakes of an end are told where they are made") {
+  const Expr before = itself("u").at({axis("t") - 1});
+  CHECK(code_thrown_by([&] { Until("d", "t", before > 1, {.count = 0}); }) == "E0031");
+  const Until end("d", "t", before > 1);
+  CHECK(code_thrown_by([&] { end.held("u", {"s"}, before); }) == "E0028");
+  CHECK(code_thrown_by([&] { end.held("u", {0, "t"}, before); }) == "E0028");
+}
+
+TEST_CASE("in C++ the two lets may be written out, and an output reads the second") {
   const Expr a = input("a", DType::F64);
   const auto t = axis("t");
   const Expr before = itself("u").at({t - 1});
