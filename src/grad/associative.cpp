@@ -68,13 +68,7 @@ private:
 
   Expr final_state(const std::string &state) const {
     FoldUse use;
-    use.accumulator = facts_.helper(name_ + "_total_" + state, [&](const std::string &free) {
-      Accumulator made = accumulator(free, steps_.states, steps_.args);
-      for (const std::string &s : steps_.states)
-        made = made.init(s, steps_.init.at(s)).step(s, steps_.step.at(s));
-      for (const std::string &s : steps_.states) made = made.combine(s, steps_.combine.at(s));
-      return made.result(named(state));
-    });
+    use.accumulator = total_of(facts_, steps_, name_, state);
     return make_fold(use, elements_, {facts_.axis_ref(axis_)}, node_.where);
   }
 

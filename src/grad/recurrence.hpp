@@ -46,7 +46,12 @@ private:
 inline constexpr const char *one = "1";
 Expr without_ones(const Expr &root, const facts::Terms &t);
 
-// The axis that a fold or scan goes along, if it is one. Throws SpecError E0601.
+// The same accumulator with the result `state`: of one with a combine.
+Accumulator total_of(facts::Facts &facts, const Steps &steps, const std::string &name,
+                     const std::string &state);
+
+// The axes that a fold or scan goes along; the only one, or SpecError E0601.
+expr::AxisSet folded_axes(facts::Facts &facts, const ExprNode &node);
 int only_axis(facts::Facts &facts, const ExprNode &node, const std::string &name);
 
 // Throws SpecError E0601 where something accumulated or started from is complex.

@@ -144,7 +144,7 @@ Expr ScanBack::once(const Expr &value) const {
   return t.where(beyond, t.num(0), value);
 }
 
-int only_axis(facts::Facts &facts, const ExprNode &node, const std::string &name) {
+expr::AxisSet folded_axes(facts::Facts &facts, const ExprNode &node) {
   expr::AxisSet folded;
   if (node.kind == ExprKind::Scan || !node.axes.empty()) {
     for (const AxisRef &ref : node.axes)
@@ -152,11 +152,17 @@ int only_axis(facts::Facts &facts, const ExprNode &node, const std::string &name
   } else {
     for (std::size_t k = 0; k < node.folded; ++k) folded = folded | facts.axes(node.args[k]);
   }
+  return folded;
+}
+
+int only_axis(facts::Facts &facts, const ExprNode &node, const std::string &name) {
+  const expr::AxisSet folded = folded_axes(facts, node);
   if (folded.size() != 1 || !node.use->like.empty())
     support::fail("E0601",
                   "the gradient of '" + name + "' runs along one axis, and this one folds " +
                       facts.space().axis_list(folded),
-                  facts.space().shown(node.where), "fold one axis at a time, by name");
+                  facts.space().shown(node.where),
+                  "fold one axis at a time, by name, or give it a combine");
   int axis = 0;
   while (!folded.has(axis)) ++axis;
   return axis;

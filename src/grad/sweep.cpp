@@ -1,6 +1,7 @@
 // See sweep.hpp.
 #include "grad/sweep.hpp"
 
+#include "grad/folds.hpp"
 #include "grad/order.hpp"
 #include "grad/shape.hpp"
 #include "grad/tangents.hpp"
@@ -16,11 +17,12 @@ using support::fail;
 
 namespace {
 
-// The parts of a call are its arguments and what it is by its body.
+// The parts of a call are its arguments and what it is by its body, which may be empty.
 template <class Body> auto with_body(Body body) {
   return [body](const Expr &expr) {
     std::vector<Expr> parts = expr.node()->args;
-    if (expr.node()->kind == ExprKind::Call) parts.push_back(body(expr));
+    const ExprKind kind = expr.node()->kind;
+    if (kind == ExprKind::Call || kind == ExprKind::Fold) parts.push_back(body(expr));
     return parts;
   };
 }
@@ -144,8 +146,16 @@ Cotangent Sweep::at_start(const Cotangent &cotangent, const Expr &single, const 
 
 void Sweep::run() {
   const std::vector<Expr> order =
-      in_order(roots_, with_body([&](const Expr &call) { return facts_.by_body(call); }));
+      in_order(roots_, with_body([&](const Expr &expr) { return body_of(expr); }));
   for (std::size_t k = order.size(); k-- > 0;) visit(order[k]);
+}
+
+Expr Sweep::body_of(const Expr &expr) {
+  if (expr.node()->kind == ExprKind::Call) return facts_.by_body(expr);
+  const auto [found, fresh] = rows_.try_emplace(expr.node());
+  if (fresh && facts_.depends(expr)) found->second = by_rows(facts_, expr);
+  if (fresh && found->second.node()) facts_.add(found->second);
+  return found->second;
 }
 
 void Sweep::visit(const Expr &self) {
@@ -164,7 +174,10 @@ void Sweep::visit(const Expr &self) {
   case ExprKind::Let: return flow(node.args[0], g, facts::Terms(node.where));
   case ExprKind::Cast: return visit_cast(node, g);
   case ExprKind::Op: return visit_op(node, self, g);
-  case ExprKind::Fold: return pull_fold(*this, self, g);
+  case ExprKind::Fold:
+    if (const Expr rows = body_of(self); rows.node())
+      return flow(rows, g, facts::Terms(node.where));
+    return pull_fold(*this, self, g);
   case ExprKind::Scan: return pull_scan(*this, self, g);
   case ExprKind::Join: support::bug("gradient: a join is no expression of a kernel that was split");
   }

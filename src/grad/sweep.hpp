@@ -43,6 +43,8 @@ public:
 
 private:
   void visit(const Expr &node);
+  // A call by its body, a fold over several axes by rows; empty: neither.
+  Expr body_of(const Expr &expr);
   void visit_op(const ExprNode &node, const Expr &self, const Cotangent &g);
   void visit_cast(const ExprNode &node, const Cotangent &g);
   void visit_call(const Expr &self, const Cotangent &g);
@@ -53,6 +55,7 @@ private:
 
   facts::Facts &facts_;
   std::vector<Expr> roots_;
+  std::unordered_map<const ExprNode *, Expr> rows_; // by fold
   Expr visited_;
   std::unordered_map<std::string, std::vector<Expr>> inputs_;
   std::unordered_map<const ExprNode *, Cotangent> cotangents_;

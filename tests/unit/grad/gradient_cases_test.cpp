@@ -234,6 +234,43 @@ TEST_CASE("complex functions have their derivatives") {
                 "kernel k { in x : c128[i]; out z = a(x, i) }") == "E0601");
 }
 
+TEST_CASE("an accumulator with a combine is derived over several axes, by rows") {
+  const std::string own =
+      "accumulator weighted(s, n; x, w) { init s = 0, n = 0; step s = s + x * w, n = n + w\n"
+      "  combine s = s + s_other, n = n + n_other; result s / n }\n"
+      "accumulator stable(m, s; x) { init m = -inf, s = 0\n"
+      "  step m = maximum(m, x), s = s * exp(m - maximum(m, x)) + exp(x - maximum(m, x))\n"
+      "  combine m = maximum(m, m_other), s = s * exp(m - maximum(m, m_other)) + "
+      "s_other * exp(m_other - maximum(m, m_other)); result m + log(s) }\n"
+      "accumulator affine(a, b; p, q) { init a = 1., b = 0.; step a = a * p, b = b * p + q\n"
+      "  combine a = a * a_other, b = b * a_other + b_other; result b }\n"
+      "accumulator last(v, c; x) { init v = 0, c = false; step v = x, c = true\n"
+      "  combine v = c_other ? v_other : v, c = c || c_other }\n";
+  for (const char *e :
+       {"weighted((x, y), i, j)", "stable(x * y, i, k)", "stable(x) * y", "affine((x, y), i, j)",
+        "affine((x, y), j, k, init=(2, 3)) * x", "last(x * x, i, j, k)", "weighted((y, x * x))",
+        "weighted((x - stable(x, i, j), y), k, i)", "x > 0.2 ? stable(x * y, j, k) : 1"})
+    check_slopes(own + "kernel k { in x : f64[i, j, k]; in y : f64[i]; out z = " + e + " }",
+                 {{"x", {2, 3, 2}}, {"y", {2}}});
+  for (const std::vector<std::int64_t> &y : {std::vector<std::int64_t>{1, 1}, {1, 3}, {2, 3}})
+    check_slopes(own + "kernel k { in x : f64[:, :]; in y : f64[:, :]\n"
+                       "out z = stable(x * y, 0, 1) * y; out w = weighted((y * y, x * x)) }",
+                 {{"x", {2, 3}}, {"y", y}});
+  // Integers are counted beside, and the greatest of equal elements share what flows to them.
+  CHECK(code_of(own + "kernel k { in x : c128[i, j]; out z = last(x, i, j) }") == "E0601");
+  const std::string peak = "accumulator peak(m; x) { init m = -inf; step m = maximum(m, x)\n"
+                           "  combine m = maximum(m, m_other) }\n";
+  const LoopSpec back =
+      gradient(parse(peak + "kernel k { in x : f64[i, j]; out z = peak(x, i, j) }"), {"x"});
+  const std::vector<double> ones(6, 1), one(1, 1);
+  const std::vector<NamedView> inputs{{"x", View<const double>(ones.data(), {2, 3})},
+                                      {"d_z", View<const double>(one.data(), {})}};
+  const Array slopes = compile(back).call(inputs)[0].copy();
+  double total = 0;
+  for (int k = 0; k < 6; ++k) total += slopes.data<double>()[k];
+  CHECK(total == 1);
+}
+
 TEST_CASE("remainders have slopes in both arguments") {
   for (const char *e : {"x % y", "fmod(x, y)", "(-x) % y", "fmod(-x, y)", "x - x // y"})
     check_slopes(std::string("kernel k { in x : f64[i]; in y : f64; out z = ") + e + " }",
