@@ -16,6 +16,7 @@
 #include "grad/folds.hpp"
 #include "grad/forward.hpp"
 #include "grad/modes.hpp"
+#include "grad/named_parts.hpp"
 #include "grad/named_starts.hpp"
 #include "grad/request.hpp"
 #include "grad/scans_first.hpp"
@@ -263,15 +264,14 @@ LoopSpec spec_of(SpecData data) {
 }
 } // namespace
 
-LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
-                  const GradientOptions &options) try {
-  const support::FloatWorld world;
-  const auto gradient_of = [](const SpecData &data, const std::vector<std::string> &names,
-                              const GradientOptions &how) {
+// The kernel that is derived, with calls or, where parts of it became arrays, without.
+static LoopSpec gradient_of(const SpecData &kernel, const std::vector<std::string> &wrt,
+                            const GradientOptions &options) {
+  const auto gradient_of_part = [](const SpecData &data, const std::vector<std::string> &names,
+                                   const GradientOptions &how) {
     return grad::Gradient(data, names, how).run().backward;
   };
-  grad::require_once(spec.data(), {wrt, options.of});
-  SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
+  SpecData expanded = spec::expand_calls(kernel, spec::Calls::WithoutDerivatives);
   const auto finished = [&](SpecData made, bool has_arrays) {
     grad::write_as_modes(made, made.outputs.size() - wrt.size(), has_arrays);
     return spec_of(std::move(made));
@@ -281,9 +281,9 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
       expanded = std::move(*named);
       split = spec::split_lets(expanded, analysis::analyse);
     }
-    return finished(grad::through_lets(expanded, *split, wrt, options, gradient_of), true);
+    return finished(grad::through_lets(expanded, *split, wrt, options, gradient_of_part), true);
   }
-  auto [made, forward, to_check] = grad::Gradient(spec.data(), wrt, options).run();
+  auto [made, forward, to_check] = grad::Gradient(kernel, wrt, options).run();
   const grad::Decls bounds = spec::declared_inputs(expanded);
   grad::keep_bounds(made, bounds);
   grad::share(made);
@@ -294,6 +294,21 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
   const bool has_arrays =
       std::ranges::any_of(made.lets, [](const Expr &let) { return !let.node()->axes.empty(); });
   return finished(std::move(made), has_arrays);
+}
+
+LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
+                  const GradientOptions &options) try {
+  const support::FloatWorld world;
+  grad::require_once(spec.data(), {wrt, options.of});
+  try {
+    return gradient_of(spec.data(), wrt, options);
+  } catch (const SpecError &error) { // arrays cost memory: only where there is no other way
+    if (error.code() != "E0601") throw;
+    const auto named =
+        grad::name_parts(spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives), wrt);
+    if (!named) throw;
+    return gradient_of(*named, wrt, options);
+  }
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

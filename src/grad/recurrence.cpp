@@ -48,7 +48,9 @@ public:
     axis_ = only_axis(facts_, node_, name_);
     check_real(facts_, node_, name_);
     for (std::size_t k = 0; k < node_.args.size(); ++k) {
-      const Expr wide = make_cast(DType::F64, node_.args[k], node_.where);
+      const Expr &arg = node_.args[k];
+      const bool is_count = k >= node_.folded && !facts_.is_continuous(arg); // of an integer state
+      const Expr wide = is_count ? arg : make_cast(DType::F64, arg, node_.where);
       (k < node_.folded ? elements_ : init_).push_back(wide);
     }
     for (std::size_t k = 0; k < steps_.states.size(); ++k)

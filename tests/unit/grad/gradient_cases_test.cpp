@@ -271,6 +271,44 @@ TEST_CASE("an accumulator with a combine is derived over several axes, by rows")
   CHECK(total == 1);
 }
 
+TEST_CASE("an accumulator without a combine is derived over two axes, row by row in order") {
+  const std::string own =
+      "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m * m }\n"
+      "accumulator two(a, n; x, w) { init a = 0, n = 0; step a = a * w + x + n, n = n + 1\n"
+      "  result a / n }\n";
+  for (const char *e :
+       {"damped(x, i, j)", "damped(x * y - mean(x, i), k, i) * x", "two((x, y), i, k)",
+        "damped(x, i, k, init=sin(z))", "damped(x, j, k, init=3) * damped(y * x, k, j)",
+        "damped(damped(x, i, j) * x, i, k)"})
+    check_slopes(
+        own + "kernel k { in x : f64[i, j, k]; in y : f64[i]; in z : f64[j]; out o = " + e + " }",
+        {{"x", {2, 3, 2}}, {"y", {2}}, {"z", {3}}});
+  const std::string of = "kernel k { in x : f64[i, j, k]; out z = ";
+  CHECK(code_of(own + of + "damped(x) }") == "E0601");
+  CHECK(code_of(own + "kernel k { in x : f64[:, :]; out z = damped(x, 0, 1) }") == "E0601");
+  // The values are those of the kernel, bit for bit.
+  const LoopSpec spec = parse(own + "kernel k { in x : f32[i, j]; out z = damped(x, i, j) }");
+  const std::vector<float> x{0.3f, 0.7f, -1.1f, 0.9f, 2.3f, 1e-3f};
+  const std::vector<NamedView> inputs{{"x", View<const float>(x.data(), {2, 3})}};
+  const float d_z = 1;
+  std::vector<NamedView> with_slope = inputs;
+  with_slope.push_back({"d_z", View<const float>(&d_z, {})});
+  const LoopSpec both = gradient(spec, {"x"}, {.value = true});
+  CHECK(compile(both).call(with_slope)["z"].copy().data<float>()[0] ==
+        compile(spec).call(inputs)["z"].copy().data<float>()[0]);
+}
+
+TEST_CASE("slopes of what is made of a sum through a gather are read where the sum was added to") {
+  const std::string in = "kernel k { in b : f64[:]; in e : f64[i]; in p : f64[q]\n"
+                         "let k[i] = i64(iota(i, of=e) * 2 % 3)\n";
+  for (const char *e :
+       {"let s = exp(sum(e, like=b[k[i]])); out y = s", "out y = sin(sum(e * e, like=b[k[i]]))",
+        "let s = exp(sum(e, like=b[k[i]])); out y = e / s[k[i]]",
+        "let m = sum(e, like=b[k[i]]); let r = m * m; out y = e * r[k[i]] + m[k[i]]",
+        "out y = exp(sum(e, like=p[k[i]])) * p"})
+    check_slopes(in + e + " }", {{"b", {3}}, {"e", {4}}, {"p", {3}}});
+}
+
 TEST_CASE("remainders have slopes in both arguments") {
   for (const char *e : {"x % y", "fmod(x, y)", "(-x) % y", "fmod(-x, y)", "x - x // y"})
     check_slopes(std::string("kernel k { in x : f64[i]; in y : f64; out z = ") + e + " }",
