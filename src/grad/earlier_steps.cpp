@@ -29,7 +29,7 @@ bool starts_as_array(const SteppedLet &of) { return of.start.node() && !number_o
 Expr EarlierSteps::read(const SteppedLet &of, std::int64_t lag, Window at, const Place &where) {
   if (lag == 0) return make_window_like(of.let, at, where);
   if (!starts_as_array(of) && !of.counts_steps) return shifted(of, lag, std::move(at), where);
-  const auto [known, fresh] = before_.try_emplace({of.let.node()->name, lag}, Expr());
+  const auto [known, fresh] = before_.try_emplace({name_of_array(of.let), lag}, Expr());
   if (fresh) known->second = before(of, lag, where);
   return make_window_like(known->second, at, where);
 }
@@ -74,8 +74,8 @@ Expr EarlierSteps::before(const SteppedLet &of, std::int64_t lag, const Place &w
   whole.forms = positions_of(of.axes);
   const Expr other = shifted(of, lag, std::move(whole), where);
   const Expr value = t.where(is_start, begins, other);
-  const ExprNode &let = *of.let.node();
-  Expr made = make_let(uses_.fresh(let.name + "_" + std::to_string(lag)), value, where, let.axes);
+  Expr made = make_let(uses_.fresh(name_of_array(of.let) + "_" + std::to_string(lag)), value, where,
+                       {of.axes.begin(), of.axes.end()});
   uses_.add(of, made);
   return made;
 }

@@ -264,24 +264,32 @@ LoopSpec spec_of(SpecData data) {
 }
 } // namespace
 
-// The kernel that is derived, with calls or, where parts of it became arrays, without.
-static LoopSpec gradient_of(const SpecData &kernel, const std::vector<std::string> &wrt,
-                            const GradientOptions &options) {
-  const auto gradient_of_part = [](const SpecData &data, const std::vector<std::string> &names,
-                                   const GradientOptions &how) {
+// A kernel and, where forward values are saved, the one that gives them.
+struct Derived {
+  LoopSpec backward, forward;
+};
+
+// `kernel` has calls, or parts of it became arrays.
+static Derived derived_of(const SpecData &kernel, const std::vector<std::string> &wrt,
+                          const GradientOptions &options) {
+  const auto of_part = [](const SpecData &data, const std::vector<std::string> &names,
+                          const GradientOptions &how) {
     return grad::Gradient(data, names, how).run().backward;
   };
   SpecData expanded = spec::expand_calls(kernel, spec::Calls::WithoutDerivatives);
-  const auto finished = [&](SpecData made, bool has_arrays) {
+  const auto finished = [&](SpecData made, SpecData forward, bool has_arrays) {
     grad::write_as_modes(made, made.outputs.size() - wrt.size(), has_arrays);
-    return spec_of(std::move(made));
+    return Derived{spec_of(std::move(made)), spec_of(std::move(forward))};
   };
   if (auto split = spec::split_lets(expanded, analysis::analyse)) {
     if (auto named = grad::name_starts(expanded, *split)) {
       expanded = std::move(*named);
       split = spec::split_lets(expanded, analysis::analyse);
     }
-    return finished(grad::through_lets(expanded, *split, wrt, options, gradient_of_part), true);
+    auto [made, saved] = grad::through_lets(expanded, *split, wrt, options, of_part);
+    grad::save_lets(expanded, *split, saved);
+    expanded.name += "_forward";
+    return finished(std::move(made), std::move(expanded), true);
   }
   auto [made, forward, to_check] = grad::Gradient(kernel, wrt, options).run();
   const grad::Decls bounds = spec::declared_inputs(expanded);
@@ -293,22 +301,28 @@ static LoopSpec gradient_of(const SpecData &kernel, const std::vector<std::strin
   }
   const bool has_arrays =
       std::ranges::any_of(made.lets, [](const Expr &let) { return !let.node()->axes.empty(); });
-  return finished(std::move(made), has_arrays);
+  return finished(std::move(made), std::move(forward), has_arrays);
+}
+
+// Parts of a kernel become arrays, which cost memory, only where there is no other way.
+static Derived derived(const SpecData &kernel, const std::vector<std::string> &wrt,
+                       const GradientOptions &options) {
+  grad::require_once(kernel, {wrt, options.of});
+  try {
+    return derived_of(kernel, wrt, options);
+  } catch (const SpecError &error) {
+    if (error.code() != "E0601") throw;
+    const auto named =
+        grad::name_parts(spec::expand_calls(kernel, spec::Calls::WithoutDerivatives), wrt);
+    if (!named) throw;
+    return derived_of(*named, wrt, options);
+  }
 }
 
 LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
                   const GradientOptions &options) try {
   const support::FloatWorld world;
-  grad::require_once(spec.data(), {wrt, options.of});
-  try {
-    return gradient_of(spec.data(), wrt, options);
-  } catch (const SpecError &error) { // arrays cost memory: only where there is no other way
-    if (error.code() != "E0601") throw;
-    const auto named =
-        grad::name_parts(spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives), wrt);
-    if (!named) throw;
-    return gradient_of(*named, wrt, options);
-  }
+  return derived(spec.data(), wrt, options).backward;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -316,13 +330,9 @@ LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
 LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wrt,
                         const GradientOptions &options) try {
   const support::FloatWorld world;
-  grad::require_once(spec.data(), {wrt, options.of});
   GradientOptions saving = options;
   saving.policy = Policy::save;
-  const SpecData expanded = spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives);
-  if (const auto split = spec::split_lets(expanded, analysis::analyse))
-    grad::through_lets(expanded, *split, wrt, saving, {}); // refuses
-  return spec_of(grad::Gradient(spec.data(), wrt, saving).run().forward);
+  return derived(spec.data(), wrt, saving).forward;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

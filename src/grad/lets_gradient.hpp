@@ -29,12 +29,15 @@ namespace broadloom::grad {
 class ThroughLets {
 public:
   ThroughLets(const SpecData &data, const spec::Split &split, const std::vector<std::string> &wrt,
-              const GradientOptions &options, const GradientOf &gradient)
+              const GradientOptions &options, const GradientOf &gradient,
+              const std::vector<std::string> &saved)
       : data_(data), split_(split), wrt_(wrt), options_(options), gradient_(gradient),
         lets_(spec::lets_by_name(data)), accumulators_(values_of(data)) {
     for (const auto &let : split.lets) array_names_.insert(let->data.outputs[0].name);
     name_starts();
     find_names();
+    defined_ = lets_;
+    for (const std::string &name : saved) take_as_input(name);
   }
 
   SpecData run() {
@@ -60,10 +63,14 @@ public:
       if (needed && declared_.insert(input->name).second) windows_.push_back(input);
     }
     made_.inputs.insert(made_.inputs.end(), windows_.begin(), windows_.end());
+    name_saved_ones();
     compute_scans_first(made_, {});
     analysis::analyse(made_); // the types that a clause meets are known only now
     return std::move(made_);
   }
+
+  // Of the lets whose arrays are inputs (Policy::save) those of which elements are read.
+  const std::vector<std::string> &saved_ones_read() const { return saved_read_; }
 
 private:
   friend class ThroughLoop;
@@ -91,13 +98,22 @@ private:
         support::fail("E0003",
                       "there is no input '" + name + "' to take the gradient by: it is a let",
                       data_.where, "name inputs of kernel '" + data_.name + "'");
-    if (options_.policy == Policy::save)
-      support::fail(
-          "E0607",
-          "the policy save keeps no forward values of a kernel whose lets are read at positions",
-          shown(split_.lets[0]->data.outputs[0].where),
-          "take the policy auto: such a let is an array, computed once in any case");
   }
+
+  // The array of this let, computed by the forward kernel.
+  void take_as_input(const std::string &name) {
+    const auto let = std::ranges::find_if(
+        split_.lets, [&](const auto &one) { return one->data.outputs[0].name == name; });
+    auto decl = std::make_shared<InputDecl>();
+    decl->name = name; // of which windows are called until all are there
+    decl->materialised = true;
+    decl->dtype = (*let)->typed.outputs[0].dtype;
+    decl->dims.resize((*let)->typed.outputs[0].axes.size());
+    decl->where = (*let)->data.outputs[0].where;
+    lets_.at(name) = make_input(decl, decl->where);
+    saved_lets_.push_back(name);
+  }
+  void name_saved_ones(); // through_lets.cpp
 
   void find_names() {
     for (const OutputDecl &output : data_.outputs) taken_.insert(output.name);
@@ -374,7 +390,8 @@ private:
           if (window == lets_of_window.end())
             needed.insert(called);
           else
-            needed.insert(window->second.begin(), window->second.end());
+            for (const std::string &let : window->second)
+              if (std::ranges::count(saved_lets_, let) == 0) needed.insert(let);
         };
         for (const std::string &of : node.of) name(of);
         if (node.use)
@@ -383,7 +400,7 @@ private:
     };
     for (const OutputDecl &output : made_.outputs) walk(output.value);
     std::vector<Expr> all;
-    for (const auto &let : split_.lets) all.push_back(lets_.at(let->data.outputs[0].name));
+    for (const auto &let : split_.lets) all.push_back(defined_.at(let->data.outputs[0].name));
     all.insert(all.end(), cotangents_.begin(), cotangents_.end());
     std::vector<bool> listed(all.size());
     for (bool more = true; more;) {
@@ -415,7 +432,9 @@ private:
   const std::vector<std::string> &wrt_;
   const GradientOptions &options_;
   const GradientOf &gradient_;
-  spec::LetsByName lets_;
+  spec::LetsByName lets_, defined_;     // arrays in what is made; those that are saved as they were
+  std::vector<std::string> saved_lets_; // whose arrays are inputs
+  std::vector<std::string> saved_read_;
   AccumulatorNames accumulators_;
   std::unordered_set<std::string> array_names_, taken_, axes_;
   std::vector<Expr> cotangents_;                     // of lets, in order

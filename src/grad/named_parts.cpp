@@ -44,7 +44,7 @@ public:
         return sum.node() ? sum : by_rows_in_order(node);
       });
     });
-    if (!any_) return std::nullopt;
+    if (!any_ || !list_axes(made)) return std::nullopt;
     made.lets.insert(made.lets.begin(), made_.begin(), made_.end()); // which others read ahead
     return made;
   }
@@ -60,6 +60,22 @@ private:
     for (const Expr &arg : node.args)
       args.push_back(exchange_.has(arg.node()) ? exchange_(arg) : arg);
     return args;
+  }
+
+  // Modes keep the axes of the inputs of least rank, which an array may be now.
+  bool list_axes(SpecData &made) const {
+    const spec::TypedSpec typed = analysis::analyse(data_);
+    for (std::size_t k = 0; k < made.outputs.size(); ++k) {
+      OutputDecl &output = made.outputs[k];
+      if (output.mode.kind == ModeKind::plain || output.has_axes || !output.mode.use.like.empty())
+        continue;
+      output.has_axes = true;
+      for (const int axis : typed.outputs[k].axes) {
+        if (!typed.axes[std::size_t(axis)].labelled) return false;
+        output.axes.emplace_back(typed.axes[std::size_t(axis)].name);
+      }
+    }
+    return true;
   }
 
   // ---- sums through gathers

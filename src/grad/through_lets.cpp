@@ -1,6 +1,8 @@
 // See through_lets.hpp.
 #include "grad/lets_gradient.hpp"
 
+#include "expr/exchange.hpp"
+#include "expr/held_lets.hpp"
 #include "expr/join.hpp"
 
 namespace broadloom::grad {
@@ -16,7 +18,7 @@ void ThroughLets::pull_apart(const spec::Materialised &let) {
   const Expr cotangent = make_let(fresh("d_" + name), flowed->second.value, where);
   cotangents_.push_back(cotangent);
   AffineForm first; // of the part that comes next
-  const auto &places = lets_.at(name).node()->args[0].node()->places;
+  const auto &places = defined_.at(name).node()->args[0].node()->places;
   for (std::size_t k = 0; k < let.join->parts.size(); ++k) {
     const std::string &part_name = let.join->parts[k];
     const Expr &part = lets_.at(part_name);
@@ -107,10 +109,148 @@ Expr held_in(const Expr &array, const ExprNode &value, const ExprNode &node) {
   return make_op(ops::Op::Gt, {array, node.args[1]}, node.where);
 }
 
-SpecData through_lets(const SpecData &data, const spec::Split &split,
-                      const std::vector<std::string> &wrt, const GradientOptions &options,
-                      const GradientOf &gradient) {
-  return ThroughLets(data, split, wrt, options, gradient).run();
+// Whether a sum is like this window.
+static bool is_like(const SpecData &data, const std::string &window) {
+  bool found = false;
+  expr::Walker walker;
+  spec::for_each_root(data, [&](const Expr &root) {
+    walker.walk(root.node(), [&](const ExprNode &node) {
+      found = found || (node.use && std::ranges::count(node.use->like, window) != 0);
+    });
+  });
+  return found;
+}
+
+// The inputs that stand for lets get names of their own, and so do windows of them.
+void ThroughLets::name_saved_ones() {
+  if (saved_lets_.empty()) return;
+  spec::LetsByName inputs;
+  Decls saved;
+  for (const std::string &let : saved_lets_) {
+    auto decl = std::make_shared<InputDecl>(*lets_.at(let).node()->input);
+    decl->name = fresh("saved_" + std::to_string(saved.size()));
+    decl->materialised = false;
+    inputs[let] = make_input(decl, decl->where);
+    saved.push_back(std::move(decl));
+  }
+  // Positions of a let end where any read would leave its array: h[t] beside pad(h, 0: (1, 0))[t].
+  const auto seen = [&](const InputDecl &decl) {
+    const Expr read = spec::window_of_lets(decl, inputs);
+    if (!decl.window->of->materialised) return read;
+    Window window = *read.node()->input->window;
+    for (AffineForm &form : window.forms)
+      if (form.is_axis()) form.stays_inside = true;
+    const Expr &of = inputs.at(decl.window->of->name);
+    return holding(make_window_like(of, window, decl.where), read.node()->args);
+  };
+  std::set<std::string> of_names;
+  expr::Walker walker;
+  spec::for_each_root(made_, [&](const Expr &root) {
+    walker.walk(root.node(),
+                [&](const ExprNode &node) { of_names.insert(node.of.begin(), node.of.end()); });
+  });
+  // What lends its shape to a sum is walked as it is.
+  std::unordered_map<std::string, std::string> lent, asked; // windows that like= and of= name
+  for (std::size_t k = made_.inputs.size(); k-- > 0;) {
+    const auto input = made_.inputs[k];
+    if (!input->window || !spec::reads_arrays(*input)) continue;
+    const auto plain = spec::window_of_lets(*input, inputs).node()->input;
+    const auto inside = seen(*input).node()->input;
+    lent[input->name] = plain->name;
+    asked[input->name] = inside->name;
+    made_.inputs[k] = plain;
+    if (!of_names.contains(input->name)) continue;
+    const bool is_lent = is_like(made_, input->name);
+    if (is_lent && inside->name != plain->name)
+      made_.inputs.insert(made_.inputs.begin() + std::ptrdiff_t(k), inside);
+    else if (!is_lent)
+      made_.inputs[k] = inside;
+  }
+  const auto renamed = [](std::vector<std::string> called,
+                          const std::unordered_map<std::string, std::string> &names) {
+    for (std::string &name : called)
+      if (const auto now = names.find(name); now != names.end()) name = now->second;
+    return called;
+  };
+  std::set<std::string> read;
+  expr::Exchange exchange;
+  const auto now = [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Input) {
+      const auto note = [&](const std::shared_ptr<const InputDecl> &decl) {
+        if (decl->materialised) read.insert(decl->name);
+      };
+      note(node.input);
+      for_each_read_by(*node.input, note);
+      if (node.input->materialised) return inputs.at(node.input->name);
+      return spec::reads_arrays(*node.input) ? seen(*node.input) : Expr();
+    }
+    const bool is_fold = node.kind == ExprKind::Fold && !node.use->like.empty();
+    if (!is_fold && node.of.empty()) return Expr();
+    std::vector<Expr> args;
+    for (const Expr &arg : node.args)
+      args.push_back(exchange.has(arg.node()) ? exchange(arg) : arg);
+    if (node.kind == ExprKind::Iota)
+      return make_iota(node.axes[0], renamed(node.of, asked), node.where);
+    if (node.kind == ExprKind::Extent)
+      return make_extent(node.axes[0], renamed(node.of, asked), node.where);
+    FoldUse use = *node.use;
+    use.like = renamed(use.like, lent);
+    use.init.assign(args.begin() + std::ptrdiff_t(node.folded), args.end());
+    args.resize(node.folded);
+    return make_fold(std::move(use), std::move(args), node.axes, node.where);
+  };
+  spec::change_values(made_, [&](const Expr &expr) { return exchange.run(expr, now); });
+  for (const std::string &let : saved_lets_)
+    if (read.contains(let)) saved_read_.push_back(let);
+  const auto first_window =
+      std::ranges::find_if(made_.inputs, [](const auto &input) { return bool(input->window); });
+  made_.inputs.insert(first_window, saved.begin(), saved.end());
+}
+
+// Twice where arrays are saved: only the first time shows which of them are read. What lends its
+// shape alone stays a let, which nothing computes.
+GradientThroughLets through_lets(const SpecData &data, const spec::Split &split,
+                                 const std::vector<std::string> &wrt,
+                                 const GradientOptions &options, const GradientOf &gradient) {
+  GradientOptions of_parts = options;
+  of_parts.policy = options.policy == Policy::save ? Policy::automatic : options.policy;
+  const auto made = [&](const std::vector<std::string> &saved) {
+    ThroughLets through(data, split, wrt, of_parts, gradient, saved);
+    SpecData derived = through.run();
+    return GradientThroughLets{std::move(derived), through.saved_ones_read()};
+  };
+  if (options.policy != Policy::save) return made({});
+  const spec::LetsByName lets = spec::lets_by_name(data);
+  std::vector<std::string> all; // but what loops begin with
+  for (const auto &let : split.lets)
+    if (const std::string &name = let->data.outputs[0].name; lets.contains(name))
+      all.push_back(name);
+  return made(made(all).saved);
+}
+
+void save_lets(SpecData &forward, const spec::Split &split, const std::vector<std::string> &saved) {
+  const spec::LetsByName lets = spec::lets_by_name(forward);
+  std::set<std::string> taken;
+  for (const auto &input : forward.inputs) taken.insert(input->name);
+  for (const OutputDecl &output : forward.outputs) taken.insert(output.name);
+  for (const auto &[name, let] : lets) taken.insert(name);
+  for (std::size_t k = 0; k < saved.size(); ++k) {
+    const auto let = std::ranges::find_if(
+        split.lets, [&](const auto &one) { return one->data.outputs[0].name == saved[k]; });
+    OutputDecl output;
+    output.name = support::free_name("saved_" + std::to_string(k), [&](const std::string &free) {
+      return taken.insert(free).second;
+    });
+    output.where = (*let)->data.outputs[0].where;
+    output.has_axes = true;
+    std::vector<AffineForm> own;
+    for (std::size_t d = 0; d < (*let)->typed.outputs[0].axes.size(); ++d) {
+      output.axes.emplace_back(spec::own_axis(saved[k], d));
+      own.push_back({0, {{spec::own_axis(saved[k], d), 1}}, {}});
+    }
+    output.value = make_window(lets.at(saved[k]), std::move(own), output.where);
+    forward.outputs.push_back(std::move(output));
+  }
 }
 
 } // namespace broadloom::grad

@@ -20,11 +20,20 @@ namespace broadloom::grad {
 using GradientOf = std::function<SpecData(const SpecData &, const std::vector<std::string> &wrt,
                                           const GradientOptions &)>;
 
-// `data` is the kernel that was split. Throws SpecError as `gradient` does, and E0607 for Policy::save or a let whose axes have no
-// names.
-SpecData through_lets(const SpecData &data, const spec::Split &split,
-                      const std::vector<std::string> &wrt, const GradientOptions &options,
-                      const GradientOf &gradient);
+// With Policy::save the arrays of these lets are inputs saved_0, saved_1, .. of it; all else is
+// computed again.
+struct GradientThroughLets {
+  SpecData made;
+  std::vector<std::string> saved = {};
+};
+
+// `data` is the kernel that was split. Throws SpecError as `gradient` does, and E0607 for a let whose axes have no names.
+GradientThroughLets through_lets(const SpecData &data, const spec::Split &split,
+                                 const std::vector<std::string> &wrt,
+                                 const GradientOptions &options, const GradientOf &gradient);
+
+// Adds these arrays to the outputs of the kernel that was split.
+void save_lets(SpecData &forward, const spec::Split &split, const std::vector<std::string> &saved);
 
 // Whether it is 0 for certain, as what flows into a let is that no output asked about needs.
 bool is_nothing(const Expr &value);

@@ -25,7 +25,7 @@ public:
     for (std::size_t m = 0; m < count_; ++m) {
       Member &member = members_[m];
       member.name = let(m).data.outputs[0].name;
-      member.node = all_.lets_.at(member.name).node();
+      member.node = all_.defined_.at(member.name).node();
       for (const AxisRef &axis : member.node->axes)
         member.axes.push_back(std::get<std::string>(axis.value()));
     }

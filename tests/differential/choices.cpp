@@ -276,8 +276,20 @@ private:
             graph[id].kind == expr::NodeKind::Fold || graph[id].kind == expr::NodeKind::Scan;
         if (folds && reads[n] && !graph.recipe(id).exact) return false;
       }
-      return any && typed.materialised.empty();
-    } catch (const SpecError &) { // E0607: lets that are arrays are not saved
+      // The order of an array that is computed from a saved one goes by that.
+      const auto is_exact = [](const spec::TypedSpec &part) {
+        for (std::uint32_t n = 0; n < part.graph.size(); ++n) {
+          const expr::NodeKind kind = part.graph[expr::NodeId{n}].kind;
+          const bool folds = kind == expr::NodeKind::Fold || kind == expr::NodeKind::Scan;
+          if (folds && !part.graph.recipe(expr::NodeId{n}).exact) return false;
+        }
+        return true;
+      };
+      const auto &lets = typed.materialised;
+      return (any && lets.empty()) ||
+             (!lets.empty() && is_exact(typed) &&
+              std::ranges::all_of(lets, [&](const auto &let) { return is_exact(let->typed); }));
+    } catch (const SpecError &) { // no gradient
       return false;
     }
   }

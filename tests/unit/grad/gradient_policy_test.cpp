@@ -115,6 +115,44 @@ TEST_CASE("saved, recomputed or as the compiler likes: a gradient has the same b
                  {"x", "w"}, inputs);
 }
 
+TEST_CASE("lets that are arrays, loops and joins among them, are saved as arrays") {
+  Inputs inputs;
+  inputs.add("x", {9}, 1);
+  inputs.add("w", {3}, 2);
+  inputs.add("y", {4}, 3);
+  inputs.add("d_z", {}, 4);
+  for (const std::string body :
+       {"let h = exp(x[p])\nout z = sum(sin(h[i + u] * w), i, u)",
+        "let h = exp(x[p])\nlet g[k] = h[k + 1] * h[k]\nout z = sum(g[k] * g[k + 2] + h[k + 0], k)",
+        "let h[t] = tanh(x[t] + h[t - 1] * w[0]) from y[2]\nout z = h[-1] * h[3]",
+        "let h[t < 5, i] = tanh(pad(h, 1: (1, 1))[t - 1, i] * pad(h, 1: (1, 1))[t - 1, i + 2] + "
+        "y[i]) from 1\nout z = sum(h[-1, i] * h[2, i], i)",
+        "let c[t < 6] = c[t + 1] * w[1] + h[t + 1]\nlet h[t] = sin(c)\nout z = h[0] * c[0]",
+        "let u[t < 40 until u[t] > 3] = u[t - 1] * (1 + w[0]) + y[0] from y[1]\nout z = u[-1]",
+        "let a = x[i + 0] * 2; let b = sin(y[i + 0]); let c[r] = concat(r, a[r], b[r])\n"
+        "out z = sum(c[i] * c[i + 1]) + sum(a[i + 0] * b[i + 0])",
+        "let q = i32(x[i] * 9) % 3\nlet s = exp(sum(x[i], like=w[q[i]]))\nout z = sum(s / (s + "
+        "1))"}) {
+    CAPTURE(body);
+    const LoopSpec spec = kernel("in x : f32[:]\nin w : f32[" +
+                                 std::string(body.find("* w)") != body.npos ? "u" : ":") +
+                                 "]\nin y : f32[:]\n" + body);
+    check_policies(spec, {"x", "w", "y"}, inputs);
+    const std::string back = print(gradient(spec, {"x", "w", "y"}, {.policy = Policy::save}));
+    CHECK(back.find("  in  saved_0 : ") != back.npos);
+  }
+}
+
+TEST_CASE("a let of which only the shape is named is not saved") {
+  const LoopSpec spec = kernel("in x : f64[:]; in w : f64[u]; let h = 2 * x[p]\n"
+                               "out z = sum(h[i + u] * w, i, u)");
+  GradientOptions options;
+  options.policy = Policy::save;
+  CHECK(print(saving_forward(spec, {"x"}, options)).find("saved_") == std::string::npos);
+  CHECK(print(saving_forward(spec, {"w"}, options)).find("out saved_0[h_0] = h[h_0]") !=
+        std::string::npos);
+}
+
 TEST_CASE("folds of modes are saved like any other value") {
   Inputs inputs;
   inputs.add("x", {70, 260}, 1);
