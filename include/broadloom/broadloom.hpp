@@ -24,5 +24,6 @@
 #include <broadloom/schedule.hpp>
 #include <broadloom/spec.hpp>
 #include <broadloom/stateful.hpp>
+#include <broadloom/until.hpp>
 #include <broadloom/version.hpp>
 #endif

@@ -3,8 +3,6 @@
 #include "calls/record.hpp"
 #include "split_calls.hpp"
 
-#include <broadloom/until.hpp>
-
 #include <cmath>
 #include <map>
 
