@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace broadloom {
 
 using kernel::pointers_to;
@@ -36,10 +38,17 @@ Stages::Stages(const LoopSpec &spec, const Options &options) try {
                        let->join ? "joins arrays" : "is a loop over time, or is read by one"),
            let->typed.outputs[0].where,
            "cut along axes that it does not have, or make it a kernel of its own");
-    kernels_.emplace_back(std::make_shared<const SpecData>(let->data));
+    SpecData one = let->data;
+    const std::string &name = let->typed.outputs[0].name;
+    const Schedule said = spec::part_of(expanded.schedule, name);
+    for (const ScheduleClause &clause : said.clauses()) // the lets that it reads are not listed
+      if (std::ranges::all_of(clause.names, [&](const std::string &n) { return n == name; }))
+        one.schedule.add(clause);
+    kernels_.emplace_back(std::make_shared<const SpecData>(std::move(one)));
   }
   kernels_.emplace_back(std::make_shared<const SpecData>(split->rest));
-  impl_ = std::make_shared<const Impl>(Impl{detail::make_kernel(spec, options, {})});
+  impl_ = std::make_shared<const Impl>(
+      Impl{detail::make_kernel(LoopSpec(spec).schedule({}), options, {})});
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

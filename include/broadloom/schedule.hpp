@@ -2,15 +2,17 @@
 //
 //   bl::LoopSpec spec = bl::parse(text);
 //   spec.schedule(bl::Schedule().vector("j").parallel("i").copies("j", 2).cached("y"));
+//   spec.schedule(bl::Schedule().vector("j").of("h", bl::Schedule().vector("o").tile("n", 4))); // and of let h, an array
 //
-// The text form has the same as `schedule { .. }`; docs/language.md says what each clause means. A clause is a wish: it never
+// The text form has the same as `schedule { .. }` and `schedule h { .. }`; docs/language.md says what each clause means. A clause is a wish: it never
 // changes a bit of a result. Kernel::why() tells for each whether it is met, and what was done instead. Building a schedule
 // costs nothing and checks nothing: `check` and `compile` throw
 //
 //   ShapeError E0104   there is no such axis
 //   SpecError  E0003   fuse or separate of what is neither a let nor an output
 //              E0016   what is fused is also separated
-//              E0017   keep, recompute, inline or at of what is no let, stream or cached of what is no output
+//              E0017   keep, recompute, inline or at of what is no let, stream or cached of what is no output, or a schedule of
+//                      what is no let that is an array
 //              E0018   two clauses contradict each other, or say one thing twice
 //              E0019   copies of other than 1, 2, 4 or 8, tile of another number than these or a power of two up to 4096
 #pragma once
@@ -42,11 +44,12 @@ struct ScheduleClause {
     Cached,
     Fuse,
     Separate,
+    Of, // begins what is said of the loops of a let: all clauses up to the next one
   };
   Kind kind = Kind::Vector;
   std::vector<AxisRef> axes = {}; // Vector to Tile, At: one; Order: outermost first
   std::vector<std::string> names =
-      {};        // Keep to At: a let; Stream, Cached: an output; Fuse, Separate: two of either
+      {};        // Keep to At, Of: a let; Stream, Cached: an output; Fuse, Separate: two of either
   int count = 0; // Copies, Tile
   Place where = {};
 };
@@ -82,6 +85,12 @@ public:
   Schedule &fuse(std::string a, std::string b, Where where = Where::current());
   Schedule &separate(std::string a, std::string b, Where where = Where::current());
 
+  // How the loops of a let run that is an array, and so computed first by a kernel of its own. There the axes are those of that
+  // kernel, the output is the let, and what is kept or fused are lets that it reads.
+  Schedule &of(std::string let, const Schedule &schedule, Where where = Where::current());
+  Schedule &of(std::string let, const Schedule &schedule, Place where);
+
+  // One more of the clauses about the loops of the outputs, which stand before those about lets.
   Schedule &add(ScheduleClause clause);
   const std::vector<ScheduleClause> &clauses() const { return clauses_; }
 

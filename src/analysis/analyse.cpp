@@ -411,7 +411,7 @@ spec::TypedSpec analyse(const SpecData &data) {
     typed.materialised = std::move(split->lets);
     return typed;
   };
-  std::optional<spec::Split> split = spec::split_lets(expanded, as_written);
+  std::optional<spec::Split> split = spec::split_scheduled(expanded, as_written);
   if (!scale::is_wanted(data)) return analyse_all(expanded, std::move(split), as_written);
 
   spec::TypedSpec typed = analyse_all(expanded, split, as_written);
@@ -431,7 +431,7 @@ spec::TypedSpec analyse(const SpecData &data) {
       step.notes.insert(step.notes.begin(), moved.begin(), moved.end());
       return step;
     };
-    typed = analyse_all(folded, spec::split_lets(folded, with_steps), as_written);
+    typed = analyse_all(folded, spec::split_scheduled(folded, with_steps), as_written);
   }
   typed.notes.insert(typed.notes.begin(), notes.begin(), notes.end());
   return typed;

@@ -25,7 +25,7 @@ LoopSpec analysis::fold_scales(const LoopSpec &spec, std::vector<Decision> *why,
   const SpecData expanded = spec::expand_calls(spec.data());
   const auto as_written = [](const SpecData &data) { return analyse(scale::unfolded(data)); };
   SpecData folded =
-      fold_scales(expanded, spec::split_lets(expanded, as_written), notes, parameters);
+      fold_scales(expanded, spec::split_scheduled(expanded, as_written), notes, parameters);
   if (why) *why = std::move(notes);
   return LoopSpec(std::make_shared<const SpecData>(std::move(folded)));
 }

@@ -92,7 +92,7 @@ std::optional<Frozen> freeze_parts(const SpecData &data, spec::Split split, Shar
   made.rest = spec::joined(whole, split);
   made.rest.schedule = data.schedule;
   made.rest.pairings = data.pairings;
-  keep_wishes(made.rest, data.lets);
+  spec::keep_wishes(made.rest, data.lets);
   const spec::TypedSpec before = analysis::analyse(data);
   if (!SameAxes(before).of(made.rest)) return std::nullopt;
   return made;

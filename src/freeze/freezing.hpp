@@ -140,21 +140,6 @@ inline SpecData emptied(SpecData data, const std::string &suffix) {
   return data;
 }
 
-// `rest` has the schedule of a kernel with the lets `before`: what that says of lets that are no more has come true.
-inline void keep_wishes(SpecData &rest, const std::vector<Expr> &before) {
-  const auto has = [](const std::vector<Expr> &lets, const std::string &name) {
-    return std::ranges::any_of(lets, [&](const Expr &let) { return let.node()->name == name; });
-  };
-  const auto is_gone = [&](const std::string &name) {
-    return has(before, name) && !has(rest.lets, name);
-  };
-  std::erase_if(rest.pairings, [&](const Pairing &p) { return is_gone(p.a) || is_gone(p.b); });
-  Schedule kept;
-  for (const ScheduleClause &clause : rest.schedule.clauses())
-    if (std::ranges::none_of(clause.names, is_gone)) kept.add(clause);
-  rest.schedule = std::move(kept);
-}
-
 class Freezing {
 public:
   // A kernel without calls, with all inputs declared.
@@ -203,7 +188,7 @@ public:
       rest_.inputs.push_back(computed);
       built_in_.push_back(computed->name);
     }
-    keep_wishes(rest_, data_.lets);
+    spec::keep_wishes(rest_, data_.lets);
   }
 
   bool has_same_axes() const { return SameAxes(typed_).of(rest_); }

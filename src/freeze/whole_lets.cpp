@@ -31,7 +31,7 @@ public:
     made_.computed = emptied(data_, "_lets");
     exchange();
     if (made_.made.empty()) return std::nullopt;
-    keep_wishes(made_.rest, data_.lets);
+    spec::keep_wishes(made_.rest, data_.lets);
     made_.rest.inputs = inputs_of_rest();
     const spec::TypedSpec before = analysis::analyse(data_);
     const SameAxes same(before);

@@ -33,11 +33,7 @@ std::vector<bool> reads_folds(const expr::Graph &graph) {
 } // namespace
 
 bool has_generic(const spec::TypedSpec &spec) {
-  const spec::Wishes &wishes = spec.wishes;
-  const auto asks = [](spec::Stores stores) { return stores != spec::Stores::AsItFits; };
-  if (wishes.names_axes() || !wishes.lets.empty() || std::ranges::any_of(wishes.stores, asks) ||
-      !spec.pairings.empty())
-    return false;
+  if (!spec.wishes.empty() || !spec.pairings.empty()) return false;
   const std::vector<bool> reads = reads_folds(spec.graph);
   for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
     const expr::NodeId id{n};

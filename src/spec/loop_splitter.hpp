@@ -164,7 +164,7 @@ private:
       steps_.push_back(splitter_.kernel_of(name, std::move(value), let_of(m).where,
                                            splitter_.axes_listed(let_of(m)), said_of(m)));
       steps_.back().step_axis = loop_.axis;
-      typed.push_back(splitter_.analyse_(steps_.back()));
+      typed.push_back(splitter_.analyse_(splitter_.scheduled(steps_.back(), name)));
       splitter_.check_dims(let_of(m), typed.back());
     }
     return typed;

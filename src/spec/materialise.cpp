@@ -223,7 +223,12 @@ LetsByName lets_by_name(const SpecData &data) {
 
 std::optional<Split> split_lets(const SpecData &data,
                                 const std::function<TypedSpec(const SpecData &)> &analyse) {
-  return Splitter(data, analyse).run();
+  return Splitter(data, analyse, false).run();
+}
+
+std::optional<Split> split_scheduled(const SpecData &data,
+                                     const std::function<TypedSpec(const SpecData &)> &analyse) {
+  return Splitter(data, analyse, true).run();
 }
 
 SpecData joined(const SpecData &data, const Split &split) { return Joiner(data, split).run(); }

@@ -102,6 +102,9 @@ LetsByName lets_by_name(const SpecData &data);
 // lets and throws what it throws.
 std::optional<Split> split_lets(const SpecData &data,
                                 const std::function<TypedSpec(const SpecData &)> &analyse);
+// The same to be run: the kernel of each let has what the schedule says of its loops, the rest what it says of lets that are arrays.
+std::optional<Split> split_scheduled(const SpecData &data,
+                                     const std::function<TypedSpec(const SpecData &)> &analyse);
 
 // The kernel again, of which `data` is what was split and the split what has become of its parts.
 SpecData joined(const SpecData &data, const Split &split);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -27,8 +28,17 @@ ScheduleClause clause_of(Kind kind, std::vector<AxisRef> axes, std::vector<std::
 } // namespace
 
 Schedule &Schedule::add(ScheduleClause clause) {
-  clauses_.push_back(std::move(clause));
+  clauses_.insert(std::ranges::find(clauses_, Kind::Of, &ScheduleClause::kind), std::move(clause));
   return *this;
+}
+
+Schedule &Schedule::of(std::string let, const Schedule &schedule, Place where) {
+  clauses_.push_back({Kind::Of, {}, {std::move(let)}, 0, std::move(where)});
+  clauses_.insert(clauses_.end(), schedule.clauses_.begin(), schedule.clauses_.end());
+  return *this;
+}
+Schedule &Schedule::of(std::string let, const Schedule &schedule, Where where) {
+  return of(std::move(let), schedule, place_of(where));
 }
 
 Schedule &Schedule::vector(AxisRef axis, Where where) {
@@ -80,9 +90,9 @@ namespace {
 
 using support::fail;
 
-constexpr std::array<std::string_view, std::size_t(Kind::Separate) + 1> words{
-    "vector",    "parallel", "serial", "copies", "tile",   "order", "keep",
-    "recompute", "inline",   "at",     "stream", "cached", "fuse",  "separate"};
+constexpr std::array<std::string_view, std::size_t(Kind::Of) + 1> words{
+    "vector", "parallel", "serial", "copies", "tile", "order",    "keep",    "recompute",
+    "inline", "at",       "stream", "cached", "fuse", "separate", "schedule"};
 
 std::string text_of(const AxisRef &axis) {
   if (const int *position = std::get_if<int>(&axis.value())) return std::to_string(*position);
@@ -139,6 +149,17 @@ void check_name(const SpecData &data, const ScheduleClause &clause, const NamesO
                                 : "the " + kind + "s are " + support::quoted_list(names.in_order));
 }
 
+// The array that a let's kernel stores is the let.
+void check_stored(const SpecData &data, const ScheduleClause &clause, const std::string &let) {
+  if (clause.names[0] == let) return;
+  fail("E0017",
+       "the loops of let '" + let + "' store '" + let + "' alone, and '" +
+           std::string(word_of(clause.kind)) + "' names '" + clause.names[0] + "'",
+       shown(data, clause),
+       "write '" + std::string(word_of(clause.kind)) + " " + let +
+           "', or say it where the loops of '" + clause.names[0] + "' are");
+}
+
 } // namespace
 
 std::string_view word_of(Kind kind) { return words[std::size_t(kind)]; }
@@ -155,12 +176,47 @@ std::string print(const ScheduleClause &clause) {
   return text;
 }
 
+std::string print(const Schedule &schedule) {
+  std::string text;
+  const auto begin = [&](const std::string &words) { text += "  " + words + " {\n"; };
+  for (const ScheduleClause &clause : schedule.clauses()) {
+    if (clause.kind == Kind::Of) {
+      if (!text.empty()) text += "  }\n";
+      begin(print(clause));
+    } else {
+      if (text.empty()) begin("schedule");
+      text += "    " + print(clause) + "\n";
+    }
+  }
+  return text.empty() ? text : text + "  }\n";
+}
+
+Schedule part_of(const Schedule &schedule, std::string_view let) {
+  Schedule part;
+  bool is_it = let.empty();
+  for (const ScheduleClause &clause : schedule.clauses())
+    if (clause.kind == Kind::Of)
+      is_it = clause.names[0] == let;
+    else if (is_it)
+      part.add(clause);
+  return part;
+}
+
+std::vector<ScheduleClause> lets_of(const Schedule &schedule) {
+  std::vector<ScheduleClause> lets;
+  std::ranges::copy_if(schedule.clauses(), std::back_inserter(lets),
+                       [](const ScheduleClause &clause) { return clause.kind == Kind::Of; });
+  return lets;
+}
+
 void check_schedule(const SpecData &data) {
   if (data.schedule.clauses().empty()) return;
   NamesOfText lets{"let", {}, {}}, outputs{"output", {}, {}};
   for (const Expr &let : data.lets) lets.add(let.node()->name);
   for (const OutputDecl &output : data.outputs) outputs.add(output.name);
   std::unordered_map<std::string, const ScheduleClause *> said; // by what a clause decides about
+  std::unordered_set<std::string> parts;
+  std::string let; // whose loops are spoken of
   const auto once = [&](const std::string &decides, const ScheduleClause &clause) {
     const auto [other, fresh] = said.try_emplace(decides, &clause);
     if (!fresh)
@@ -182,8 +238,16 @@ void check_schedule(const SpecData &data) {
       break;
     case Kind::Stream:
     case Kind::Cached:
-      check_name(data, clause, outputs);
+      let.empty() ? check_name(data, clause, outputs) : check_stored(data, clause, let);
       once("output " + clause.names[0], clause);
+      break;
+    case Kind::Of:
+      check_name(data, clause, lets);
+      let = clause.names[0];
+      said.clear();
+      if (!parts.insert(let).second)
+        fail("E0018", "let '" + let + "' has a second schedule", shown(data, clause),
+             "write all clauses into one");
       break;
     case Kind::Parallel: // about axes: resolve_wishes
     case Kind::Serial:
@@ -191,6 +255,27 @@ void check_schedule(const SpecData &data) {
     case Kind::Separate: break;
     }
   }
+}
+
+void keep_wishes(SpecData &rest, const std::vector<Expr> &before) {
+  const auto has = [](const std::vector<Expr> &lets, const std::string &name) {
+    return std::ranges::any_of(lets, [&](const Expr &let) { return let.node()->name == name; });
+  };
+  const auto is_gone = [&](const std::string &name) {
+    return has(before, name) && !has(rest.lets, name);
+  };
+  std::erase_if(rest.pairings, [&](const Pairing &p) { return is_gone(p.a) || is_gone(p.b); });
+  const auto kept = [&](const std::string &let) {
+    Schedule part;
+    const Schedule said = part_of(rest.schedule, let);
+    for (const ScheduleClause &clause : said.clauses())
+      if (std::ranges::none_of(clause.names, is_gone)) part.add(clause);
+    return part;
+  };
+  Schedule schedule = kept("");
+  for (const ScheduleClause &let : lets_of(rest.schedule))
+    if (!is_gone(let.names[0])) schedule.of(let.names[0], kept(let.names[0]), let.where);
+  rest.schedule = std::move(schedule);
 }
 
 Wishes resolve_wishes(const SpecData &data, const Space &space) {
@@ -215,7 +300,8 @@ Wishes resolve_wishes(const SpecData &data, const Space &space) {
                      " twice");
     set = set | expr::AxisSet::of(axis);
   };
-  for (const ScheduleClause &clause : data.schedule.clauses()) {
+  const Schedule schedule = part_of(data.schedule);
+  for (const ScheduleClause &clause : schedule.clauses()) {
     switch (clause.kind) {
     case Kind::Vector: wishes.vector = space.axis(clause.axes[0], clause.where); break;
     case Kind::Parallel: threads(wishes.parallel, clause); break;
@@ -241,7 +327,8 @@ Wishes resolve_wishes(const SpecData &data, const Space &space) {
           clause.kind == Kind::Stream ? Stores::Streamed : Stores::Cached;
       break;
     case Kind::Fuse:
-    case Kind::Separate: break; // pairings
+    case Kind::Separate: // pairings
+    case Kind::Of: break;
     }
   }
   return wishes;

@@ -2,6 +2,8 @@
 //
 //   schedule { vector j; copies j 2; stream y }      vector 1, copies {{1, 2}}, stores {Stream}     for axes i, j and output y
 //
+// `schedule h { .. }` is the part of let h, an array: the whole schedule of the kernel that computes it.
+//
 // A wish never changes a bit, and one that cannot be met is no error: whoever chooses says so as a Decision. `keep`,
 // `recompute`, `inline` and `at` are marks of values, `fuse` and `separate` pairings (spec.hpp).
 #pragma once
@@ -10,6 +12,7 @@
 
 #include <broadloom/schedule.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +57,10 @@ struct Wishes {
   int tile_of(int axis) const { return of(tile, axis); }
   int rows_of(int axis) const { return tile_of(axis) <= most_rows ? tile_of(axis) : 0; }
   int side_of(int axis) const { return tile_of(axis) > most_rows ? tile_of(axis) : 0; }
+  bool empty() const {
+    const auto asks = [](Stores one) { return one != Stores::AsItFits; };
+    return !names_axes() && lets.empty() && std::ranges::none_of(stores, asks);
+  }
   bool moves_loops() const { return vector.has_value() || !order.empty(); }
   bool names_axes() const {
     return moves_loops() || !(parallel | serial).empty() || !copies.empty() || !tile.empty();
@@ -72,9 +79,20 @@ std::string_view word_of(ScheduleClause::Kind kind);
 // "copies j 2"
 std::string print(const ScheduleClause &clause);
 
+// As it is written: `schedule { .. }`, then `schedule h { .. }` for each let that it speaks of, each line behind two spaces.
+std::string print(const Schedule &schedule);
+
+// The clauses about the loops of this let; with no name, about those of the outputs.
+Schedule part_of(const Schedule &schedule, std::string_view let = {});
+// The lets that it has a part for, as the clauses that begin these.
+std::vector<ScheduleClause> lets_of(const Schedule &schedule);
+
 // Whether keep, recompute, inline and at name lets, stream and cached outputs, and no two clauses contradict each other. Throws SpecError E0017,
 // E0018, E0019. Axes, which only the iteration space knows, are looked at by resolve_wishes.
 void check_schedule(const SpecData &data);
+
+// `rest` has the schedule of a kernel with the lets `before`: what that says of lets that are no more is dropped.
+void keep_wishes(SpecData &rest, const std::vector<Expr> &before);
 
 // Throws ShapeError E0104 for an axis that is not there, SpecError E0018 where two clauses speak of one axis.
 Wishes resolve_wishes(const SpecData &data, const Space &space);

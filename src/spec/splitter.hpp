@@ -8,6 +8,7 @@
 #include "spec/declared.hpp"
 #include "spec/materialise.hpp"
 #include "support/fail.hpp"
+#include "support/reasons.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -22,11 +23,13 @@ using Names = std::set<std::string>;
 
 class Splitter {
 public:
-  Splitter(const SpecData &data, const std::function<TypedSpec(const SpecData &)> &analyse)
-      : data_(data), analyse_(analyse), lets_(lets_by_name(data)) {}
+  Splitter(const SpecData &data, const std::function<TypedSpec(const SpecData &)> &analyse,
+           bool is_scheduled)
+      : data_(data), analyse_(analyse), lets_(lets_by_name(data)), is_scheduled_(is_scheduled) {}
 
   std::optional<Split> run() {
     find();
+    if (is_scheduled_) check_scheduled();
     if (wanted_.empty()) return std::nullopt;
     for (const std::vector<std::string> &together : in_order())
       together.size() == 1 && !loops_.contains(together[0]) ? materialise(together[0])
@@ -42,6 +45,7 @@ public:
       output.said = of_arrays(output.said);
     }
     declare(split_.rest);
+    if (!is_scheduled_) keep_wishes(split_.rest, data_.lets); // it has no lets that are arrays
     return std::move(split_);
   }
 
@@ -89,6 +93,17 @@ private:
     std::erase_if(wanted_, [&](const std::string &name) { return !lets_.contains(name); });
     for (const auto &[name, let] : lets_)
       if (!wanted_.contains(name) && let.node()->args.size() > 1) fail_no_loop(name);
+  }
+
+  void check_scheduled() const {
+    for (const ScheduleClause &of : lets_of(data_.schedule))
+      if (!wanted_.contains(of.names[0]))
+        support::fail(
+            "E0017",
+            "let '" + of.names[0] + "' is no array: it is computed in the loops of what reads it",
+            support::with_text(of.where, data_.source.get()),
+            "list its dims, as in `let " + of.names[0] +
+                "[i, j] = ..`, to have it computed first, or say it in `schedule { .. }`");
   }
 
   void check_ahead(const ExprNode &node) const {
@@ -281,6 +296,16 @@ private:
     return data;
   }
 
+  // With what the schedule says of it, if it is to be run. What derives from it knows no lets that a clause could name.
+  SpecData scheduled(SpecData data, const std::string &let) const {
+    if (is_scheduled_) data.schedule = part_of(data_.schedule, let);
+    return data;
+  }
+
+  bool asks_for(const std::string &let) const {
+    return !part_of(data_.schedule, let).clauses().empty();
+  }
+
   void materialise(const std::string &name) {
     const ExprNode &let = *lets_.at(name).node();
     std::optional<Join> join;
@@ -292,8 +317,14 @@ private:
     if (has_positions) axes = value.node()->args[0].node()->axes; // those of its first part
     SpecData data = kernel_of(name, rewritten(join ? value.node()->args[0] : value), let.where,
                               axes, of_arrays(let.input), let.store);
-    TypedSpec typed = analyse_(data);
+    TypedSpec typed = join ? analyse_(data) : analyse_(scheduled(data, name));
     if (!join) check_dims(let, typed);
+    if (join && asks_for(name))
+      typed.notes.push_back(support::decide(
+          support::Reason::WishNotMet, "schedule " + name, "no loops",
+          "the schedule speaks of the loops of let '" + name +
+              "', and it has none: it is made up of " + support::quoted_list(join->parts) +
+              ", each computed by loops of its own"));
     if (join && join->stacks) add_axis(typed, value.node()->axes[0], join->dim);
     if (has_positions) typed.outputs[0].axes.clear();
     for (std::size_t dim = 0; has_positions && dim < let.axes.size(); ++dim)
@@ -492,6 +523,7 @@ private:
   std::unordered_map<std::string, Names> lets_of_window_; // of those that are named
   std::unordered_map<std::string, std::string> joined_;   // by part: the whole
   const LetsByName lets_;
+  const bool is_scheduled_;
   std::unordered_map<std::string, Array> arrays_;
   Names loops_; // those that read themselves or each other
   std::vector<std::shared_ptr<const InputDecl>> before_,

@@ -202,10 +202,11 @@ private:
   }
 
   void schedule_statement() {
-    if (has_schedule_)
+    const bool of_let = cursor_.peek(1).kind == Tok::Name; // check_schedule counts those
+    if (has_schedule_ && !of_let)
       cursor_.fail("E0018", "kernel '" + data_->name + "' has a second schedule", cursor_.peek(),
                    "write all clauses into one");
-    has_schedule_ = true;
+    has_schedule_ = has_schedule_ || !of_let;
     parse_schedule(cursor_, *data_);
   }
 

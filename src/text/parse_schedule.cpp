@@ -5,11 +5,14 @@
 //     order i, j
 //     stream y
 //   }
+//   schedule h { parallel n }      # of the loops of let h, an array
 //
 // Neither `schedule` nor the words of clauses are reserved: they begin a statement or a clause, where no name can stand.
 #include "text/parser.hpp"
 
 #include "support/text.hpp"
+
+#include <optional>
 
 namespace broadloom::text {
 
@@ -61,6 +64,7 @@ ScheduleClause parse_clause(Cursor &cursor) {
     break;
   case Kind::Stream:
   case Kind::Cached: clause.names.push_back(parse_name(cursor, "the name of an output")); break;
+  case Kind::Of: break; // no clause begins with its word
   case Kind::Fuse:
   case Kind::Separate:
     clause.names.push_back(parse_name(cursor, "the name of a let or an output"));
@@ -80,15 +84,22 @@ void parse_schedule(Cursor &cursor, SpecData &data) {
     }
   };
   cursor.next();
+  std::optional<Token> let;
+  if (cursor.is(Tok::Name)) let = cursor.expect_new_name("the name of a let");
   skip_breaks();
   const Token brace = cursor.expect(Tok::LeftBrace, "'{'");
+  Schedule said;
   while (skip_breaks(), !cursor.accept(Tok::RightBrace)) {
     if (cursor.is(Tok::End))
       cursor.fail("E0007", "the schedule is never closed", brace, "add the missing '}'");
-    data.schedule.add(parse_clause(cursor));
+    said.add(parse_clause(cursor));
     if (!cursor.is(Tok::Break) && !cursor.is(Tok::RightBrace) && !cursor.is(Tok::End))
       cursor.unexpected("the end of the clause");
   }
+  if (let)
+    data.schedule.of(std::string(cursor.word(*let)), said, cursor.source().place(*let));
+  else
+    for (const ScheduleClause &clause : said.clauses()) data.schedule.add(clause);
 }
 
 } // namespace broadloom::text

@@ -37,7 +37,7 @@ Printed Printer::run() {
     text_ += "  axis " + axis->dims[0].label + " < " + broadloom::print(axis->said->of[0]) + "\n";
   for (const ExprNode *node : lets_) let(node);
   for (const OutputDecl &decl : data_.outputs) output(decl);
-  schedule();
+  text_ += spec::print(data_.schedule);
   printed.kernel = text_ + "}\n";
   return printed;
 }
@@ -201,14 +201,6 @@ void Printer::output(const OutputDecl &decl) {
   }
   expression((decl.at ? decl.value.node()->args[0] : decl.value).node(), nullptr);
   text_ += "\n";
-}
-
-void Printer::schedule() {
-  if (data_.schedule.clauses().empty()) return;
-  text_ += "  schedule {\n";
-  for (const ScheduleClause &clause : data_.schedule.clauses())
-    text_ += "    " + spec::print(clause) + "\n";
-  text_ += "  }\n";
 }
 
 Printed print(const SpecData &data) { return Printer(data).run(); }

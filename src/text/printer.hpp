@@ -44,7 +44,6 @@ private:
   void list(const std::vector<AxisRef> &axes, const LetLoop &loop);
   void store(Order order);
   void output(const OutputDecl &decl);
-  void schedule();
 
   void expression(const ExprNode *root, const ExprNode *self);
   void node(const ExprNode &node, int level, std::vector<Piece> &work);

@@ -85,8 +85,9 @@ private:
       if (word == "derivative") values_.insert("g");
       return add(token, Paint::Keyword);
     }
-    if (starts_line() && ((in_schedule_ && holds(schedule_words, word)) ||
-                          (word == "schedule" && next() == Tok::LeftBrace))) {
+    if (starts_line() &&
+        ((in_schedule_ && holds(schedule_words, word)) ||
+         (word == "schedule" && (next() == Tok::LeftBrace || next() == Tok::Name)))) { // of a let
       in_schedule_ = true;
       return add(token, Paint::Keyword);
     }

@@ -203,7 +203,9 @@ std::vector<Library::Name> Library::state(const Chunk &text) {
                          word == "out" || word == "set" || word == "update";
       const bool pairs = word == "fuse" || word == "separate"; // may stand several times
       std::string key(names ? source.word(second) : word);
-      if (word == "set" || word == "update") key = std::string(word) + " " + key;
+      if (word == "set" || word == "update" ||
+          (word == "schedule" && second.kind == text::Tok::Name)) // of a let
+        key = std::string(word) + " " + std::string(source.word(second));
       Statement statement{std::move(key), cut(text, first, source.tokens[end].offset)};
       const auto same =
           std::find_if(next.statements_.begin(), next.statements_.end(),
