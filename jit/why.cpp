@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace broadloom::jit {
@@ -265,6 +266,16 @@ std::vector<Decision> why_own(const KernelImpl &kernel) {
   return result;
 }
 
+// What is said of loops, where there are none.
+void add_unmet(const spec::TypedSpec &typed, const std::string &because,
+               std::vector<Decision> &why) {
+  if (typed.wishes.empty() && typed.pairings.empty()) return;
+  const std::string &name = typed.outputs[0].name;
+  why.push_back(decide(
+      Reason::WishNotMet, "schedule " + name, "no loops",
+      fmt::format("the schedule speaks of the loops of '{}', and it has none: {}", name, because)));
+}
+
 // Of one kernel, without its lets; what computes the values of sums through gathers comes first.
 std::vector<Decision> why_one(const KernelImpl &kernel) {
   const spec::TypedSpec &typed = kernel.typed();
@@ -283,6 +294,7 @@ std::vector<Decision> why_one(const KernelImpl &kernel) {
         decide(Reason::GatherFillsOutput, name, "a gather",
                fmt::format("a gather fills '{}': no loop is run, and no code compiled", name),
                {{"native code", "it would move each element once more"}}));
+    add_unmet(typed, "a gather fills it", result);
     return result;
   }
   for (const KernelImpl *part : latest_kernels(kernel))
@@ -350,23 +362,32 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
   std::vector<Decision> why;
   const spec::Materialised &spec = *lets.specs()[k];
   const std::string &name = spec.typed.outputs[0].name;
-  if (spec.join)
-    return {decide(Reason::LetIsArray, name, "an array",
-                   fmt::format("let '{}' is made up of {}: each is computed where it lies in it",
-                               name, support::quoted_list(spec.join->parts)),
-                   {{"copied together", "that would read and write all of it once more"}})};
+  if (spec.join) {
+    why = {decide(Reason::LetIsArray, name, "an array",
+                  fmt::format("let '{}' is made up of {}: each is computed where it lies in it",
+                              name, support::quoted_list(spec.join->parts)),
+                  {{"copied together", "that would read and write all of it once more"}})};
+    std::ranges::copy_if(spec.typed.notes, std::back_inserter(why),
+                         [](const Decision &note) { return note.topic == "schedule"; });
+    return why;
+  }
   if (const auto &rows = lets.rows_of_loop(k)) {
     const std::string &loop = lets.specs()[rows->loop]->typed.outputs[0].name;
-    return {
+    why = {
         decide(Reason::LetIsRows, name, "rows of " + loop,
                fmt::format("let '{}' is '{}' {} before, which lies there with what it begins with",
                            name, loop, support::count(rows->back, "step")),
                {{"an array", "that would write and read all of it once more"}})};
+    add_unmet(spec.typed, "its rows are those of '" + loop + "'", why);
+    return why;
   }
-  if (lets.is_shape(k))
-    return {decide(Reason::LetIsArray, name, "a shape",
-                   fmt::format("let '{}' is not computed: only its shape is read", name),
-                   {{"computed first", "nothing reads its elements"}})};
+  if (lets.is_shape(k)) {
+    why = {decide(Reason::LetIsArray, name, "a shape",
+                  fmt::format("let '{}' is not computed: only its shape is read", name),
+                  {{"computed first", "nothing reads its elements"}})};
+    add_unmet(spec.typed, "only its shape is read", why);
+    return why;
+  }
   const KernelImpl &let = *lets.kernels()[k];
   const std::string reader = takes_positions_from(kernel, name);
   const std::optional<Decision> tiles = in_tiles(kernel, name);

@@ -16,6 +16,7 @@
 #include "rewrite/simplify.hpp"
 #include "rewrite/transpose_windows.hpp"
 #include "spec/expand.hpp"
+#include "spec/inline_lets.hpp"
 #include "spec/materialise.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -412,7 +413,14 @@ spec::TypedSpec analyse(const SpecData &data) {
     return typed;
   };
   std::optional<spec::Split> split = spec::split_scheduled(expanded, as_written);
-  if (!scale::is_wanted(data)) return analyse_all(expanded, std::move(split), as_written);
+  if (!scale::is_wanted(data)) {
+    const auto analysed = [&](const SpecData &all) {
+      return analyse_all(all, spec::split_scheduled(all, as_written), as_written);
+    };
+    spec::TypedSpec typed = analyse_all(expanded, std::move(split), as_written);
+    const auto inlined = spec::with_inlined_lets(expanded, typed, analysed);
+    return inlined ? analysed(*inlined) : typed;
+  }
 
   spec::TypedSpec typed = analyse_all(expanded, split, as_written);
   std::vector<Decision> notes;

@@ -148,8 +148,9 @@ void explain_pairs(const Request &request, const Trees &trees, const Nests &nest
                                                           : nullptr;
     if (array != nullptr) {
       note(Reason::FuseOfArray, Reason::SeparateOfArray, "a kernel of its own",
-           names + fmt::format("let '{}' is an array, which a kernel of its own computes first",
-                               *array));
+           names + fmt::format("{}let '{}' is an array: a kernel of its own computes all of it "
+                               "before the first loop here",
+                               pairing.fuse ? "not possible: " : "", *array));
       continue;
     }
     if (without_loops) {

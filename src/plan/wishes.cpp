@@ -1,7 +1,9 @@
 // See wishes.hpp. Whoever chooses has looked at the wishes; this reads off the finished nests what they came to.
 #include "plan/wishes.hpp"
 
+#include "spec/inline_lets.hpp"
 #include "support/reasons.hpp"
+#include "support/text.hpp"
 
 #include <fmt/format.h>
 
@@ -87,7 +89,25 @@ private:
   }
   void no_loop(const std::string &wish, int axis) {
     not_met(wish, "as without the clause", fmt::format("the schedule asks for '{}'", wish),
-            fmt::format("no loop runs along {}", name_of(axis)));
+            request_.spec.time == axis
+                ? fmt::format("'{}' goes along {} step by step, and its loops are those of a step",
+                              request_.spec.outputs[0].name, name_of(axis))
+                : fmt::format("no loop runs along {}", name_of(axis)) + of_let_along(axis));
+  }
+  // Where the loops along such an axis are.
+  std::string of_let_along(int axis) const {
+    const spec::Axis &named = request_.spec.axes[std::size_t(axis)];
+    for (const auto &let : request_.spec.materialised) {
+      const spec::TypedSpec &own = let->typed;
+      for (int a = 0; named.labelled && !let->join && a < int(own.axes.size()); ++a) {
+        if (own.axes[std::size_t(a)].name != named.name || own.time == a) continue;
+        for (std::uint32_t n = 0; n < own.graph.size(); ++n)
+          if (own.graph[expr::NodeId{n}].axes.has(a))
+            return fmt::format(", but loops of let '{0}' do, which 'schedule {0}' speaks of",
+                               own.outputs[0].name);
+      }
+    }
+    return {};
   }
 
   void vector(int axis) {
@@ -248,21 +268,18 @@ private:
     const ScheduleClause &clause = asked_for.clause;
     const std::string wish = spec::print(clause), &name = clause.names[0];
     const std::string asked = fmt::format("the schedule asks for '{}'", wish);
-    if (request_.spec.is_array(name)) {
-      if (!asked_for.keeps() || asked_for.at)
-        return not_met(wish, "an array that is computed first", asked,
-                       fmt::format("let '{}' is an array, as it is read at positions or lists its "
-                                   "dims: it is computed first",
-                                   name));
-      return met(wish, "an array that is computed first",
-                 fmt::format("'{}' is an array, which is held in memory anyway", name),
-                 {{"computed where it is read", "only a whole array has positions"}});
-    }
+    if (request_.spec.is_array(name)) return array(asked_for, wish, asked);
+    if (is_output(name))
+      return not_met(wish, "stored", asked, fmt::format("'{}' is what these loops compute", name));
     std::vector<expr::NodeId> values;
     const auto [first, last] = values_.equal_range(name);
     for (auto value = first; value != last; ++value) values.push_back(value->second);
     if (values.empty())
-      return not_met(wish, "nothing is computed", asked, "no output reads '" + name + "'");
+      return not_met(wish, "nothing is computed", asked,
+                     (request_.spec.outputs.size() == 1
+                          ? "'" + request_.spec.outputs[0].name + "' does not read '"
+                          : "no output reads '") +
+                         name + "'");
     const bool held = std::ranges::any_of(
         values, [&](expr::NodeId id) { return nests_.item_of_held[id.index].has_value(); });
     const bool row = std::ranges::any_of(values, [&](expr::NodeId id) {
@@ -286,6 +303,74 @@ private:
         fmt::format("'{}' is {}, as the schedule asks", name,
                     held ? "held in memory" : "kept in a row for the loops after the first"),
         {{"computed where it is read", "where that is less work"}});
+  }
+
+  bool is_output(const std::string &name) const {
+    return std::ranges::any_of(request_.spec.outputs, [&](const spec::TypedOutput &output) {
+      return output.name == name;
+    });
+  }
+
+  // How an array is read: the reads as they are written, and how many elements they take for one of what is computed.
+  struct Reads {
+    std::string text;
+    std::int64_t elements = 0;
+  };
+  Reads reads_of(const std::string &let) const {
+    const spec::TypedSpec &spec = request_.spec;
+    expr::AxisSet kept;
+    for (const spec::TypedOutput &output : spec.outputs)
+      for (const int axis : output.axes) kept = kept | expr::AxisSet::of(axis);
+    constexpr int most = 4;
+    Reads reads;
+    int shown = 0;
+    for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+      const spec::TypedInput &input = spec.inputs[i];
+      if (!input.window || spec.inputs[spec.array_of(i)].name != let) continue;
+      if (++shown <= most) reads.text += (shown == 1 ? "" : ", ") + input.name;
+      if (shown == most + 1) reads.text += ", ..";
+      std::int64_t each = 1;
+      for (int axis = 0; axis < int(spec.axes.size()); ++axis)
+        if (input.axes().has(axis) && !kept.has(axis)) each *= extent_of(axis);
+      reads.elements += each;
+    }
+    return reads;
+  }
+  std::int64_t extent_of(int axis) const {
+    for (const auto &c : request_.resolved.classes)
+      if (c.axis == axis) return c.extent;
+    return 1;
+  }
+
+  void array(const spec::Wishes::Let &asked_for, const std::string &wish,
+             const std::string &asked) {
+    const std::string &name = asked_for.clause.names[0], choice = "an array that is computed first";
+    const Reads reads = reads_of(name);
+    const std::string read =
+        reads.text.empty()
+            ? fmt::format("let '{}' is read as it is", name)
+            : fmt::format("let '{}' is read at {} for each element that is computed ({})", name,
+                          support::count(reads.elements, "position"), reads.text);
+    const std::string why = spec::why_array(request_.spec, name);
+    if (asked_for.keeps() && !asked_for.at)
+      return met(wish, choice,
+                 fmt::format("'{}' is an array, which is held in memory anyway", name),
+                 {{"computed where it is read", why.empty() ? read : why}});
+    not_met(
+        wish, choice, asked,
+        asked_for.at
+            ? fmt::format("{}, and a kernel of its own computes all of it before the first turn "
+                          "of the loops over {}",
+                          read, name_of(*asked_for.at))
+            : fmt::format("{}, and {}", read,
+                          why.empty() ? "its axes or its extents would be others there" : why));
+    why_.back().text += marked(asked_for.clause);
+  }
+  // The clause as it stands in the text.
+  std::string marked(const ScheduleClause &clause) const {
+    const std::string lines =
+        support::excerpt_of(support::with_text(clause.where, request_.spec.source.get()));
+    return lines.empty() ? lines : "\n" + lines;
   }
 
   void at(const std::string &wish, const std::string &let, int axis, bool held, bool row) {

@@ -48,9 +48,13 @@ std::size_t TypedSpec::given_inputs() const {
 }
 
 bool TypedSpec::is_array(const std::string &let) const {
-  return std::ranges::any_of(materialised, [&](const std::shared_ptr<const Materialised> &array) {
-    return array->typed.outputs[0].name == let;
-  });
+  const auto is_it = [&](const TypedInput &input) { // of the kernel of a let, too
+    return input.materialised && !input.window && input.name == let;
+  };
+  return std::ranges::any_of(inputs, is_it) ||
+         std::ranges::any_of(materialised, [&](const std::shared_ptr<const Materialised> &array) {
+           return array->typed.outputs[0].name == let;
+         });
 }
 
 std::size_t TypedSpec::callers_inputs() const {

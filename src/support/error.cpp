@@ -138,6 +138,12 @@ std::string Error::render(bool color) const {
 
 namespace support {
 
+std::string excerpt_of(const Place &place) {
+  if (!place.known() || place.text.empty()) return {};
+  const Excerpt shown = excerpt(place);
+  return shown.line + "\n" + shown.mark;
+}
+
 std::string as_warning(const Error &error) { return rendered(error, error.code(), false); }
 
 void fail(std::string code, std::string message, Place where, std::string help) {

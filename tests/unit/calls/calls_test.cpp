@@ -146,15 +146,17 @@ TEST_CASE("what a gather fills compiles nothing, whoever asks for it") {
 TEST_CASE("why says in text what it says in JSON, of lets too") {
   const Kernel kernel = compile(parse("kernel k { in x : f32[n]; let a[n] = x[n] * 2\n"
                                       "out m = max(x); out y[i] = a[i] + a[i + 1]\n"
-                                      "schedule { inline a; fuse a, m } }"));
+                                      "schedule { at a i; fuse a, m } }"));
   const std::int64_t shape[] = {100};
   kernel.prepare({AnyView(f32, nullptr, false, contiguous_layout(shape))});
   const std::string text = kernel.show(Stage::why);
   for (const Decision &decision : kernel.why())
     CHECK_MESSAGE(has(text, decision.topic + ": " + decision.text), decision.text);
   CHECK(has(text, "lets: let 'a' is read at positions"));
-  CHECK(has(text, "let 'a' is an array, as it is read at positions or lists its dims"));
-  CHECK(has(text, "fuse: a, m: let 'a' is an array, which a kernel of its own computes first"));
+  CHECK(has(text, "let 'a' is read at 2 positions for each element that is computed (a[i], "
+                  "a[i + 1]), and a kernel of its own computes all of it"));
+  CHECK(has(text, "schedule { at a i; fuse a, m } }\n           ^~~~~~")); // the clause
+  CHECK(has(text, "fuse: a, m: not possible: let 'a' is an array: a kernel of its own"));
 }
 
 TEST_CASE("what a call ran is held against what is printed of it") {
