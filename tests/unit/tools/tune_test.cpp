@@ -1,5 +1,4 @@
 // broadloom tune: which clauses are tried, and the form of what is printed. Times are nobody's business here.
-#include "spec/schedule.hpp"
 #include "tools/broadloom/cli/cli.hpp"
 #include "tools/broadloom/cli/tune.hpp"
 
@@ -29,9 +28,9 @@ Run run(const std::vector<std::string> &args) {
 
 std::vector<std::string> clauses_of(const std::string &statements) {
   std::vector<std::string> texts;
-  for (const ScheduleClause &clause :
+  for (const cli::Possible &clause :
        cli::possible_clauses(parse("kernel k { " + statements + " }")))
-    texts.push_back(spec::print(clause));
+    texts.push_back(print(clause));
   return texts;
 }
 

@@ -2,6 +2,7 @@
 #include "tools/broadloom/cli/tune.hpp"
 
 #include "analysis/analyse.hpp"
+#include "spec/materialise.hpp"
 #include "spec/spec.hpp"
 #include "tools/bench/paired.hpp"
 
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace broadloom::cli {
@@ -18,8 +20,19 @@ namespace {
 
 using Kind = ScheduleClause::Kind;
 
-LoopSpec with(const LoopSpec &spec, const ScheduleClause &clause) {
-  return LoopSpec(spec).schedule(Schedule(spec.data().schedule).add(clause));
+LoopSpec with(const LoopSpec &spec, const Possible &more) {
+  const Schedule &old = spec.data().schedule;
+  if (more.let.empty()) return LoopSpec(spec).schedule(Schedule(old).add(more.clause));
+  Schedule made = spec::part_of(old);
+  bool is_there = false;
+  for (const ScheduleClause &let : spec::lets_of(old)) {
+    Schedule part = spec::part_of(old, let.names[0]);
+    if (let.names[0] == more.let) part.add(more.clause);
+    is_there = is_there || let.names[0] == more.let;
+    made.of(let.names[0], part, let.where);
+  }
+  if (!is_there) made.of(more.let, Schedule().add(more.clause));
+  return LoopSpec(spec).schedule(std::move(made));
 }
 
 bool is_legal(const LoopSpec &spec) {
@@ -27,6 +40,8 @@ bool is_legal(const LoopSpec &spec) {
     check(spec);
     return true;
   } catch (const SpecError &) { // it contradicts a clause that is there
+    return false;
+  } catch (const ShapeError &) { // the axis has no name, nor a position that counts
     return false;
   }
 }
@@ -52,7 +67,7 @@ public:
     find_rounds();
     tuned_.noise = std::max(least_noise, 2 * std::abs(1 - measured(compiled(spec_))));
     const std::string usual = what_runs(plain_);
-    for (const ScheduleClause &clause : possible_clauses(spec_)) {
+    for (const Possible &clause : possible_clauses(spec_)) {
       ++tuned_.clauses;
       const Kernel kernel = compiled(with(spec_, clause));
       if (what_runs(kernel) == usual) continue;
@@ -123,12 +138,14 @@ private:
 
 } // namespace
 
-std::vector<ScheduleClause> possible_clauses(const LoopSpec &spec) {
-  const spec::TypedSpec typed = analysis::analyse(spec.data());
-  std::vector<ScheduleClause> all;
-  const auto add = [&](ScheduleClause clause) {
-    if (is_legal(with(spec, clause))) all.push_back(std::move(clause));
-  };
+std::string print(const Possible &possible) {
+  const std::string clause = spec::print(possible.clause);
+  return possible.let.empty() ? clause : "schedule " + possible.let + " { " + clause + " }";
+}
+
+// About the loops of a kernel, of which these are the outputs.
+static std::vector<AxisRef> add_possible(const spec::TypedSpec &typed, const std::string &let,
+                                         const std::function<void(Possible)> &add) {
   std::vector<AxisRef> axes;
   for (std::size_t a = 0; a < typed.axes.size(); ++a)
     axes.push_back(typed.axes[a].labelled ? AxisRef(typed.axes[a].name) : AxisRef(int(a)));
@@ -136,19 +153,38 @@ std::vector<ScheduleClause> possible_clauses(const LoopSpec &spec) {
     ScheduleClause order{Kind::Order, axes};
     std::rotate(order.axes.begin(), order.axes.begin() + std::ptrdiff_t(a),
                 order.axes.begin() + std::ptrdiff_t(a) + 1);
-    add(std::move(order));
+    add({std::move(order), let});
   }
   for (const AxisRef &axis : axes) {
-    for (const Kind kind : {Kind::Vector, Kind::Parallel, Kind::Serial}) add({kind, {axis}});
-    for (const int count : {1, 2, 4, 8}) add({Kind::Copies, {axis}, {}, count});
-    for (const int count : {1, 2, 4, 8, 64, 512}) add({Kind::Tile, {axis}, {}, count});
+    for (const Kind kind : {Kind::Vector, Kind::Parallel, Kind::Serial}) add({{kind, {axis}}, let});
+    for (const int count : {1, 2, 4, 8}) add({{Kind::Copies, {axis}, {}, count}, let});
+    for (const int count : {1, 2, 4, 8, 64, 512}) add({{Kind::Tile, {axis}, {}, count}, let});
   }
+  return axes;
+}
+
+std::vector<Possible> possible_clauses(const LoopSpec &spec) {
+  const spec::TypedSpec typed = analysis::analyse(spec.data());
+  std::vector<Possible> all;
+  const auto add = [&](Possible clause) {
+    if (is_legal(with(spec, clause))) all.push_back(std::move(clause));
+  };
+  const std::vector<AxisRef> axes = add_possible(typed, "", add);
   for (const Expr &let : spec.data().lets) {
-    for (const Kind kind : {Kind::Keep, Kind::Recompute}) add({kind, {}, {let.node()->name}});
-    for (const AxisRef &axis : axes) add({Kind::At, {axis}, {let.node()->name}});
+    for (const Kind kind : {Kind::Keep, Kind::Recompute}) add({{kind, {}, {let.node()->name}}});
+    for (const AxisRef &axis : axes) add({{Kind::At, {axis}, {let.node()->name}}});
   }
-  for (const OutputDecl &output : spec.data().outputs)
-    for (const Kind kind : {Kind::Stream, Kind::Cached}) add({kind, {}, {output.name}});
+  const auto add_stores = [&](const std::string &name, const std::string &let) {
+    for (const Kind kind : {Kind::Stream, Kind::Cached}) add({{kind, {}, {name}}, let});
+  };
+  for (const OutputDecl &output : spec.data().outputs) add_stores(output.name, "");
+  for (const auto &let : typed.materialised) {
+    const std::string &name = let->typed.outputs[0].name;
+    const auto is_it = [&](const Expr &one) { return one.node()->name == name; };
+    if (let->join || std::ranges::none_of(spec.data().lets, is_it)) continue; // a start has no name
+    add_possible(let->typed, name, add);
+    add_stores(name, name);
+  }
   return all;
 }
 
@@ -169,11 +205,9 @@ std::string to_text(const Tuned &tuned) {
       tuned.kernel, tuned.clauses, tuned.tried, 1 - tuned.noise);
   if (tuned.faster.empty()) return text + "none is faster by more than noise\n";
   for (const Tried &tried : tuned.faster)
-    text += fmt::format("  {:.2f} of the time: {}\n", tried.ratio, spec::print(tried.clause));
-  text += fmt::format("together {:.2f} of the time:\n  schedule {{\n", tuned.ratio);
-  for (const ScheduleClause &clause : tuned.together.clauses())
-    text += "    " + spec::print(clause) + "\n";
-  return text + "  }\n";
+    text += fmt::format("  {:.2f} of the time: {}\n", tried.ratio, print(tried.clause));
+  return text + fmt::format("together {:.2f} of the time:\n", tuned.ratio) +
+         spec::print(tuned.together);
 }
 
 } // namespace broadloom::cli

@@ -14,8 +14,15 @@
 
 namespace broadloom::cli {
 
-struct Tried {
+// A clause about the loops of a let that is an array, or (no let) of the outputs.
+struct Possible {
   ScheduleClause clause;
+  std::string let = {};
+};
+std::string print(const Possible &possible); // "vector j", "schedule h { vector j }"
+
+struct Tried {
+  Possible clause;
   double ratio = 1; // time with the clause, by that without
 };
 
@@ -30,7 +37,7 @@ struct Tuned {
 };
 
 // Every clause that the kernel's schedule could have in addition, each alone.
-std::vector<ScheduleClause> possible_clauses(const LoopSpec &spec);
+std::vector<Possible> possible_clauses(const LoopSpec &spec);
 
 // Runs the kernel some hundred times, each trial for about so many seconds. What the outputs hold afterwards is of no use.
 Tuned tune(const LoopSpec &spec, const Options &options, const std::vector<AnyView> &inputs,
