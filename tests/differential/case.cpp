@@ -211,9 +211,12 @@ Case random_case(std::uint64_t seed, Style style) {
   Case c;
   c.story = "seed " + std::to_string(seed) + (made.exact ? ", exact" : ", general");
   c.text = made.text;
-  if (seed / 4 % 8 == 5) { // one in eight, of all remainders by 4 and by 16
+  // One in eight, of all remainders by 4 and by 16; and half of those that have arrays to schedule.
+  const bool all = seed / 4 % 8 == 5;
+  if (all || seed / 4 % 2 == 0) {
     Random schedule(seed * 0x9e3779b97f4a7c15 + 1);
-    c.text = with_schedule(c.text, random_schedule(schedule, c.text));
+    c.text = with_schedule(
+        c.text, random_schedule(schedule, c.text, all ? Scheduled::All : Scheduled::LetsAlone));
   }
   c.bound_text = made.bound_text;
   const bool plain = style == Style::Large && random.chance(50);

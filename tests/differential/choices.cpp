@@ -50,7 +50,7 @@ struct Open {
   bool copies = false, lets = false, generic = false, loops = false, parameters = false, gradient = false;
   bool saves =
       false; // values of the forward pass, which no fold reads: its tree goes by what it reads
-  bool schedules = false;
+  bool schedules = false, schedules_lets = false;
   bool overlaps = false; // an output that adds to what it finds may not lie over an input
 };
 
@@ -130,6 +130,7 @@ Choices draw(Random &random, const Open &open) {
   maybe(made.frozen, "frozen", open.parameters, 40);
   maybe(made.overlaps, "outputs over inputs", open.overlaps && !made.frozen, 25);
   maybe(made.scheduled, "schedule", open.schedules, 20);
+  if (made.scheduled && open.schedules_lets) made.names.insert("schedule of a let");
   if (open.gradient) {
     made.policy = random.pick<Policy>({Policy::automatic, Policy::recompute});
     if (open.saves && random.chance(50)) made.policy = Policy::save;
@@ -253,6 +254,7 @@ private:
     open.saves = open.gradient && saves();
     if (!open.gradient) add_schedule();
     open.schedules = scheduled_.has_value();
+    open.schedules_lets = scheduled_ && !spec::lets_of(scheduled_->data().schedule).empty();
     open.overlaps = std::ranges::none_of(typed.outputs, &spec::TypedOutput::add);
     return open;
   }
@@ -465,6 +467,7 @@ const std::vector<std::string> &all_choices() {
                                               "frozen",
                                               "outputs over inputs",
                                               "schedule",
+                                              "schedule of a let",
                                               "saved",
                                               "recomputed",
                                               "computed as it fits"};

@@ -25,7 +25,8 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
       FAIL_CHECK("seed " << seed << ": " << *mistake << "\n" << print(c));
   }
   MESSAGE(count << " kernels: " << tally.equal << " outputs equal to the reference, "
-                << tally.bounded << " within the bound of a sum");
+                << tally.bounded << " within the bound of a sum, " << tally.scheduled_lets
+                << " schedules of lets, " << tally.inlined << " arrays inlined");
   if (count >= 100) { // the generator has not gone astray
     CHECK(tally.equal > std::int64_t(count) / 2);
     CHECK(tally.bounded > 0);
@@ -46,6 +47,8 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.extents > std::int64_t(count) / 200);
     CHECK(tally.padded > std::int64_t(count) / 50);
     CHECK(tally.scheduled > std::int64_t(count) / 20);
+    CHECK(tally.scheduled_lets > std::int64_t(count) / 100);
+    CHECK(tally.inlined > std::int64_t(count) / 1000);
   }
 }
 

@@ -255,8 +255,14 @@ private:
   void compare_without_schedule(const std::vector<Bytes> &got) {
     const Options options{.threads = 1, .engine = Engine::interpreter};
     ++tally_.scheduled;
-    const std::vector<Bytes> plain =
-        run_engine(LoopSpec(spec_).schedule({}), options, Operand::pattern);
+    tally_.scheduled_lets += std::int64_t(spec::lets_of(spec_.data().schedule).size());
+    const LoopSpec without = LoopSpec(spec_).schedule({});
+    const spec::TypedSpec arrays = analysis::analyse(without.data());
+    for (const spec::Wishes::Let &wish : typed_.wishes.lets) {
+      const std::string &let = wish.clause.names[0];
+      tally_.inlined += std::int64_t(arrays.is_array(let) && !typed_.is_array(let));
+    }
+    const std::vector<Bytes> plain = run_engine(without, options, Operand::pattern);
     for (std::size_t k = 0; k < got.size(); ++k) {
       const DType dtype = case_.outputs[k].dtype;
       for (std::size_t e = 0; e * size_of(dtype) < got[k].size(); ++e)

@@ -11,7 +11,9 @@ namespace broadloom::differential {
 
 struct Tally { // of all cases so far
   std::int64_t kernels = 0, refused = 0, points = 0;
-  std::int64_t scheduled = 0; // kernels with a schedule, held against themselves without it
+  std::int64_t scheduled = 0;      // kernels with a schedule, held against themselves without it
+  std::int64_t scheduled_lets = 0; // parts of schedules about lets that are arrays
+  std::int64_t inlined = 0;   // such lets that are computed where they are read, as a schedule asks
   std::int64_t windowed = 0;  // kernels that read inputs at positions
   std::int64_t gathered = 0;  // and by an index
   std::int64_t computed = 0;  // which the kernel computes

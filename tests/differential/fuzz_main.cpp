@@ -72,14 +72,27 @@ void write(const fs::path &path, const std::string &text) {
 using Counts = std::map<std::string, std::int64_t>;
 
 Counts counts_of(const Tally &tally) {
-  Counts counts{
-      {"kernels", tally.kernels},      {"refused", tally.refused},   {"elements", tally.points},
-      {"equal", tally.equal},          {"bounded", tally.bounded},   {"scheduled", tally.scheduled},
-      {"windowed", tally.windowed},    {"gathered", tally.gathered}, {"scattered", tally.scattered},
-      {"computed", tally.computed},    {"arrays", tally.arrays},     {"padded", tally.padded},
-      {"joined", tally.joined},        {"extents", tally.extents},   {"loops", tally.loops},
-      {"placed", tally.placed},        {"said", tally.said},         {"said axes", tally.said_axes},
-      {"loops that stop", tally.ended}};
+  Counts counts{{"kernels", tally.kernels},
+                {"refused", tally.refused},
+                {"elements", tally.points},
+                {"equal", tally.equal},
+                {"bounded", tally.bounded},
+                {"scheduled", tally.scheduled},
+                {"windowed", tally.windowed},
+                {"gathered", tally.gathered},
+                {"scattered", tally.scattered},
+                {"computed", tally.computed},
+                {"arrays", tally.arrays},
+                {"padded", tally.padded},
+                {"joined", tally.joined},
+                {"extents", tally.extents},
+                {"loops", tally.loops},
+                {"placed", tally.placed},
+                {"said", tally.said},
+                {"said axes", tally.said_axes},
+                {"loops that stop", tally.ended},
+                {"scheduled lets", tally.scheduled_lets},
+                {"inlined", tally.inlined}};
   for (std::size_t p = 0; p < jit::path_count; ++p)
     counts["path " + std::string(name(jit::Path(p)))] = std::int64_t(jit::path_counts()[p]);
   for (const auto &[code, times] : tally.decisions) counts["decision " + code] = times;

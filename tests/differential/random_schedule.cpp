@@ -2,6 +2,7 @@
 #include "random_schedule.hpp"
 
 #include "analysis/analyse.hpp"
+#include "spec/materialise.hpp"
 #include "spec/spec.hpp"
 
 #include <algorithm>
@@ -12,18 +13,39 @@ namespace {
 
 class Maker {
 public:
-  Maker(Random &random, const std::string &text)
-      : random_(random), text_(text), spec_(parse(text)), typed_(analysis::analyse(spec_.data())) {}
+  // Of the loops that compute a let, or of those of the outputs.
+  Maker(Random &random, const std::string &text, const LoopSpec &spec, const spec::TypedSpec &typed,
+        std::string let = {})
+      : random_(random), text_(text), spec_(spec), typed_(typed), let_(std::move(let)) {}
 
   std::string run() {
     axes();
-    names();
-    std::string text;
-    for (const std::string &clause : clauses_) text += (text.empty() ? "" : "; ") + clause;
-    return text.empty() ? text : "schedule { " + text + " }";
+    let_.empty() ? names() : names_of_let();
+    return said();
+  }
+
+  // Some of the arrays, computed where they are read.
+  std::string inlined() {
+    inline_arrays();
+    return said();
   }
 
 private:
+  std::string said() const {
+    std::string text;
+    for (const std::string &clause : clauses_) text += (text.empty() ? "" : "; ") + clause;
+    return text.empty() ? text
+                        : "schedule " + (let_.empty() ? "" : let_ + " ") + "{ " + text + " }";
+  }
+
+  void inline_arrays() {
+    if (text_.find("keep(") != std::string::npos) return;
+    for (const Expr &let : spec_.data().lets)
+      if (typed_.is_array(let.node()->name) && random_.chance(50) &&
+          let.node()->name.find("_at") == std::string::npos)
+        clauses_.push_back("inline " + let.node()->name);
+  }
+
   // By position or by label.
   std::string axis(int index) {
     const spec::Axis &axis = typed_.axes[std::size_t(index)];
@@ -93,6 +115,26 @@ private:
     clauses_.push_back(random_.pick<std::string>({"fuse ", "separate "}) + all[0] + ", " + all[1]);
   }
 
+  // A let that the array reads may be kept, or another, which is told.
+  void names_of_let() {
+    if (random_.chance(40))
+      clauses_.push_back(random_.pick<std::string>({"stream ", "stream ", "cached "}) + let_);
+    std::vector<std::string> others;
+    for (const Expr &let : spec_.data().lets)
+      if (let.node()->name.find("_at") == std::string::npos) others.push_back(let.node()->name);
+    if (others.empty() || text_.find("keep(") != std::string::npos ||
+        text_.find("recompute(") != std::string::npos || random_.chance(60))
+      return;
+    const std::string other = others[std::size_t(random_.below(int(others.size())))];
+    const auto word = random_.pick<std::string>({"keep ", "recompute ", "inline ", "at "});
+    if (word != "at ")
+      clauses_.push_back(word + other);
+    else if (axis_count() > 0)
+      clauses_.push_back(word + other + " " + axis(random_.below(axis_count())));
+    if (other != let_ && random_.chance(50))
+      clauses_.push_back(random_.pick<std::string>({"fuse ", "separate "}) + let_ + ", " + other);
+  }
+
   bool has_marks() const {
     const bool marked =
         text_.find("keep(") != std::string::npos || text_.find("recompute(") != std::string::npos;
@@ -101,15 +143,32 @@ private:
 
   Random &random_;
   const std::string &text_;
-  const LoopSpec spec_;
-  const spec::TypedSpec typed_;
+  const LoopSpec &spec_;
+  const spec::TypedSpec &typed_;
+  const std::string let_;
   std::vector<std::string> clauses_;
 };
 
 } // namespace
 
-std::string random_schedule(Random &random, const std::string &text) {
-  return Maker(random, text).run();
+std::string random_schedule(Random &random, const std::string &text, Scheduled what) {
+  const LoopSpec spec = parse(text);
+  const spec::TypedSpec typed = analysis::analyse(spec.data());
+  std::string schedule = what == Scheduled::All ? Maker(random, text, spec, typed).run()
+                                                : Maker(random, text, spec, typed).inlined();
+  for (const auto &let : typed.materialised) {
+    const std::string &name = let->typed.outputs[0].name;
+    const auto is_it = [&](const Expr &one) { return one.node()->name == name; };
+    const bool is_named = std::ranges::any_of(spec.data().lets, is_it); // a start is not
+    // What is inlined has no loops to speak of.
+    const bool is_inlined = schedule.find("inline " + name) != std::string::npos;
+    if (let->join || !is_named || is_inlined || name.find("_at") != std::string::npos ||
+        random.chance(40))
+      continue;
+    const std::string part = Maker(random, text, spec, let->typed, name).run();
+    if (!part.empty()) schedule += (schedule.empty() ? "" : "\n  ") + part;
+  }
+  return schedule;
 }
 
 std::string with_schedule(const std::string &text, const std::string &schedule) {

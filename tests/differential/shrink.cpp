@@ -103,17 +103,20 @@ void drop_lines(const Case &c, std::vector<Case> &found) {
   }
 }
 
-// "schedule { vector 0; stream y }" without one of its clauses.
+// "schedule { vector 0; stream y }" and "schedule h { vector 0; stream h }" without one of their clauses.
 void drop_clauses(const Case &c, std::vector<Case> &found) {
-  const std::size_t open = c.text.find("schedule { "), close = c.text.find(" }", open);
-  if (open == std::string::npos || close == std::string::npos) return;
-  for (std::size_t at = c.text.find("; ", open); at < close; at = c.text.find("; ", at + 1)) {
-    const std::size_t next = std::min(c.text.find("; ", at + 1), close);
-    const std::size_t first = c.text.find("{ ", open) + 2;
-    found.push_back(c);
-    found.back().text.erase(at, next - at); // the clause behind it
-    found.push_back(c);
-    found.back().text.erase(first, c.text.find("; ", first) + 2 - first); // the first one
+  for (std::size_t begin = c.text.find("\n  schedule "); begin != std::string::npos;
+       begin = c.text.find("\n  schedule ", begin + 1)) {
+    const std::size_t open = c.text.find("{ ", begin), close = c.text.find(" }", begin);
+    if (open == std::string::npos || close == std::string::npos) return;
+    for (std::size_t at = c.text.find("; ", open); at < close; at = c.text.find("; ", at + 1)) {
+      const std::size_t next = std::min(c.text.find("; ", at + 1), close);
+      const std::size_t first = open + 2;
+      found.push_back(c);
+      found.back().text.erase(at, next - at); // the clause behind it
+      found.push_back(c);
+      found.back().text.erase(first, c.text.find("; ", first) + 2 - first); // the first one
+    }
   }
 }
 
