@@ -25,7 +25,10 @@ LoopSpec analysis::fold_scales(const LoopSpec &spec, std::vector<Decision> *why,
   const SpecData expanded = spec::expand_calls(spec.data());
   const auto as_written = [](const SpecData &data) { return analyse(scale::unfolded(data)); };
   SpecData folded =
-      fold_scales(expanded, spec::split_scheduled(expanded, as_written), notes, parameters);
+      fold_scales(expanded, spec::split_lets(expanded, as_written), notes, parameters);
+  folded.schedule = expanded.schedule;
+  folded.pairings = expanded.pairings;
+  spec::keep_wishes(folded, expanded.lets);
   if (why) *why = std::move(notes);
   return LoopSpec(std::make_shared<const SpecData>(std::move(folded)));
 }
