@@ -57,6 +57,7 @@ def array(x):
     it, and `compute()` or `bl.compute(..)` does it all in one kernel."""
     from .lazy_numpy import array as wrap
 
+    globals()["array"] = wrap
     return wrap(x)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 
 import numpy as np
@@ -9,11 +10,36 @@ import numpy as np
 from . import lazy_ops
 from .errors import ArgumentError, DTypeError, ShapeError, SpecError
 from .expr import Expr, caller, checked
+from .lazy_forms import Form, form, known, leaf_form, leaves_of
 from .numpy_calls import asked
 
 
 def refuse(message: str, help: str, kind=SpecError, code: str = "E0008"):
     raise kind(code, message, caller(), help)
+
+
+def _where_known(full):
+    """compute() without options, of a form whose kernel is there."""
+    @functools.wraps(full)
+    def compute(self, *args, **options):
+        quick = self.form.quick
+        return full(self, *args, **options) if quick is None or args or options else quick(*self.leaves)
+
+    return compute
+
+
+def _of_known_shape(full):
+    """array() of an array of NumPy's whose dtype and shape were seen before."""
+    @functools.wraps(full)
+    def array(*args, **options):
+        if len(args) == 1 and type(args[0]) is np.ndarray and not options:
+            x = args[0]
+            form = known((x.dtype, x.shape))
+            if form is not None:
+                return LazyArray(form, (), x.shape, (x,))
+        return full(*args, **options)
+
+    return array
 
 
 class LazyArray:
@@ -23,18 +49,22 @@ class LazyArray:
     those that NumPy would give.
     """
 
-    # op: "leaf" (value is an array), "number" (of Python, cast), "map", "where", "cast", "fold", "scan", "view", "einsum".
-    __slots__ = ("op", "args", "info", "dtype", "shape", "value", "__weakref__")
+    # form.op: "leaf", "map", "where", "cast", "fold", "scan", "view", "einsum". Arguments are lazy arrays and arrays without dims, for numbers
+    # of Python. Leaves are the arrays at the ends, or None.
+    __slots__ = ("form", "args", "shape", "leaves", "__weakref__")
     __array_priority__ = 2000
     __hash__ = None
 
-    def __init__(self, op, args, info, dtype, shape, value=None):
-        self.op = op
+    def __init__(self, form, args, shape, leaves):
+        self.form = form
         self.args = args
-        self.info = info
-        self.dtype = dtype
         self.shape = shape
-        self.value = value
+        self.leaves = leaves
+
+    op = property(lambda self: self.form.op)
+    info = property(lambda self: self.form.info)
+    dtype = property(lambda self: self.form.dtype)
+    value = property(lambda self: self.leaves[0])  # of a leaf
 
     def __repr__(self) -> str:
         return f"<broadloom.LazyArray {lazy_ops.word_of(self.dtype)}[{', '.join(map(str, self.shape))}]>"
@@ -55,6 +85,7 @@ class LazyArray:
 
     # --- computing ------------------------------------------------------------------------------
 
+    @_where_known
     @checked
     def compute(self, *, out=None, threads=0, relaxed=False, accuracy=None):
         """The array of NumPy that this stands for, by one kernel. `out` is an array to write into; the other options are those
@@ -105,8 +136,11 @@ class LazyArray:
 # --- wrapping -------------------------------------------------------------------------------------
 
 
+@_of_known_shape
+@checked
 def array(x) -> LazyArray:
-    """A lazy array of what the package takes as an array, without a copy. What is there when it is computed counts."""
+    """A lazy array of what the package takes as an array, without a copy: operators and NumPy's functions note what is done to
+    it, and `compute()` or `bl.compute(..)` does it all in one kernel. What is there when it is computed counts."""
     if isinstance(x, LazyArray):
         return x
     if isinstance(x, Expr):
@@ -121,7 +155,7 @@ def array(x) -> LazyArray:
                DTypeError, "E0203")
     if x.ndim > 16:
         refuse(f"an array of {x.ndim} dims cannot be recorded, the most are 16", "merge dims with reshape", ShapeError, "E0110")
-    return LazyArray("leaf", (), None, x.dtype, x.shape, x)
+    return LazyArray(leaf_form(x.dtype, x.shape), (), x.shape, (x,))
 
 
 def _shared(x) -> np.ndarray:
@@ -152,9 +186,9 @@ def operand(x) -> LazyArray:
     return array(x)
 
 
-def number(value, dtype) -> LazyArray:
-    """A number of Python as an input of this dtype. As an input it is not part of the kernel."""
-    return LazyArray("number", (), None, dtype, (), asked(np.asarray, value, dtype))
+def number(value, dtype) -> np.ndarray:
+    """A number of Python as an input of this dtype, an array of its own. As an input it is not part of the kernel."""
+    return asked(np.array, value, dtype)
 
 
 def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
@@ -197,6 +231,12 @@ def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
 # --- nodes ------------------------------------------------------------------------------------------
 
 
+def node(op, args, info, dtype, shape) -> LazyArray:
+    leaves, meet = leaves_of(args)
+    made = Form(op, info, dtype, tuple([min(n, 2) for n in shape])) if leaves is None else form(op, info, dtype, shape, args, meet)
+    return LazyArray(made, args, shape, leaves)
+
+
 def view(x: LazyArray, places: tuple) -> LazyArray:
     """The dims of x in another order, with new ones (None), without some of extent 1."""
     if x.op == "leaf":
@@ -205,7 +245,7 @@ def view(x: LazyArray, places: tuple) -> LazyArray:
         kept = [d for d in range(x.ndim) if d not in left]
         value = x.value[index + (...,)].transpose([kept.index(p) for p in places if p is not None])
         return array(value[tuple([None if p is None else slice(None) for p in places]) + (...,)])
-    return LazyArray("view", (x,), places, x.dtype, tuple([1 if p is None else x.shape[p] for p in places]))
+    return node("view", (x,), places, x.dtype, tuple([1 if p is None else x.shape[p] for p in places]))
 
 
 def cast(x: LazyArray, dtype) -> LazyArray:
@@ -215,7 +255,7 @@ def cast(x: LazyArray, dtype) -> LazyArray:
         return x
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         refuse(f"complex numbers cannot become {dtype}", "take z.real", DTypeError, "E0205")
-    return LazyArray("cast", (x,), None, dtype, x.shape)
+    return node("cast", (x,), None, dtype, x.shape)
 
 
 def part(x: LazyArray, name: str) -> LazyArray:
@@ -223,7 +263,7 @@ def part(x: LazyArray, name: str) -> LazyArray:
         if name == "imag":
             refuse("the imaginary part of a real lazy array cannot be recorded", "it is zeros: np.zeros(x.shape, x.dtype)")
         return x
-    return LazyArray("map", (x,), (name, (x.dtype,), None), lazy_ops.real_of(x.dtype), x.shape)
+    return node("map", (x,), (name, (x.dtype,), None), lazy_ops.real_of(x.dtype), x.shape)
 
 
 def axes_of(axis, rank: int) -> tuple:
@@ -237,7 +277,7 @@ def fold(x: LazyArray, name: str, axis=None, keepdims=False, correction=0, asked
     axes = axes_of(axis, x.ndim)
     inner, result = folded_dtypes(x, name, asked)
     shape = tuple([n for d, n in enumerate(x.shape) if d not in axes])
-    made = LazyArray("fold", (x,), (name, axes, correction, inner), result, shape)
+    made = node("fold", (x,), (name, axes, correction, inner), result, shape)
     if not keepdims:
         return made
     kept = iter(range(len(shape)))
@@ -250,7 +290,7 @@ def scan(x: LazyArray, name: str, axis, asked=None) -> LazyArray:
     inner, result = folded_dtypes(x, name, asked)
     if not x.ndim:
         return view(cast(x, result), (None,))
-    return LazyArray("scan", (x,), (name, axes_of(axis, x.ndim)[0], inner), result, x.shape)
+    return node("scan", (x,), (name, axes_of(axis, x.ndim)[0], inner), result, x.shape)
 
 
 def folded_dtypes(x: LazyArray, name: str, asked) -> tuple:

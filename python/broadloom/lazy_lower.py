@@ -13,9 +13,12 @@ from __future__ import annotations
 import threading
 from typing import Dict, List, Tuple
 
+from numpy import ndarray
+
 from . import _core, lazy_ops
 from .expr import Annotation, DType, Expr, filled
 from .functions import Out
+from .lazy_forms import forget, form as form_at, leaves_of
 from .lazy_ops import word_of
 from .trace import write_text
 
@@ -49,22 +52,23 @@ def survey(roots, share_numbers=False) -> tuple:
         if id(node) in number:
             stack.pop()
             continue
-        waiting = [arg for arg in node.args if id(arg) not in number]
+        is_number = type(node) is ndarray
+        waiting = [] if is_number else [arg for arg in node.args if id(arg) not in number]
         if waiting:
             stack.extend(reversed(waiting))
             continue
         stack.pop()
-        if node.op == "leaf" or (node.op == "number" and share_numbers):
-            what = id(node.value) if node.op == "leaf" else (node.dtype, node.value.tobytes())
+        if is_number or node.op == "leaf":
+            what = (node.dtype, node.tobytes()) if is_number and share_numbers else id(node) if is_number else id(node.value)
             same = arrays.setdefault(what, len(nodes))
             if same < len(nodes):
                 number[id(node)] = same
                 continue
-        if node.op == "leaf":
-            key.append(("leaf", node.dtype, tuple([n == 1 for n in node.shape])))
-        elif node.op == "number":
+        if is_number:
             inputs += 1
             key.append(("number", node.dtype))
+        elif node.op == "leaf":
+            key.append(("leaf", node.dtype, tuple([n == 1 for n in node.shape])))
         else:
             key.append((node.op, node.info, node.dtype, tuple([number[id(arg)] for arg in node.args])))
         number[id(node)] = len(nodes)
@@ -73,6 +77,10 @@ def survey(roots, share_numbers=False) -> tuple:
         return survey(roots, True)
     outputs = tuple([number[id(root)] for root in roots])
     return nodes, number, (outputs, *key)
+
+
+def is_input(node) -> bool:
+    return type(node) is ndarray or node.op == "leaf"
 
 
 def dims_of(node) -> List[list]:
@@ -100,7 +108,7 @@ class _Classes:
     def __init__(self, nodes, number):
         self.parent: Dict[Tuple[int, int], Tuple[int, int]] = {}
         for at, node in enumerate(nodes):
-            if not node.args:
+            if is_input(node):
                 continue
             for arg, places in zip(node.args, dims_of(node)):
                 for d, place in enumerate(places):
@@ -185,9 +193,9 @@ class _Lowering:
         if self.apart and ordered(node):
             at_arg, mine = wanted[0]
             mine = tuple([((at, d), "apart") for d in range(len(mine))])
-            wanted = [("array", at_arg, mine) if self.nodes[at_arg].args else (at_arg, mine)]
+            wanted = [(at_arg, mine) if is_input(self.nodes[at_arg]) else ("array", at_arg, mine)]
         if node.op == "einsum":  # what is computed is computed once, not for each element of the result
-            wanted = [(a, ls) if not self.nodes[a].args else ("array", a, ls) for a, ls in wanted]
+            wanted = [(a, ls) if is_input(self.nodes[a]) else ("array", a, ls) for a, ls in wanted]
         return tuple(wanted)
 
     def lower(self, at: int, labels: tuple):
@@ -201,7 +209,7 @@ class _Lowering:
             if wish[0] == "array":
                 needs = ((wish[1], self.own_labels(wish[1])),)
             else:
-                needs = self.passed_down(*wish) if self.nodes[wish[0]].args else ()
+                needs = () if is_input(self.nodes[wish[0]]) else self.passed_down(*wish)
             waiting = [need for need in needs if need not in self.made]
             if waiting:
                 stack.extend(reversed(waiting))
@@ -224,7 +232,7 @@ class _Lowering:
     def build(self, wish, needs, args):
         at, labels = wish
         node = self.nodes[at]
-        if node.op in ("leaf", "number"):
+        if is_input(node):
             return self.input(at, labels)
         if node.op == "view":
             return args[0]
@@ -326,6 +334,11 @@ def _compiled(roots, nodes, number, settings, threads, apart=False):
 
 def plan_of(roots, settings=(), threads=0):
     """The plan for these results, compiled once for each structure, and the arrays in the order of its arguments."""
+    leaves, meet = leaves_of(roots)
+    form = None if leaves is None else roots[0].form if len(roots) == 1 else form_at("results", None, None, (), roots, meet)
+    if form is not None and (settings, threads) in form.plans:
+        plan, places = form.plans[settings, threads]
+        return plan, [leaves[at] if drop is None else leaves[at][drop] for at, drop in places]
     nodes, number, key = survey(roots)
     key = (key, settings, threads)
     plan = _kernels.get(key)
@@ -334,5 +347,14 @@ def plan_of(roots, settings=(), threads=0):
         with _changes:
             while len(_kernels) >= _KEPT:
                 del _kernels[next(iter(_kernels))]
+                forget()  # forms that keep it
             plan = _kernels.setdefault(key, plan)  # another thread may have come first
-    return plan, [nodes[at].value if drop is None else nodes[at].value[drop] for at, drop in plan.arguments]
+    arrays = [node if type(node) is ndarray else node.value for node in [nodes[at] for at, _ in plan.arguments]]
+    if form is not None:
+        where = {id(leaf): k for k, leaf in enumerate(leaves)}
+        places = [(where[id(array)], drop) for array, (_, drop) in zip(arrays, plan.arguments)]
+        form.plans[settings, threads] = plan, places
+        if len(roots) == 1 and not settings and not threads and plan.drops == [None] and not any(drop for _, drop in places):
+            order, kernel = [at for at, _ in places], plan.kernel
+            form.quick = kernel if order == [*range(len(leaves))] else lambda *leaves: kernel(*[leaves[at] for at in order])
+    return plan, [array if drop is None else array[drop] for array, (_, drop) in zip(arrays, plan.arguments)]

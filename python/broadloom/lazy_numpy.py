@@ -1,26 +1,29 @@
 """NumPy's functions on lazy arrays: what operators, `__array_ufunc__` and `__array_function__` are asked for.
 
-Each call goes one way: its arguments are bound by NumPy's signature, those that its row below does not name are refused, NumPy
-itself does it to small arrays of ones in place of the lazy ones, so that what it refuses is an error here and now, and what is
-recorded must have the dtype and the dims of that result.
+An operation on elements is known by its operands' forms where its like was recorded; of other functions the table below has a row each
+(`lazy_calls.py`).
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
 import operator
 
 import numpy as np
+from numpy import ndarray
 
 from . import lazy_ops
-from .errors import DataError, DTypeError, InternalError
-from .expr import caller
-from .lazy import LazyArray, array, cast, fold, number, operand, part, refuse, scan, view
+from .errors import DataError, DTypeError
+from .lazy import LazyArray, array, cast, fold, node, number, operand, part, refuse, scan, view
+from .lazy_calls import Row
+from .lazy_forms import MOST_LEAVES, know, known, meeting
 from .lazy_products import call_einsum, dot, inner, outer, product, tensordot
-from .numpy_calls import Call, asked, is_number
+from .numpy_calls import NUMBERS, Call, asked, is_number
 
 _REDUCING = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all", "logical_or": "any",
              "logaddexp": "logsumexp"}
+_POWERS = {np.power, np.float_power}
 
 
 def unknown(name: str):
@@ -30,68 +33,103 @@ def unknown(name: str):
            "compute() gives an array of NumPy, on which every function works")
 
 
-def small(call: Call, called, **instead):
-    """What NumPy gives for ones in place of the arrays, of 0, 1 or 2 elements along each dim (of 1 where there are many dims)."""
-    dims = []
-
-    def ones(x):
-        return np.ones([n if n < 2 else most for n in x.shape], x.dtype) if isinstance(x, LazyArray) else x
-
-    call.convert(lambda x: dims.append(x.ndim) or x)
-    most = 2 if sum(dims) <= 16 else 1
-    kept = dict(call.bound.arguments)
-    call.convert(ones)
-    call.bound.arguments.update(instead)
-    with np.errstate(all="ignore"):
-        made = asked(called, *call.bound.args, **call.bound.kwargs)
-    call.bound.arguments.update(kept)
-    return made, most
-
-
-def recorded(call: Call, called, function, takes: str):
-    call.convert(operand)
-    given = call.given(takes)
-    if "ddof" in given or "correction" in given:  # NumPy warns where too few elements are left, and may be right only of the small ones
-        given.update({name: whole(call, name, given[name]) for name in ("ddof", "correction") if name in given})
-        made, most = small(call, called, **{name: 0 for name in ("ddof", "correction") if name in given})
-    else:
-        made, most = small(call, called)
-    result = function(**given)
-    shape = tuple([min(n, most) for n in result.shape])
-    if (shape, result.dtype) != (np.shape(made), np.asarray(made).dtype):
-        raise InternalError("E0901", f"numpy.{call.name} gives {np.asarray(made).dtype}{list(np.shape(made))} where "
-                            f"{result.dtype}{list(shape)} is recorded", caller(), "please report it")
-    return result
-
-
-def whole(call: Call, name: str, value) -> int:
-    if not isinstance(value, (int, np.integer)):
-        refuse(f"numpy.{call.name} with {name}={value!r} cannot be recorded", "pass a whole number", DTypeError, "E0021")
-    return int(value)
-
-
 # --- ufuncs ---------------------------------------------------------------------------------------
+
+
+def key_of(ufunc, args) -> tuple:
+    """Of a call without options what tells it apart from those that give nodes of other forms, and the leaves of its lazy arrays; None for
+    what it must be looked at for again."""
+    if len(args) == 1:
+        return (ufunc, args[0].form), args[0].leaves
+    a, b = args
+    if type(a) is LazyArray and type(b) is LazyArray:
+        leaves, meet = meeting(a.leaves, b.leaves)
+        return (ufunc, a.form, b.form, meet), leaves
+    at = 1 if type(a) is LazyArray else 0  # the number, whose value powers hang on
+    x, number = args[1 - at], args[at]
+    if type(x) is not LazyArray or type(number) not in NUMBERS:
+        return None, None
+    return (ufunc, x.form, at, type(number), number if ufunc in _POWERS else None), x.leaves
+
+
+def seen_before(ufunc, args):
+    """The result of a call without options whose like was recorded, else None."""
+    key, leaves = key_of(ufunc, args)
+    form = known(key) if leaves is not None else None
+    if form is None:
+        return None
+    if len(key) < 5:
+        shape = args[0].shape
+        if len(key) > 2 and args[1].shape != shape:
+            shape = asked(np.broadcast_shapes, shape, args[1].shape)
+        return LazyArray(form, args, shape, leaves)
+    at = key[2]
+    x = args[1 - at]
+    if form.info[2] is not None:  # an exponent
+        return LazyArray(form, (x,), x.shape, leaves)
+    if len(leaves) == MOST_LEAVES:
+        return None
+    try:
+        number = np.array(args[at], form.info[1][at])
+    except OverflowError:
+        return None
+    return LazyArray(form, (x, number), x.shape, (*leaves, number)) if at else LazyArray(form, (number, x), x.shape, (number, *leaves))
+
+
+def operator_of(ufunc, turned=False):
+    if ufunc.nin == 1:
+        def operate(a):
+            made = seen_before(ufunc, (a,))
+            return ufunc(a) if made is None else made
+
+        return operate
+    if ufunc.nout > 1 or ufunc.signature is not None:
+        return (lambda a, b: ufunc(b, a)) if turned else (lambda a, b: ufunc(a, b))
+
+    def operate(a, b):
+        if type(b) is ndarray:
+            b = array(b)
+        args = (b, a) if turned else (a, b)
+        made = seen_before(ufunc, args)
+        return ufunc(*args) if made is None else made
+
+    return operate
 
 
 def call_ufunc(ufunc, method, args, options):
     name = ufunc.__name__
     if method == "__call__":
-        call = Call(name, "ufunc", args, options, "recorded")
+        is_short = not options and len(args) == ufunc.nin < 3 and ufunc.nout == 1 and ufunc.signature is None
+        if is_short:
+            args = tuple([array(x) if type(x) is ndarray else x for x in args])
+            made = seen_before(ufunc, args)
+            if made is not None:
+                return made
         if ufunc.signature is not None:
-            return recorded(call, ufunc, lambda operands: product(ufunc, operands), "operands")
-        return elementwise(name, ufunc, **call.given("operands casting dtype"))
-    called = getattr(ufunc, method)
-    if method == "reduce" and name in _REDUCING:
-        return recorded(Call(name + ".reduce", "ufunc.reduce", args, options, "recorded"), called, lambda array, axis=0, **how: reduced(_REDUCING[name])(array, axis, **how),
-                        "array axis keepdims" + " dtype" * (name in ("add", "multiply")))
-    if method == "accumulate" and name in _REDUCING:
-        return recorded(Call(name + ".accumulate", "ufunc.accumulate", args, options, "recorded"), called,
-                        lambda array, axis=0, **how: running(_REDUCING[name])(array, axis, **how),
-                        "array axis" + " dtype" * (name in ("add", "multiply")))
+            return row_of(ufunc, method)(args, options)
+        made = elementwise(ufunc, **Call(name, "ufunc", args, options, "recorded").given("operands casting dtype"))
+        key, leaves = key_of(ufunc, args) if is_short else (None, None)
+        if leaves is not None and made.op == "map" and made.info[0] == name:  # comparisons with what is beyond a type are others
+            know(key, made.form)
+        return made
+    row = row_of(ufunc, method)
+    return row(args, options) if row else unknown(f"{name}.{method}")
+
+
+@functools.lru_cache(maxsize=None)
+def row_of(ufunc, method):
+    """What a method of a ufunc does, or the call of one with a signature; None for what is not recorded."""
+    name = ufunc.__name__
+    if method == "__call__":
+        return Row(ufunc, "ufunc", lambda operands: product(ufunc, operands), "operands")
+    called, folds = getattr(ufunc, method), {"reduce": reduced, "accumulate": running}
+    if method in folds and name in _REDUCING:
+        fold = folds[method](_REDUCING[name])
+        return Row(called, f"ufunc.{method}", lambda array, axis=0, **how: fold(array, axis, **how),
+                   "array axis" + " keepdims" * (method == "reduce") + " dtype" * (name in ("add", "multiply")), f"{name}.{method}")
     if method == "outer" and ufunc.nin == 2 and ufunc.signature is None:
-        return recorded(Call(name + ".outer", "ufunc.outer", args, options, "recorded"), called,
-                        lambda A, B, **how: elementwise(name, ufunc, outer_operands(A, B), **how), "A B casting dtype")
-    unknown(f"{name}.{method}")
+        return Row(called, "ufunc.outer", lambda A, B, **how: elementwise(ufunc, outer_operands(A, B), **how), "A B casting dtype", f"{name}.outer")
+    return None
 
 
 def outer_operands(a, b):
@@ -104,7 +142,8 @@ def kind_of(x):
     return np.dtype(bool) if type(x) is bool else type(x) if is_number(x) else x.dtype
 
 
-def elementwise(name: str, ufunc, operands, casting="same_kind", dtype=None) -> LazyArray:
+def elementwise(ufunc, operands, casting="same_kind", dtype=None) -> LazyArray:
+    name = ufunc.__name__
     if ufunc.nout != 1:
         unknown(name)
     args = [x if is_number(x) else operand(x) for x in operands]
@@ -126,7 +165,7 @@ def elementwise(name: str, ufunc, operands, casting="same_kind", dtype=None) -> 
                 return _compare_beyond(name, args, k, loop[k])
     args = tuple([number(x, to) if is_number(x) else x for x, to in zip(args, loop)])
     shape = args[0].shape if len(args) == 1 else asked(np.broadcast_shapes, *[x.shape for x in args])
-    return LazyArray("map", args, (name, tuple(loop), exponent), dtype, shape)
+    return node("map", args, (name, tuple(loop), exponent), dtype, shape)
 
 
 def _compare_beyond(name, args, k, dtype):
@@ -200,7 +239,7 @@ def where(condition, x=None, y=None):
     dtype = np.result_type(*[one if is_number(one) else one.dtype for one in (x, y)])
     args = [number(one, to) if is_number(one) else one for one, to in ((condition, lazy_ops.BOOL), (x, dtype), (y, dtype))]
     args[0] = cast(args[0], lazy_ops.BOOL)
-    return LazyArray("where", tuple(args), None, dtype, asked(np.broadcast_shapes, *[one.shape for one in args]))
+    return node("where", tuple(args), None, dtype, asked(np.broadcast_shapes, *[one.shape for one in args]))
 
 
 def clip(a, a_min=None, a_max=None, min=None, max=None):
@@ -328,16 +367,6 @@ def _functions() -> dict:
     return table
 
 
-class Row:
-    """What a function, or a method of arrays, does to lazy ones: `function`, which takes the parameters that are named."""
-
-    def __init__(self, called, signature, function, takes):
-        self.called, self.signature, self.function, self.takes = called, signature, function, takes
-
-    def __call__(self, args, options):
-        return recorded(Call(self.called.__name__, self.signature, args, options, "recorded"), self.called, self.function, self.takes)
-
-
 functions = _functions()
 
 
@@ -357,7 +386,7 @@ def call_ours(name: str, args):
         if x.dtype.kind == "c":
             refuse(f"bl.{name} of complex numbers cannot be recorded", "take parts or sizes first", DTypeError, "E0201")
         loop, dtype = lazy_ops.loop_of(np.exp, (x.dtype,))
-        return LazyArray("map", (x,), (name, loop, None), dtype, x.shape)
+        return node("map", (x,), (name, loop, None), dtype, x.shape)
     if name == "relu":
         return np.maximum(*args, 0)
     spelled = {"abs": "absolute", "round": "rint", "conj": "conjugate", "xor": "bitwise_xor", "pow": "power",
@@ -396,13 +425,10 @@ def _define_methods():
               "lshift": np.left_shift, "rshift": np.right_shift, "matmul": np.matmul}
     methods = {"__rpow__": lambda a, b: np.power(b, a), "__pow__": power}
     for name, ufunc in binary.items():
-        methods[f"__{name}__"] = lambda a, b, ufunc=ufunc: ufunc(a, b)
-        methods[f"__r{name}__"] = lambda a, b, ufunc=ufunc: ufunc(b, a)
-    for name, ufunc in {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
-                        "ne": np.not_equal}.items():
-        methods[f"__{name}__"] = lambda a, b, ufunc=ufunc: ufunc(a, b)
-    for name, ufunc in {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}.items():
-        methods[f"__{name}__"] = lambda a, ufunc=ufunc: ufunc(a)
+        methods[f"__{name}__"], methods[f"__r{name}__"] = operator_of(ufunc), operator_of(ufunc, True)
+    methods.update({f"__{name}__": operator_of(ufunc) for name, ufunc in {
+        "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal, "neg": np.negative,
+        "pos": np.positive, "invert": np.invert, "abs": np.absolute}.items()})
     for name in "sum prod min max any all mean var std argmin argmax cumsum cumprod clip round dot".split():
         of = functions[getattr(np, name)]
         row = Row(of.called, f"ndarray.{name}" if name in ("any", "all", "var", "std") else of.signature, of.function, of.takes.replace("correction", ""))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
 
 import numpy as np
 
 from .errors import ShapeError
-from .lazy import LazyArray, operand, refuse
+from .lazy import LazyArray, node, operand, refuse
 from .numpy_calls import is_number
 
 
@@ -29,7 +30,7 @@ def einsum(letters, result, operands, stretched=True) -> LazyArray:
     if len(result) > 16:
         refuse(f"a product of {len(result)} dims cannot be recorded, the most are 16", "merge dims with reshape", ShapeError, "E0110")
     dtype = np.result_type(*[x.dtype for x in operands])
-    return LazyArray("einsum", operands, (tuple(map(tuple, letters)), tuple(result)), dtype, tuple([extents[c] for c in result]))
+    return node("einsum", operands, (tuple(map(tuple, letters)), tuple(result)), dtype, tuple([extents[c] for c in result]))
 
 
 def call_einsum(operands, optimize=False):
@@ -42,17 +43,23 @@ def call_einsum(operands, optimize=False):
     return einsum(given.split(","), result, arrays)
 
 
-def product(ufunc, operands):
-    """matmul, vecdot, matvec and vecmat, as the signature of the ufunc says: "(m,n),(n)->(m)"; a dim with `?` may be left out."""
-    groups = [group.split(",") for group in re.findall(r"\(([^)]*)\)", ufunc.signature)]
+@functools.lru_cache(maxsize=256)
+def _letters(signature: str, ranks: tuple) -> tuple:
+    """Of a ufunc's signature, "(m,n),(n)->(m)", where a dim with `?` may be left out: the letters of operands and result, whose batch is below 0."""
+    groups = [group.split(",") for group in re.findall(r"\(([^)]*)\)", signature)]
     *cores, out = [[letter for letter in group if letter] for group in groups]
-    cores = [[letter for letter in core if x.ndim >= len(core) or not letter.endswith("?")] for core, x in zip(cores, operands)]
-    batches = [range(len(core) - x.ndim, 0) for core, x in zip(cores, operands)]
-    first = operands[0]
+    cores = [[letter for letter in core if rank >= len(core) or not letter.endswith("?")] for core, rank in zip(cores, ranks)]
+    batches = [range(len(core) - rank, 0) for core, rank in zip(cores, ranks)]
+    return (tuple([(*batch, *core) for batch, core in zip(batches, cores)]),
+            (*max(batches, key=len), *[letter for letter in out if letter in cores[0] + cores[1]]))
+
+
+def product(ufunc, operands):
+    """matmul, vecdot, matvec and vecmat."""
+    first, second = operands
     if ufunc.__name__ in ("vecdot", "vecmat") and first.dtype.kind == "c":
         first = np.conjugate(first)
-    return einsum([[*batch, *core] for batch, core in zip(batches, cores)],
-                  [*max(batches, key=len), *[letter for letter in out if letter in cores[0] + cores[1]]], (first, operands[1]), False)
+    return einsum(*_letters(ufunc.signature, (first.ndim, second.ndim)), (first, second), False)
 
 
 def dot(a, b):

@@ -39,17 +39,23 @@ _SIGNATURES = {name: inspect.signature(like) for name, like in {
 # What is done anyway, where a default does not say it.
 _NEUTRAL = {"keepdims": False, "where": True, "casting": "same_kind", "order": "K", "subok": True, "dtype": None, "device": "cpu"}
 _HELP = {"out": "compute(out=..) writes into an array", "dtype": "x.astype(..) converts before"}
-_ARRAYS = frozenset("a b m x y x1 x2 val condition array A B operands a_min a_max min max".split())  # parameters that take them
+ARRAYS = frozenset("a b m x y x1 x2 val condition array A B operands a_min a_max min max".split())  # parameters that take them
+
+
+NUMBERS = frozenset((bool, int, float, complex))  # of Python: np.float64 is a float, too, but has a type
 
 
 def is_number(x) -> bool:
-    """Of Python: np.float64 is a float, too, but has a type."""
-    return type(x) in (bool, int, float, complex)
+    return type(x) in NUMBERS
 
 
 @functools.lru_cache(maxsize=None)
 def signature_of(called) -> inspect.Signature:
     return _SIGNATURES.get(called.__name__) or inspect.signature(called)
+
+
+def signature_for(kind) -> inspect.Signature:
+    return _SIGNATURES[kind] if isinstance(kind, str) else signature_of(kind)
 
 
 class Call:
@@ -58,7 +64,7 @@ class Call:
 
     def __init__(self, name: str, kind, args, options, verb: str):
         self.name, self.verb = name, verb
-        self.signature = _SIGNATURES[kind] if isinstance(kind, str) else signature_of(kind)
+        self.signature = signature_for(kind)
         try:
             self.bound = self.signature.bind(*args, **options)
         except TypeError as error:
@@ -86,7 +92,7 @@ class Call:
 
     def convert(self, change):
         """Passes what parameters of arrays are given through a function, but for nothing, text and numbers of Python."""
-        for name in _ARRAYS.intersection(self.bound.arguments):
+        for name in ARRAYS.intersection(self.bound.arguments):
             value = self.bound.arguments[name]
             new = [one if one is None or one is NOTHING or is_number(one) or isinstance(one, str) else change(one)
                    for one in (value if name == "operands" else (value,))]

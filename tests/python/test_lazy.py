@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 import broadloom as bl
-from broadloom import lazy_lower, lazy_numpy, lazy_ops
+from broadloom import lazy_forms, lazy_lower, lazy_numpy, lazy_ops
 
 DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 F D".split()
 SHAPES = [(), (1,), (4,), (3, 1), (3, 4), (1, 4), (2, 3, 4), (2, 1, 1), (1, 3, 4), (4, 4), (3, 3), (2, 3, 1)]
@@ -284,6 +284,7 @@ class Lazy(unittest.TestCase):
 
     def test_one_structure_is_compiled_once(self):
         lazy_lower._kernels.clear()
+        lazy_forms.forget()
 
         def scaled(x, by):
             return (bl.array(x) * by - bl.array(x).mean(axis=0)).kernel
@@ -299,6 +300,7 @@ class Lazy(unittest.TestCase):
 
     def test_several_are_computed_by_one_kernel(self):
         lazy_lower._kernels.clear()
+        lazy_forms.forget()
         x = np.random.default_rng(6).normal(size=(3, 4))
         e = np.exp(bl.array(x))
         s, m, same = bl.compute(e.sum(axis=1), e / e.max(), bl.array(x))
