@@ -15,10 +15,9 @@ import os
 from . import _core
 from ._core import Bound, Kernel, Results, release_kept_memory
 from .errors import (ArgumentError, AxisError, CancelledError, CompileError, DataError, DTypeError, Error, InternalError,
-                     NumberError, PositionError, ShapeError, SpecError)
+                     NumberError, Place, PositionError, ShapeError, SpecError)
 from .expr import DType, Expr, checked as _checked, param
 from .functions import ELEMENTWISE, FOLDS, extent, fold, iota, logical_and, logical_not, logical_or, out, scan
-from .records import Decision, GradientCheck, Input, Output, Partial, Place, Slope
 from .timing import Bench, bench
 from .trace import kernel
 
@@ -100,6 +99,8 @@ def load_ipython_extension(ipython):
 
 
 _ADAPTERS = ("dask", "jax", "torch")  # modules that import the library that they are named after
+# What takes milliseconds to import, by the module that has it.
+_LATER = {"LazyArray": "lazy_numpy", **dict.fromkeys(("Decision", "GradientCheck", "Input", "Output", "Partial", "Slope"), "records")}
 
 
 # A call with other arguments than there are is a mistake as all others are.
@@ -114,19 +115,17 @@ for _class in (Kernel, Results):
 
 
 def __getattr__(name):
-    if name == "LazyArray":
-        from .lazy_numpy import LazyArray
+    import importlib
 
-        return LazyArray
+    if name in _LATER:
+        return getattr(importlib.import_module("broadloom." + _LATER[name]), name)
     if name in _ADAPTERS:
-        import importlib
-
         return importlib.import_module("broadloom." + name)
     raise AttributeError(f"module 'broadloom' has no attribute '{name}'")
 
 
 def __dir__():
-    return sorted({*globals(), "LazyArray", *_ADAPTERS})
+    return sorted({*globals(), *_LATER, *_ADAPTERS})
 
 
 def _restore(*state):

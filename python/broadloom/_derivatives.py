@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 from ._core import Kernel
 from .errors import ArgumentError, SpecError
 
@@ -39,6 +37,8 @@ def moving(kernel: Kernel, wrt) -> tuple:
 
 def check_policy(policy):
     if policy not in _POLICIES:
+        import difflib
+
         near = difflib.get_close_matches(policy, _POLICIES, 1) if isinstance(policy, str) else []
         raise ArgumentError("E0401", f"there is no policy {policy!r}", None,
                             (f"did you mean '{near[0]}'? " if near else "") + "the policies are 'auto', 'save' and 'recompute'")

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import numpy as np
 
-from .records import Place
+
+class Place(NamedTuple):
+    """A place in a source text; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+    length: int
+    text: str
 
 
 class Error(Exception):

@@ -10,8 +10,7 @@ import re
 import sys
 from typing import Optional, Tuple
 
-from .errors import ArgumentError, DTypeError, Error, PositionError, SpecError
-from .records import Place
+from .errors import ArgumentError, DTypeError, Error, Place, PositionError, SpecError
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "c64", "c128")

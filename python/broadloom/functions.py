@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 
 from .errors import ArgumentError, SpecError
@@ -183,6 +182,8 @@ def _positions(axis) -> tuple:
 
 
 def _unknown(name: str):
+    import difflib  # takes milliseconds
+
     near = difflib.get_close_matches(name, [*ELEMENTWISE, *FOLDS], 1)
     help = f"did you mean 'bl.{near[0]}'? " if near else ""
     raise SpecError("E0008", f"numpy.{name} cannot be traced", caller(), help + "docs/language.md has the functions that can")

@@ -147,7 +147,7 @@ def array(x) -> LazyArray:
         refuse("a traced value cannot be a lazy array", "give bl.array an array", code="E0002")
     if not isinstance(x, np.ndarray):
         x = _shared(x)
-    if isinstance(x, np.ma.MaskedArray):
+    if type(x) is not np.ndarray and hasattr(x, "_mask"):
         refuse("a masked array cannot be recorded", "fill it first: x.filled(..)", DTypeError, "E0203")
     if not lazy_ops.word_of(x.dtype):
         refuse(f"an array of {x.dtype} cannot be recorded",

@@ -6,7 +6,6 @@ An operation on elements is known by its operands' forms where its like was reco
 
 from __future__ import annotations
 
-import difflib
 import functools
 import operator
 
@@ -27,6 +26,8 @@ _POWERS = {np.power, np.float_power}
 
 
 def unknown(name: str):
+    import difflib  # takes milliseconds
+
     names = [called.__name__ for called in functions]
     near = difflib.get_close_matches(name, [*names, *lazy_ops.TEMPLATES], 1)
     refuse(f"numpy.{name} cannot be recorded", (f"did you mean numpy.{near[0]}? " if near and near[0] != name else "") +

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Optional, Tuple
 
-
-class Place(NamedTuple):
-    """A place in a source text; lines and columns count from 1."""
-
-    file: str
-    line: int
-    column: int
-    length: int
-    text: str
+from .errors import Place
 
 
 class Input(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import time
 
 import numpy as np
@@ -75,6 +74,8 @@ class Table(tuple):
     def _repr_html_(self):
         head, rows = self._rows()
         top = "".join(f"<th>{cell}</th>" for cell in [*head, "times"])
+        import html
+
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + f"<td>{self._drawing(bench)}</td></tr>"
                        for bench, row in zip(self, rows))
         return f"<table><tr>{top}</tr>{body}</table>"

@@ -11,10 +11,9 @@ import inspect
 from typing import Dict, List, Tuple
 
 from . import _core
-from .errors import ArgumentError, Error, SpecError
+from .errors import ArgumentError, Error, Place, SpecError
 from .expr import Annotation, DType, Expr, caller, operand
 from .functions import Out
-from .records import Place
 
 
 class _Writer:
