@@ -71,6 +71,14 @@ def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
     return run(*arrays, out=out, threads=threads, relaxed=relaxed, accuracy=accuracy)
 
 
+def sums_at(k, length, values=None):
+    """The sum of the values, or how many there are, for each position below `length` that the lazy array k names: numpy.bincount of a length that
+    is known."""
+    from .lazy_reads import sums_at as sums
+
+    return sums(k, length, values)
+
+
 def set_log_level(level):
     """What is below this level is not said: "trace", "debug", "info", "warn" (as it begins), "error", "critical" or "off".
 
@@ -104,7 +112,7 @@ _LATER = {"LazyArray": "lazy_numpy", **dict.fromkeys(("Decision", "GradientCheck
 
 
 # A call with other arguments than there are is a mistake as all others are.
-for _name in ["compile", "array", "compute", "set_log_level", "param", "kernel", "bench", "scan", "extent", "iota", "out", "fold", "logical_and",
+for _name in ["compile", "array", "compute", "sums_at", "set_log_level", "param", "kernel", "bench", "scan", "extent", "iota", "out", "fold", "logical_and",
               "logical_or", "logical_not", *ELEMENTWISE, *FOLDS]:
     globals()[_name] = _checked(globals()[_name])
 _core._compile, _core._set_log_level = _checked(_core._compile), _checked(_core._set_log_level)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import linecache
 import math
+import operator
 import os
 import re
 import sys
@@ -132,7 +133,7 @@ class DType:
 class Expr:
     """A value of a traced kernel. Operators, NumPy's functions and those of `broadloom` make others of it."""
 
-    __slots__ = ("parts", "place", "name", "said")
+    __slots__ = ("parts", "place", "name", "said", "is_array")
     __hash__ = object.__hash__
     __array_priority__ = 1000
 
@@ -141,6 +142,7 @@ class Expr:
         self.place = place
         self.name = name  # of an input
         self.said = said  # its declaration
+        self.is_array = False  # whether it is read at positions
 
     def __repr__(self) -> str:
         return "".join(part if isinstance(part, str) else repr(part) for part in self.parts)
@@ -158,8 +160,22 @@ class Expr:
     def __len__(self):
         self._refuse("has no length: bl.extent('i') is the one along an axis")
 
-    def __getitem__(self, index):
-        self._refuse("cannot be indexed: pass views of arrays as inputs")
+    def __getitem__(self, index) -> "Expr":
+        """An element at positions, one for each dim: values of integers, ints, and words of axes, ``x[k + 1, "2*j + u"]``."""
+        parts = []
+        for d, at in enumerate(index if isinstance(index, tuple) else (index,)):
+            if isinstance(at, slice) and at == slice(None) and self.said is not None and d < len(self.said.dims) and self.said.dims[d].isidentifier():
+                at = self.said.dims[d]
+            if not isinstance(at, (Expr, str)) and (isinstance(at, bool) or not hasattr(at, "__index__")):
+                raise SpecError("E0002", f"a traced value cannot be read at {at!r}", caller(),
+                                'a position is a traced value of integers, an int, or a word of axes: x[k + 1, "2*j + u"], x[k, :] where the dim has a label')
+            # A name alone would be an axis.
+            parts += [", "] * (d > 0) + (["i64(", at, ")"] if isinstance(at, Expr) else [at if isinstance(at, str) else str(operator.index(at))])
+        array = self
+        if not self.name:
+            array = Expr(self.parts if any(isinstance(part, Expr) for part in self.parts) else (self,), self.place)
+            array.is_array = True
+        return Expr((array, "[", *parts, "]"), caller())
 
     def __array__(self, dtype=None, copy=None):
         self._refuse("cannot be made an array")

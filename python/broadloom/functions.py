@@ -12,7 +12,7 @@ _ELEMENTWISE = {
     1: "abs sign floor ceil round trunc sqrt rsqrt square reciprocal relu exp exp2 expm1 log log2 log10 log1p sin cos tan asin "
        "acos atan sinh cosh tanh asinh acosh atanh cbrt erf erfc lgamma digamma sigmoid softplus silu gelu gelu_tanh isnan "
        "isinf isfinite real imag conj keep recompute",
-    2: "maximum minimum fmax fmin copysign xor pow hypot fmod atan2 logaddexp polygamma",
+    2: "maximum minimum fmax fmin copysign xor pow hypot fmod atan2 logaddexp polygamma random normal random_bits",
     3: "where clip fma",
 }
 _FOLDS = "sum prod min max any all mean var std norm logsumexp argmin argmax"
@@ -46,7 +46,9 @@ def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, l
     """Folds a value along axes (all, where none is named) by an accumulator: a built-in one."""
     tail = _axes(axes)
     parts = [f"{accumulator}(", operand(value)]
-    if like is not None:
+    if isinstance(like, Expr) and like.parts[1:2] == ("[",):  # a read, where the values are added
+        parts += [", like=", like]
+    elif like is not None:
         tail += f", like={_inputs('like', like)}"
     if acc is not None:
         tail += f", acc={dtype_name(acc)}"

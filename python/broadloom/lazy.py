@@ -186,6 +186,11 @@ def operand(x) -> LazyArray:
     return array(x)
 
 
+def lifted(x) -> LazyArray:
+    """An operand that may be a number of Python, a list or a tuple, too."""
+    return array(np.asarray(x)) if type(x) in (bool, int, float, complex, list, tuple) else operand(x)
+
+
 def number(value, dtype) -> np.ndarray:
     """A number of Python as an input of this dtype, an array of its own. As an input it is not part of the kernel."""
     return asked(np.array, value, dtype)

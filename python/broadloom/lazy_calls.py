@@ -133,3 +133,13 @@ class Row:
             raise InternalError("E0901", f"numpy.{call.name} gives {np.asarray(made).dtype}{list(np.shape(made))} where "
                                 f"{result.dtype}{list(shape)} is recorded", caller(), "please report it")
         return result, given
+
+
+class Composed:
+    """A function of NumPy's that is made of others, which ask NumPy themselves."""
+
+    def __init__(self, called, function, takes):
+        self.called, self.function, self.takes = called, function, takes
+
+    def __call__(self, args, options):
+        return self.function(**Call(self.called.__name__, self.called, args, options, "recorded").given(self.takes))

@@ -11,7 +11,7 @@ none, and where it is an input's, a view without that dim is passed.
 from __future__ import annotations
 
 import threading
-from typing import Dict, List, Tuple
+from typing import Dict, List
 
 from numpy import ndarray
 
@@ -19,11 +19,11 @@ from . import _core, lazy_ops
 from .expr import Annotation, DType, Expr, filled
 from .functions import Out
 from .lazy_forms import forget, form as form_at, leaves_of
+from .lazy_graph import Classes, dims_of, is_input, letters_of, survey
 from .lazy_ops import word_of
 from .trace import write_text
 
 _KEPT = 512  # kernels
-_NUMBERS = 256  # beyond which equal numbers are shared: a kernel has 4096 inputs at most
 _kernels: Dict[tuple, "Plan"] = {}
 _changes = threading.Lock()  # of _kernels
 
@@ -39,113 +39,17 @@ class Plan:
         self.drops = drops  # of each result: None, or the index that drops the dims which the kernel does not give
 
 
-def survey(roots, share_numbers=False) -> tuple:
-    """All nodes, arguments first; their numbers by id; and what tells structures apart, as a tuple. `share_numbers`: equal
-    numbers of Python are one input."""
-    number: Dict[int, int] = {}
-    arrays: Dict[object, int] = {}
-    nodes, key = [], []
-    inputs = 0
-    stack = list(reversed(roots))
-    while stack:
-        node = stack[-1]
-        if id(node) in number:
-            stack.pop()
-            continue
-        is_number = type(node) is ndarray
-        waiting = [] if is_number else [arg for arg in node.args if id(arg) not in number]
-        if waiting:
-            stack.extend(reversed(waiting))
-            continue
-        stack.pop()
-        if is_number or node.op == "leaf":
-            what = (node.dtype, node.tobytes()) if is_number and share_numbers else id(node) if is_number else id(node.value)
-            same = arrays.setdefault(what, len(nodes))
-            if same < len(nodes):
-                number[id(node)] = same
-                continue
-        if is_number:
-            inputs += 1
-            key.append(("number", node.dtype))
-        elif node.op == "leaf":
-            key.append(("leaf", node.dtype, tuple([n == 1 for n in node.shape])))
-        else:
-            key.append((node.op, node.info, node.dtype, tuple([number[id(arg)] for arg in node.args])))
-        number[id(node)] = len(nodes)
-        nodes.append(node)
-    if inputs > _NUMBERS and not share_numbers:
-        return survey(roots, True)
-    outputs = tuple([number[id(root)] for root in roots])
-    return nodes, number, (outputs, *key)
-
-
-def is_input(node) -> bool:
-    return type(node) is ndarray or node.op == "leaf"
-
-
-def dims_of(node) -> List[list]:
-    """For each argument where its dims are in the node: a dim, or None for what the node does not have."""
-    rank = len(node.shape)
-    if node.op == "fold":
-        axes = node.info[1]
-        kept = iter(range(rank))
-        return [[None if d in axes else next(kept) for d in range(len(node.args[0].shape))]]
-    if node.op == "view":
-        places = [None] * len(node.args[0].shape)
-        for d, of in enumerate(node.info):
-            if of is not None:
-                places[of] = d
-        return [places]
-    if node.op == "einsum":
-        operands, result = node.info
-        return [[result.index(letter) if letter in result else None for letter in letters] for letters in operands]
-    return [[d + rank - len(arg.shape) for d in range(len(arg.shape))] for arg in node.args]
-
-
-class _Classes:
-    """Dims of nodes that are one axis."""
-
-    def __init__(self, nodes, number):
-        self.parent: Dict[Tuple[int, int], Tuple[int, int]] = {}
-        for at, node in enumerate(nodes):
-            if is_input(node):
-                continue
-            for arg, places in zip(node.args, dims_of(node)):
-                for d, place in enumerate(places):
-                    if place is not None and arg.shape[d] == node.shape[place]:
-                        self.join((number[id(arg)], d), (at, place))
-            if node.op == "einsum":
-                first = {}
-                for arg, letters in zip(node.args, node.info[0]):
-                    for d, letter in enumerate(letters):
-                        mine = (number[id(arg)], d)
-                        self.join(mine, first.setdefault((letter, arg.shape[d]), mine))
-
-    def of(self, dim):
-        while dim in self.parent:
-            up = self.parent[dim]
-            if up in self.parent:
-                self.parent[dim] = self.parent[up]
-            dim = up
-        return dim
-
-    def join(self, a, b):
-        a, b = self.of(a), self.of(b)
-        if a != b:
-            self.parent[b] = a
-
-
 class _Lowering:
     def __init__(self, nodes, number, apart):
         self.nodes = nodes
         self.number = number
         self.apart = apart  # whether folds whose axes must come in order have axes of their own, read from memory
-        self.classes = _Classes(nodes, number)
+        self.classes = Classes(nodes, number)
         self.names: Dict[tuple, str] = {}  # of labels
         self.made: Dict[tuple, tuple] = {}  # by node and labels: the expression and its labels
         self.inputs: Dict[str, Annotation] = {}
         self.arguments: List[tuple] = []
-        self.held: Dict[int, Expr] = {}  # by node, what is to lie in memory
+        self.held: Dict[tuple, Expr] = {}  # by node and whether all dims are there, what is to lie in memory
         self.arrays: Dict[int, tuple] = {}  # by the id of such an expression: its labels
         self.ordered: List[tuple] = []  # axes that must come in this order
 
@@ -177,10 +81,10 @@ class _Lowering:
                     mine.append(labels[place] if arg.shape[d] == node.shape[place] else None)
                 elif node.op == "fold":
                     mine.append(self.fresh((self.number[id(arg)], d), used))
-                elif node.op == "einsum":
-                    letter = node.info[0][k][d]
-                    extent = max((a.shape[x.index(letter)] for a, x in zip(node.args, node.info[0]) if letter in x),
-                                 key=lambda n: n != 1)
+                elif node.op in ("einsum", "add_at"):
+                    letters = letters_of(node)
+                    letter = letters[k][d]
+                    extent = max((a.shape[x.index(letter)] for a, x in zip(node.args, letters) if letter in x), key=lambda n: n != 1)
                     if arg.shape[d] != extent:
                         mine.append(None)
                         continue
@@ -194,6 +98,12 @@ class _Lowering:
             at_arg, mine = wanted[0]
             mine = tuple([((at, d), "apart") for d in range(len(mine))])
             wanted = [(at_arg, mine) if is_input(self.nodes[at_arg]) else ("array", at_arg, mine)]
+        if node.op in ("read", "concat"):
+            indices = len(node.info[1]) if node.op == "read" else 0
+            wanted = [("base", a, True) if node.op == "concat" or k == 0 else ("array", a, ls) if k <= indices else (a, ls)
+                      for k, (a, ls) in enumerate(wanted)]
+        if node.op == "add_at":
+            wanted[1] = "array", *wanted[1]
         if node.op == "einsum":  # what is computed is computed once, not for each element of the result
             wanted = [(a, ls) if is_input(self.nodes[a]) else ("array", a, ls) for a, ls in wanted]
         return tuple(wanted)
@@ -206,8 +116,14 @@ class _Lowering:
             if wish in self.made:
                 stack.pop()
                 continue
-            if wish[0] == "array":
-                needs = ((wish[1], self.own_labels(wish[1])),)
+            at = wish[0]
+            if at == "array":
+                needs = (("base", wish[1], False),)
+            elif at == "base":
+                own = wish[1], self.own_labels(wish[1])
+                needs = () if is_input(self.nodes[own[0]]) else self.passed_down(*own) if self.is_whole(own[0]) else (own,)
+            elif self.is_whole(at):
+                needs = (("base", at, True),)
             else:
                 needs = () if is_input(self.nodes[wish[0]]) else self.passed_down(*wish)
             waiting = [need for need in needs if need not in self.made]
@@ -216,18 +132,68 @@ class _Lowering:
                 continue
             stack.pop()
             args = [self.made[need] for need in needs]
-            self.made[wish] = self.read(wish, needs[0][1], *args[0]) if wish[0] == "array" else self.build(wish, needs, args)
+            self.made[wish] = self.base(*wish[1:], needs, args) if at == "base" else \
+                self.element(*args[0], wish[-1]) if at == "array" or self.is_whole(at) else self.build(wish, needs, args)
         return self.made[(at, labels)]
 
-    def read(self, wish, own, expr, axes):
-        """An element of what lies in memory, at these labels."""
-        dims = [(mine, label) for mine, label in zip(own, wish[2]) if mine in axes]
-        if not dims:
-            return expr, axes
-        held = self.held.setdefault(wish[1], Expr(expr.parts))  # one of its own, as the axes of others may come in another order
-        self.arrays[id(held)] = tuple([self.name(mine) for mine, _ in dims])
-        positions = ", ".join("0" if label is None else self.name(label) for _, label in dims)
-        return Expr((held, f"[{positions}]")), frozenset(label for _, label in dims if label is not None)
+    def is_whole(self, at: int) -> bool:
+        """Whether the language makes a node only as an array."""
+        return not is_input(self.nodes[at]) and self.nodes[at].op in ("concat", "add_at")
+
+    def base(self, at: int, every: bool, needs, args):
+        """What is read at positions, and which of the dims of the node it has. `every`: all, also those of 1 that no input has."""
+        node = self.nodes[at]
+        if is_input(node):
+            name = f"x{len(self.inputs)}"
+            self.inputs[name] = Annotation(DType(word_of(node.dtype)), (":",) * len(node.shape))
+            self.arguments.append((at, None))
+            return Expr((name,), None, name), (True,) * len(node.shape)
+        own = self.own_labels(at)
+        expr, axes = (self.together(node, own, args), set(own)) if self.is_whole(at) else args[0]
+        has = tuple([label in axes for label in own])
+        parts = expr.parts if any(isinstance(part, Expr) for part in expr.parts) else (expr,)
+        held = self.held.setdefault((at, every and not all(has)), Expr(parts))  # one of its own, as the axes of others may come in another order
+        self.arrays[id(held)] = tuple([self.name(label) + " < 1" * (label not in axes) for label, is_there in zip(own, has) if is_there or every])
+        return held, (True,) * len(has) if every else has
+
+    def together(self, node, own, args):
+        """Arrays side by side, or sums at positions."""
+        if node.op == "add_at":
+            (bins, _), (element, _), (value, _) = args
+            return Expr(("sum(", value, ", like=", bins, "[", element, "])"))
+        names = ", ".join(map(self.name, own))
+        return Expr((f"concat({self.name(own[node.info])}", *[part for base, _ in args for part in (", ", base, f"[{names}]")], ")"))
+
+    def element(self, base, has, labels):
+        """An element of what is read at positions, at these labels."""
+        labels = [label for label, is_there in zip(labels, has) if is_there]
+        positions = ", ".join("0" if label is None else self.name(label) for label in labels)
+        return Expr((base, f"[{positions}]")) if labels else base, frozenset(label for label in labels if label is not None)
+
+    def read(self, node, labels, args):
+        positions, spans, lent = node.info
+        (base, _), indices, lent = args[0], args[1:1 + len(spans)], list(zip(lent, args[1 + len(spans):]))
+        parts, axes = [base, "["], set()
+        for d, place in enumerate(positions):
+            parts.append(", " * (d > 0))
+            if type(place) is int:
+                element, of = indices[place]
+                parts += [element, "[]" * (not spans[place])]
+                axes |= of
+                continue
+            start, moves = place
+            moves = [(step, labels[dim]) for step, dim in moves if labels[dim] is not None]
+            axes |= {label for _, label in moves}
+            word = str(start) * (start != 0 or not moves)
+            for step, label in moves:
+                word += (" - " if word else "-") * (step < 0) + " + " * (step > 0 and word != "") + f"{abs(step)}*" * (abs(step) != 1) + self.name(label)
+            parts.append(word)
+        expr = Expr((*parts, "]"))
+        for dim, (extent, of) in lent:
+            if labels[dim] is not None and labels[dim] not in axes:  # it is the same all along
+                expr = Expr(("where(", extent, ", ", expr, ", ", expr, ")"))
+                axes |= of
+        return expr, frozenset(axes)
 
     def build(self, wish, needs, args):
         at, labels = wish
@@ -236,6 +202,8 @@ class _Lowering:
             return self.input(at, labels)
         if node.op == "view":
             return args[0]
+        if node.op == "read":
+            return self.read(node, labels, args)
         if node.op == "fold":
             return self.fold(node, needs[0][-1], *args[0])
         if node.op == "scan":

@@ -32,6 +32,9 @@ TEMPLATES = {
 # NumPy has none of these; their dtypes are those of exp.
 OURS = "rsqrt sigmoid softplus silu gelu gelu_tanh erf erfc lgamma digamma".split()
 TEMPLATES.update({name: f"{name}({{0}})" for name in [*OURS, "real", "imag"]})
+# Of a seed and a counter.
+RANDOM = {"random": "f8", "normal": "f8", "random_bits": "u4"}
+TEMPLATES.update({name: f"{name}({{0}}, {{1}})" for name in RANDOM})
 
 _COMPLEX = {
     "add", "subtract", "multiply", "divide", "power", "float_power", "equal", "not_equal", "logical_and", "logical_or",
@@ -94,7 +97,7 @@ def template(name: str, loop: tuple, dtype) -> tuple:
     text = TEMPLATES[name]
     if loop[0] == BOOL and name in _BOOL:
         return _BOOL[name], ""
-    if name in _TRUTHS:
+    if name in _TRUTHS or name in RANDOM:
         return text, ""
     if name == "conjugate" and loop[0].kind != "c":
         return "{0}", ""

@@ -9,7 +9,7 @@ import re
 import numpy as np
 
 from .errors import ShapeError
-from .lazy import LazyArray, node, operand, refuse
+from .lazy import LazyArray, lifted, node, operand, refuse
 from .numpy_calls import is_number
 
 
@@ -18,8 +18,6 @@ def einsum(letters, result, operands, stretched=True) -> LazyArray:
     operands = tuple([operand(np.asarray(x)) if is_number(x) else x for x in operands])
     extents = {}
     for x, word in zip(operands, letters):
-        if len(set(word)) < len(word):
-            refuse("a diagonal in numpy.einsum cannot be recorded", "take numpy.diagonal(x) of the input")
         for letter, n in zip(word, x.shape):
             known = extents.setdefault(letter, n)
             stretches = stretched or (isinstance(letter, int) and letter < 0)
@@ -35,12 +33,29 @@ def einsum(letters, result, operands, stretched=True) -> LazyArray:
 
 def call_einsum(operands, optimize=False):
     subscripts, *arrays = operands
-    if not isinstance(subscripts, str) or "." in subscripts:
-        refuse("numpy.einsum takes letters for all dims of lazy arrays", "as in np.einsum('ij,jk->ik', a, b)")
+    if not isinstance(subscripts, str):
+        refuse("numpy.einsum takes letters for the dims of lazy arrays", "as in np.einsum('ij,jk->ik', a, b)")
+    arrays = [lifted(x) for x in arrays]
     given, arrow, result = subscripts.replace(" ", "").partition("->")
-    if not arrow:
-        result = "".join(sorted(c for c in set(given) - {","} if given.count(c) == 1))
-    return einsum(given.split(","), result, arrays)
+    rest = lambda text, count: [*text.partition("...")[0], *range(-count, 0), *text.partition("...")[2]] if "..." in text else [*text]
+    counts = [x.ndim - len(text.replace("...", "")) for text, x in zip(given.split(","), arrays)]
+    words = [rest(text, count) for text, count in zip(given.split(","), counts)]
+    most = max([count for text, count in zip(given.split(","), counts) if "..." in text], default=0)
+    if arrow:
+        result = rest(result, most)
+    else:
+        result = [*range(-most, 0), *sorted(c for c in set(given) - {",", "."} if given.count(c) == 1)]
+    for k, word in enumerate(words):
+        for letter in [c for c in dict.fromkeys(word) if word.count(c) > 1]:
+            while word.count(letter) > 1:
+                first = word.index(letter)
+                second = word.index(letter, first + 1)
+                arrays[k] = np.diagonal(arrays[k], 0, first, second)
+                word = [c for d, c in enumerate(word) if d not in (first, second)] + [letter]
+        words[k] = word
+    if len(arrays) == 1 and len(words[0]) == len(result):  # nothing is summed
+        return np.transpose(arrays[0], [words[0].index(c) for c in result])
+    return einsum(words, result, arrays)
 
 
 @functools.lru_cache(maxsize=256)

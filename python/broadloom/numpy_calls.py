@@ -39,7 +39,7 @@ _SIGNATURES = {name: inspect.signature(like) for name, like in {
 # What is done anyway, where a default does not say it.
 _NEUTRAL = {"keepdims": False, "where": True, "casting": "same_kind", "order": "K", "subok": True, "dtype": None, "device": "cpu"}
 _HELP = {"out": "compute(out=..) writes into an array", "dtype": "x.astype(..) converts before"}
-ARRAYS = frozenset("a b m x y x1 x2 val condition array A B operands a_min a_max min max".split())  # parameters that take them
+ARRAYS = frozenset("a b m x y x1 x2 val condition array A B operands a_min a_max min max where".split())  # parameters that take them
 
 
 NUMBERS = frozenset((bool, int, float, complex))  # of Python: np.float64 is a float, too, but has a type

@@ -102,7 +102,7 @@ def _shared(outputs: Dict[str, Out], arrays) -> List[Expr]:
         deepest = max((depth[id(part)] for part in expr.parts if isinstance(part, Expr)), default=0)
         # A long chain is cut, too, as texts are not nested without end.
         name = any(isinstance(part, Expr) for part in expr.parts) and \
-            (uses[id(expr)] > 1 or deepest >= 60 or id(expr) in arrays)
+            (uses[id(expr)] > 1 or deepest >= 60 or id(expr) in arrays or expr.is_array)
         depth[id(expr)] = 0 if name else deepest + 1
         if name:
             named.append(expr)
@@ -128,7 +128,7 @@ def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out]
         while f"t{count}" in taken:
             count += 1
         axes = arrays.get(id(expr))
-        writer.write(f"  let t{count} = " if axes is None else f"  let t{count}[{', '.join(axes)}] = ")
+        writer.write(f"  let t{count} = " if not axes else f"  let t{count}[{', '.join(axes)}] = ")
         writer.write_expr(expr, whole=True)
         writer.write("\n")
         writer.names[id(expr)] = f"t{count}"
