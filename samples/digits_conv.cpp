@@ -1,13 +1,16 @@
 // A convolutional network on handwritten digits, trained by a derived gradient.
 //
 // The whole network is one kernel: 16 filters of 3 by 3, relu, the greatest of each 2 by 2 cell, a dense layer and the
-// loss. Filters and cells are positions: x[n, 2*i + a + u, 2*j + b + v] is the pixel that filter position (u, v) meets at
+// loss. Dropout leaves a share of the cells out, others in each step, by numbers of the step and the place: they are the same on any number of
+// threads, and the gradient computes them again. Filters and cells are positions: x[n, 2*i + a + u, 2*j + b + v] is the pixel that filter position (u, v) meets at
 // position (a, b) of cell (i, j). bl::gradient derives the kernel that the training runs; Adam moves the weights.
 //
 // The 1,797 images (samples/data/README.md) lie in a border of zeros. They are cut into five folds, every fifth image
-// from the kth on; four are trained on, in batches, and the fifth never. Usage: digits_conv [--epochs N] [FOLDER OF THE DATA]
+// from the kth on; four are trained on, in batches, and the fifth never. Usage: digits_conv [--epochs N] [--drop SHARE] [--threads N]
+// [FOLDER OF THE DATA]
 #include <broadloom/broadloom.hpp>
 
+#include <bit>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -29,9 +32,13 @@ kernel loss {
   in bias  : f32[c]
   in dense : f32[d, i, j, c]
   in last  : f32[d]
+  in drop  : f64                       # the share of cells that are left out, 0 in the test
+  in step  : i64                       # the number of the training step
   let h = sum(x[n, 2*i + a + u, 2*j + b + v] * w, u, v) + bias
   let p = max(relu(h), a, b)
-  let z = sum(p * dense, i, j, c) + last
+  let place = ((iota(n) * 4 + iota(i)) * 4 + iota(j)) * 16 + iota(c)
+  let kept[n, i, j, c] = random(step, place) < drop ? 0 : p * f32(1 / (1 - drop))
+  let z = sum(kept * dense, i, j, c) + last
   let z_label = sum(where(digit == label, z, 0), d)
   out loss : f64 = mean(logsumexp(z, d) - z_label)
   out right = mean(argmax(z, d) == label)
@@ -84,7 +91,7 @@ static void draw(Parameters &weights) {
   fill(weights.all.data() + of_w + of_bias, of_dense, double(cells * cells * filters));
 }
 
-static int train(const std::string &folder, int epochs) {
+static int train(const std::string &folder, int epochs, double drop, int threads) {
   const bl::Array images = bl::load_npy(folder + "/digits_images.npy"); // f32 [1797, 8, 8], 0 to 16
   const bl::Array labels = bl::load_npy(folder + "/digits_labels.npy"); // i32 [1797]
   if (images.size() != side * side * labels.size()) {
@@ -118,13 +125,15 @@ static int train(const std::string &folder, int epochs) {
   std::cout << "The network and its gradient in one kernel, derived from the network\n"
             << "--------------------------------------------------------------------\n"
             << bl::print(derived) << "\n";
-  const bl::Kernel gradient = bl::compile(derived), adam = bl::compile(bl::parse(text, "adam"));
+  const bl::Kernel gradient = bl::compile(derived, {.threads = threads}),
+                   adam = bl::compile(bl::parse(text, "adam"));
 
   Parameters now, slope, m, s;
   draw(now);
   double loss_now = 0;
   double right_now = 0;
   float steps = 0;
+  std::int64_t step = 0;
   const double one = 1; // how much the loss changes with itself
   std::vector<bl::BoundCall> of_batch;
   for (std::int64_t fold = 0; fold + 1 < folds; ++fold)
@@ -132,6 +141,7 @@ static int train(const std::string &folder, int epochs) {
       const Batch b = batch(fold, part, batches_of_fold);
       of_batch.push_back(
           gradient.bind({b.x, b.label, digit, cell, now.w(), now.bias(), now.dense(), now.last(),
+                         bl::View<const double>(&drop, {}), bl::View<const std::int64_t>(&step, {}),
                          bl::View<const double>(&one, {})},
                         {bl::View<double>(&loss_now, {}), bl::View<double>(&right_now, {}),
                          slope.w(), slope.bias(), slope.dense(), slope.last()}));
@@ -145,7 +155,7 @@ static int train(const std::string &folder, int epochs) {
     double total = 0;
     for (const bl::BoundCall &call : of_batch) {
       call();
-      ++steps;
+      ++steps, ++step;
       move();
       total += loss_now;
     }
@@ -154,46 +164,59 @@ static int train(const std::string &folder, int epochs) {
   }
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
 
+  const double drop_none = 0;
   const Batch test = batch(folds - 1, 0, 1);
-  const bl::Results result = bl::compile(network)({{"x", test.x},
-                                                   {"label", test.label},
-                                                   {"digit", digit},
-                                                   {"cell", cell},
-                                                   {"w", now.w()},
-                                                   {"bias", now.bias()},
-                                                   {"dense", now.dense()},
-                                                   {"last", now.last()}});
+  const bl::Results result =
+      bl::compile(network)({{"x", test.x},
+                            {"label", test.label},
+                            {"digit", digit},
+                            {"cell", cell},
+                            {"w", now.w()},
+                            {"bias", now.bias()},
+                            {"dense", now.dense()},
+                            {"last", now.last()},
+                            {"drop", bl::View<const double>(&drop_none, {})},
+                            {"step", bl::View<const std::int64_t>(&step, {})}});
   std::printf("\n%d epochs in %.0f ms, after %.0f ms to compile the gradient\n", epochs,
               took.count(), gradient.counters().compile_ms);
   std::printf("test accuracy: %.2f %% of %d images never trained on\n",
               100 * result["right"].data<double>()[0], int(rounds));
+  std::uint32_t bits = 0; // of all weights
+  for (const float weight : now.all) bits = bits * 31 + std::bit_cast<std::uint32_t>(weight);
+  std::printf("the weights' bits, in one number: %08x\n", bits);
   return 0;
 }
 
 // A number that is the whole word and not negative, else -1.
-static int count_in(const std::string &word) {
-  int count = -1;
+template <class T> static T number_in(const std::string &word) {
+  T number = -1;
   const char *end = word.data() + word.size();
-  return std::from_chars(word.data(), end, count).ptr == end && count >= 0 ? count : -1;
+  return std::from_chars(word.data(), end, number).ptr == end && number >= 0 ? number : -1;
 }
 
 int main(int argc, char **argv) try {
   std::string folder = BROADLOOM_DATA_DIR;
-  int epochs = 30;
+  int epochs = 30, threads = 0;
+  double drop = 0.1;
   for (int k = 1; k < argc && epochs >= 0; ++k) {
-    const std::string word = argv[k];
+    const std::string word = argv[k], value = k + 1 < argc ? argv[k + 1] : "";
     if (word == "--epochs")
-      epochs = ++k < argc ? count_in(argv[k]) : -1;
+      epochs = number_in<int>(value), ++k;
+    else if (word == "--threads")
+      threads = number_in<int>(value), ++k;
+    else if (word == "--drop")
+      drop = number_in<double>(value), ++k;
     else if (word.rfind("-", 0) == 0)
       epochs = -1;
     else
       folder = word;
   }
-  if (epochs < 0) {
-    std::cerr << "usage: digits_conv [--epochs N] [FOLDER OF THE DATA]\n";
+  if (epochs < 0 || threads < 0 || !(drop >= 0 && drop < 1)) {
+    std::cerr
+        << "usage: digits_conv [--epochs N] [--drop SHARE] [--threads N] [FOLDER OF THE DATA]\n";
     return 2;
   }
-  return train(folder, epochs);
+  return train(folder, epochs, drop, threads);
 } catch (const bl::Error &error) {
   std::cerr << error.render();
   return 1;

@@ -5,11 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from . import lazy_ops
-from .lazy import array, cast, fold, node, number, refuse, scan
+from .lazy import array, cast, fold, lifted, node, number, refuse, scan
 from .numpy_calls import asked, is_number
 
 def dtype_of(dtype):
     return None if dtype is None else asked(np.dtype, dtype)
+
+
+def _fits(shape, whole):
+    if np.broadcast_shapes(shape, whole) != whole:
+        raise ValueError(f"where= of shape {shape} does not broadcast to {whole}")
 
 
 _NOTHING = {"sum": 0, "prod": 1, "any": 0, "all": 1}  # what leaves a fold as it is
@@ -24,9 +29,11 @@ def reduced(name):
         if where is True:
             where = None
         if where is not None:
+            where = lifted(where)
+            asked(_fits, where.shape, a.shape)
             if name == "mean":
                 a = cast(a, lazy_ops.fold_dtypes("mean", a.dtype, dtype_of(dtype))[0])
-                chosen = np.broadcast_to(where, np.broadcast_shapes(where.shape, a.shape))
+                chosen = np.broadcast_to(where, a.shape)
                 return fold(choose(where, a, 0), "sum", axis, bool(keepdims)) / cast(fold(chosen, "sum", axis, bool(keepdims)), lazy_ops.real_of(a.dtype))
             a = choose(where, a, _NOTHING[name] if name in _NOTHING else initial)
         made = fold(a, name, axis, bool(keepdims), ddof if correction is None else correction, dtype_of(dtype))

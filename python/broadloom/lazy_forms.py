@@ -9,6 +9,7 @@ Example: in ``x * y + 1`` the sum has the form (np.add, the form of ``x * y``, i
 
 from __future__ import annotations
 
+import atexit
 from typing import Dict
 
 import numpy as np
@@ -41,6 +42,14 @@ def know(key, value):
 def forget():
     """Forms that are in use stay as they are, and others are made beside them."""
     _known.clear()
+
+
+@atexit.register
+def _let_kernels_go():
+    """Lazy arrays that outlive Python's modules, as those in tracebacks do, keep no kernels."""
+    for form in _known.values():
+        if type(form) is Form:
+            form.plans, form.quick = {}, None
 
 
 def leaf_form(dtype, shape) -> Form:

@@ -169,6 +169,10 @@ def broadcast_arrays(args):
     return tuple([x if x.shape == shape else np.broadcast_to(x, shape) for x in args])
 
 
+def along_one(x: LazyArray, axis: int, k: int) -> LazyArray:
+    return x[(*[slice(None)] * axis, k)]
+
+
 # --- choices --------------------------------------------------------------------------------------
 
 
@@ -360,6 +364,7 @@ def sinc(x):
 
 
 def rounded(a, decimals=0):
+    decimals = asked(operator.index, decimals)
     if a.dtype.kind in "iub":
         if decimals < 0:
             refuse("numpy.round of integers with decimals= below 0 cannot be recorded", "divide and multiply", code="E0021")
@@ -368,6 +373,24 @@ def rounded(a, decimals=0):
         return np.rint(a) if a.dtype.kind != "c" else refuse("numpy.round of complex numbers cannot be recorded", "round the parts", code="E0201")
     power = 10.0 ** abs(decimals)
     return np.rint(a * power) / power if decimals > 0 else np.rint(a / power) * power
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    axis = axis_of(axis, y.ndim)
+    later, earlier = [y[(*[slice(None)] * axis, cut)] for cut in (slice(1, None), slice(None, -1))]
+    if x is not None:
+        x = lifted(x)
+        dx = diff(x, axis=0 if x.ndim == 1 else axis)
+        dx = view(dx, tuple([0 if d == axis else None for d in range(y.ndim)])) if x.ndim == 1 else dx
+    return np.sum(dx * (later + earlier) / 2.0, axis=axis)
+
+
+def array_equal(a1, a2, equal_nan=False):
+    a1, a2 = lifted(a1), lifted(a2)
+    if a1.shape != a2.shape:
+        return array(np.asarray(False))
+    same = a1 == a2
+    return np.all(same | (np.isnan(a1) & np.isnan(a2)) if equal_nan else same)
 
 
 def parts(called):
@@ -382,6 +405,14 @@ def parts(called):
 
 
 ROWS = [
+    ("angle", "z", lambda _: lambda z: np.arctan2(np.imag(z), np.real(z)) if z.dtype.kind == "c" else np.arctan2(np.zeros((), z.dtype), z)),
+    ("array_equal", "a1 a2 equal_nan", lambda _: array_equal), ("copy", "a", lambda _: lambda a: a), ("trapezoid", "y x dx axis", lambda _: trapezoid),
+    ("ediff1d", "ary", lambda _: lambda ary: diff(reshape(ary, (-1,)))),
+    ("isneginf isposinf", "x", lambda name: lambda x: np.isinf(x) & (x < 0 if name == "isneginf" else x > 0)),
+    ("isreal", "x", lambda _: lambda x: np.equal(np.imag(x), 0) if x.dtype.kind == "c" else np.equal(x, x) | True),
+    ("iscomplex", "x", lambda _: lambda x: np.not_equal(np.imag(x), 0) if x.dtype.kind == "c" else np.not_equal(x, x) & False),
+    ("vdot", "a b", lambda _: lambda a, b: np.dot(np.conjugate(reshape(lifted(a), (-1,))), reshape(lifted(b), (-1,)))),
+    ("unstack", "x axis", lambda _: lambda x, axis=0: tuple([along_one(x, axis_of(axis, x.ndim), k) for k in range(x.shape[axis])])),
     ("concatenate", "arrays axis", lambda _: concatenate), ("stack", "arrays axis", lambda _: stack), ("append", "arr values axis", lambda _: append),
     ("vstack", "tup", lambda _: joined(lambda x: at_least(2, x), 0)), ("hstack", "tup", lambda _: joined(lambda x: at_least(1, x), 1)),
     ("dstack", "tup", lambda _: joined(lambda x: at_least(3, x), 2)), ("column_stack", "tup", lambda _: joined(column, 1)),

@@ -50,6 +50,8 @@ def call_einsum(operands, optimize=False):
             while word.count(letter) > 1:
                 first = word.index(letter)
                 second = word.index(letter, first + 1)
+                if arrays[k].shape[first] != arrays[k].shape[second]:
+                    refuse(f"the diagonal of dims of {arrays[k].shape[first]} and {arrays[k].shape[second]} elements", "they must be one", ShapeError, "E0102")
                 arrays[k] = np.diagonal(arrays[k], 0, first, second)
                 word = [c for d, c in enumerate(word) if d not in (first, second)] + [letter]
         words[k] = word

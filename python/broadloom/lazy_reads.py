@@ -21,6 +21,8 @@ _EXTENTS = as_strided(np.zeros((), bool), (1 << 62,), (0,))  # of which a part l
 def read(x: LazyArray, positions, shape, indices=(), spans=()) -> LazyArray:
     """x at `positions`, one for each dim: (start, ((step, dim of the result), ..)), or the number of an index; `spans` are the dims of the result
     for those of each index."""
+    if 0 in shape:  # there is nothing to be read
+        return array(np.zeros(shape, x.dtype))
     moved = sorted({dim for place in positions if type(place) is tuple for _, dim in place[1]})
     named = {dim for span in spans for dim in span}
     lent = [dim for dim in range(len(shape)) if dim in moved or dim not in named]
@@ -31,7 +33,8 @@ def read(x: LazyArray, positions, shape, indices=(), spans=()) -> LazyArray:
 def view_of(x: LazyArray, called, what: str) -> LazyArray:
     """What `called` makes of x, which moves no elements. It must touch none, either."""
     if not x.ndim:
-        return view(x, (None,) * asked(called, np.empty((), "u1")).ndim)
+        shape = asked(called, np.empty((), "u1")).shape
+        return read(x, [], shape) if any(n != 1 for n in shape) else view(x, (None,) * len(shape))
     radix = [4 * n + 3 for n in x.shape]
     digits = [1]
     for n in radix[:-1]:
@@ -69,7 +72,9 @@ def _digits(value: int, radix) -> list:
 
 def _index(k, n: int, mode="raise") -> LazyArray:
     """Positions along a dim of n elements. Below 0 they count from the end, as NumPy has it."""
-    k = lifted(k)
+    is_there, k = not isinstance(k, LazyArray), lifted(k)
+    if is_there and mode == "raise" and k.size and k.dtype.kind in "iu":  # NumPy says at once what is outside
+        asked(range(n).__getitem__, int(k.value.min())), asked(range(n).__getitem__, int(k.value.max()))
     if k.dtype.kind not in "iu":
         refuse(f"an index of {k.dtype} cannot be recorded", "an index is of integers: x.astype(int); numpy.where chooses by a condition", DTypeError, "E0206")
     if mode == "wrap":
@@ -162,6 +167,9 @@ def concatenate(arrays, axis=0):
     for x in arrays:
         if x.ndim != len(shape) or any(n != m for d, (n, m) in enumerate(zip(x.shape, shape)) if d != axis):
             refuse("arrays side by side have other shapes", "they may differ along axis= only", ShapeError, "E0102")
+    if 0 in shape:
+        return array(np.zeros(shape, dtype))
+    arrays = [x for x in arrays if x.shape[axis]]
     return arrays[0] if len(arrays) == 1 else node("concat", tuple(arrays), axis, dtype, tuple(shape))
 
 
@@ -179,9 +187,7 @@ def reshape(x: LazyArray, shape) -> LazyArray:
     if x.ndim == 1:  # a dim in several
         steps = [int(np.prod(shape[d + 1:], dtype=object)) for d in range(len(shape))]
         return read(x, [(0, tuple([(step, d) for d, step in enumerate(steps) if shape[d] != 1]))], shape)
-    places = [array(k) for k in np.unravel_index(np.arange(x.size).reshape(shape), x.shape)] if x.size else []
-    if not places:
-        refuse("an empty array that is not computed yet cannot be reshaped", "compute() first")
+    places = [array(k) for k in np.unravel_index(np.arange(x.size).reshape(shape), x.shape)]
     return read(x, list(range(x.ndim)), shape, places, [tuple(range(len(shape)))] * x.ndim)
 
 

@@ -21,6 +21,15 @@ _REDUCING = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max
 _POWERS = {np.power, np.float_power}
 
 
+_INSTEAD = {word: help for words, help in {
+    "sort argsort partition argpartition lexsort median percentile quantile nanmedian nanpercentile nanquantile unique": "the order of elements is not known "
+    "until they are there: ",
+    "bincount histogram": "bl.sums_at(k, length, values) has a length that is known; else ",
+    "nonzero argwhere flatnonzero extract compress": "how many there are is not known until they are there, and np.where(condition, a, b) keeps the shape; else ",
+    "solve inv fft ifft rfft svd eig eigh qr cholesky lstsq det": "it is no loop over elements: ",
+}.items() for word in words.split()}
+
+
 def unknown(name: str):
     import difflib  # takes milliseconds
 
@@ -28,7 +37,8 @@ def unknown(name: str):
 
     names = [called.__name__ for called in functions]
     near = difflib.get_close_matches(name, [*names, *lazy_ops.TEMPLATES], 1)
-    refuse(f"numpy.{name} cannot be recorded", (f"did you mean numpy.{near[0]}? " if near and near[0] != name else "") +
+    refuse(f"numpy.{name} cannot be recorded", (f"did you mean numpy.{near[0]}? " if near and near[0] != name and name not in _INSTEAD else "") +
+           _INSTEAD.get(name, "") +
            "compute() gives an array of NumPy, on which every function works")
 
 
@@ -101,12 +111,12 @@ def call_ufunc(ufunc, method, args, options):
             made = seen_before(ufunc, args)
             if made is not None:
                 return made
-        if options.get("out", (None,)) != (None,) or options.get("where", True) is not True:
+        if any([x is not None for x in options.get("out", ())]) or options.get("where", True) is not True:
             return written(ufunc, args, **options)
         if ufunc.signature is not None:
             return row_of(ufunc, method)(args, options)
         if ufunc.nout == 2 and ufunc in TWO and not options and len(args) == ufunc.nin:
-            return TWO[ufunc](*[lifted(x) for x in args])
+            return TWO[ufunc](*[x if is_number(x) and ufunc.nin > 1 else lifted(x) for x in args])
         if ufunc in MADE and not options:
             return MADE[ufunc](*[lifted(x) for x in args])
         made = elementwise(ufunc, **Call(name, "ufunc", args, options, "recorded").given("operands casting dtype"))
@@ -122,7 +132,7 @@ def written(ufunc, args, out=None, where=True, **options):
     """The result in the array that is given, which is computed now; where `where` says so, if that is given."""
     out = out if isinstance(out, tuple) else (out,)
     if ufunc.nout != 1 or len(out) != 1 or type(out[0]) is not ndarray:
-        refuse(f"numpy.{ufunc.__name__} with " + ("out=" if out != (None,) else "where=") + " cannot be recorded", "where= needs an array of NumPy's as "
+        refuse(f"numpy.{ufunc.__name__} with " + ("where=" if out[0] is None else "out=") + " cannot be recorded", "where= needs an array of NumPy's as "
                "out=, which is written now: compute(out=..) writes into an array later", code="E0021")
     into, = out
     made = ufunc(*args, **options)
@@ -160,7 +170,7 @@ def row_of(ufunc, method):
     if method in folds and name in _REDUCING:
         fold = folds[method](_REDUCING[name])
         return Row(called, f"ufunc.{method}", lambda array, axis=0, **how: fold(array, axis, **how),
-                   "array axis" + " keepdims" * (method == "reduce") + " initial" * (method == "reduce" and name != "logaddexp") + " dtype" * (name in ("add", "multiply")), f"{name}.{method}")
+                   "array axis" + " keepdims" * (method == "reduce") + " initial" * (method == "reduce" and name in ("add", "multiply", "minimum", "maximum")) + " dtype" * (name in ("add", "multiply")), f"{name}.{method}")
     if method == "outer" and ufunc.nin == 2 and ufunc.signature is None:
         return Row(called, "ufunc.outer", lambda A, B, **how: elementwise(ufunc, outer_operands(A, B), **how), "A B casting dtype", f"{name}.outer")
     return None

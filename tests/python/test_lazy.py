@@ -327,13 +327,14 @@ class Lazy(unittest.TestCase):
     def test_mistakes_say_what_to_do(self):
         z = bl.array(np.ones((3, 4)))
         for f, words in [(lambda: bool(z > 0), "np.where"), (lambda: np.sort(z), "compute"), (lambda: z + [1, 2], "numpy.asarray"),
-                         (lambda: bl.array([1, 2]), "numpy.asarray"), (lambda: (z + 1)[1:], "inputs"), (lambda: z[z > 0], "np.where"),
-                         (lambda: np.add(z, 1, out=np.ones((3, 4))), "compute(out"), (lambda: list(z), "compute"),
-                         (lambda: bl.array(np.array(["a"])), "astype"), (lambda: np.sum(z, where=np.ones((3, 4), bool)), "compute"),
+                         (lambda: bl.array([1, 2]), "numpy.asarray"), (lambda: z[z > 0], "numpy.where"),
+                         (lambda: list(z), "compute"),
+                         (lambda: bl.array(np.array(["a"])), "astype"),
                          (lambda: z.compute(out=np.ones(3)), "numpy.empty"), (lambda: bl.compute(1), "bl.array"),
-                         (lambda: bl.array(np.ma.array([1])), "filled"), (lambda: np.reshape(z + 1, (12,)), "inputs"),
-                         (lambda: z.__setitem__(0, 1), "compute"), (lambda: np.where(z > 0), "compute"),
-                         (lambda: bl.array(np.ones(3, "D")) < 1, "compute"), (lambda: np.modf(z), "compute")]:
+                         (lambda: bl.array(np.ma.array([1])), "filled"), 
+                         (lambda: z.__setitem__(0, 1), "compute"), (lambda: np.where(z > 0), "compute"), (lambda: np.frexp(z), "compute"), (lambda: np.unique(z), "compute"),
+                         (lambda: np.add(z, 1, where=z > 0), "compute(out"), (lambda: z[z + 0.5], "astype"), (lambda: np.linalg.solve(z, z), "compute"),
+                         (lambda: bl.array(np.ones(3, "D")) < 1, "compute")]:
             with self.assertRaises(bl.Error) as caught:
                 f()
             self.assertIn(words, caught.exception.help)
@@ -354,7 +355,7 @@ class Lazy(unittest.TestCase):
         self.both(np.vecmat, x[0], x)
         self.both(lambda x: np.linalg.diagonal(x), np.arange(12.0).reshape(2, 2, 3))  # of the last dims
         np.testing.assert_array_equal(np.signbit(np.cumsum(bl.array(zeros)).compute()), [True, True, False])
-        for f, kind in [(lambda: np.max(bl.array(b[:0])), ValueError), (lambda: np.sum(bl.array(x), where=False), bl.Error),
+        for f, kind in [(lambda: np.max(bl.array(b[:0])), ValueError), (lambda: np.sum(bl.array(x), out=x), bl.Error),
                         (lambda: np.add(bl.array(x), bl.array(x.astype("f4")), casting="no"), TypeError),
                         (lambda: bl.array(x).sum(odd=1), TypeError), (lambda: bl.array(x).sum(axis="i"), TypeError)]:
             with self.assertRaises(kind) as caught:
@@ -379,4 +380,4 @@ class Lazy(unittest.TestCase):
 
     def test_every_function_that_is_recorded_is_one_of_numpys(self):
         for called in lazy_numpy.functions:
-            self.assertIn(called, (getattr(np, called.__name__, None), getattr(np.linalg, called.__name__, None)))
+            self.assertIn(called, [getattr(module, called.__name__, None) for module in (np, np.linalg, np.lib.stride_tricks)])

@@ -115,6 +115,22 @@ TEST_CASE("the convolutional network learns through its windows: its loss falls 
   CHECK(accuracy[0] > 95);
 }
 
+TEST_CASE("dropout leaves the same cells out on any number of threads, and others than none") {
+  const std::string words = "the weights' bits, in one number: ";
+  const auto bits = [&](const std::string &options) {
+    const Ran ran = run("digits_conv --epochs 2" + options);
+    CAPTURE(ran.output);
+    CHECK(ran.status == 0);
+    const std::size_t at = ran.output.find(words);
+    REQUIRE(at != std::string::npos);
+    return ran.output.substr(at + words.size(), 8);
+  };
+  const std::string one = bits(" --threads 1");
+  CHECK(bits(" --threads 2") == one);
+  CHECK(bits(" --threads 1 --drop 0") != one);
+  CHECK(run("digits_conv --drop 1").status != 0);
+}
+
 TEST_CASE("the heat sample's sine mode decays as the grid's own and, nearly, as the equation's") {
   const Ran ran = run("heat");
   CAPTURE(ran.output);
