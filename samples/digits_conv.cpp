@@ -1,13 +1,16 @@
 // A convolutional network on handwritten digits, trained by a derived gradient.
 //
-// The whole network is one kernel: 16 filters of 3 by 3, relu, the greatest of each 2 by 2 cell, a dense layer and the
-// loss. Dropout leaves a share of the cells out, others in each step, by numbers of the step and the place: they are the same on any number of
-// threads, and the gradient computes them again. Filters and cells are positions: x[n, 2*i + a + u, 2*j + b + v] is the pixel that filter position (u, v) meets at
-// position (a, b) of cell (i, j). bl::gradient derives the kernel that the training runs; Adam moves the weights.
+// The whole network is one kernel: 16 filters of 3 by 3, relu, the greatest of each 2 by 2 cell, a
+// dense layer and the loss. Filters and cells are positions: x[n, 2*i + a + u, 2*j + b + v] is the
+// pixel that filter position (u, v) meets at position (a, b) of cell (i, j). bl::gradient derives
+// the kernel that the training runs; Adam moves the weights.
 //
-// The 1,797 images (samples/data/README.md) lie in a border of zeros. They are cut into five folds, every fifth image
-// from the kth on; four are trained on, in batches, and the fifth never. Usage: digits_conv [--epochs N] [--drop SHARE] [--threads N]
-// [FOLDER OF THE DATA]
+// Dropout leaves a tenth of the cells out, others in each step. Which ones say random numbers of the
+// step and the place, so they are the same on any number of threads, and the gradient has them again.
+//
+// The 1,797 images (samples/data/README.md) lie in a border of zeros. They are cut into five folds,
+// every fifth image from the kth on; four are trained on, in batches, and the fifth never.
+// Usage: digits_conv [--epochs N] [--drop SHARE] [--threads N] [FOLDER OF THE DATA]
 #include <broadloom/broadloom.hpp>
 
 #include <bit>

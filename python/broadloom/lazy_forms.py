@@ -47,7 +47,7 @@ def forget():
 @atexit.register
 def _let_kernels_go():
     """Lazy arrays that outlive Python's modules, as those in tracebacks do, keep no kernels."""
-    for form in _known.values():
+    for form in list(_known.values()):
         if type(form) is Form:
             form.plans, form.quick = {}, None
 

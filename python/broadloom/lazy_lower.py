@@ -304,8 +304,9 @@ def plan_of(roots, settings=(), threads=0):
     """The plan for these results, compiled once for each structure, and the arrays in the order of its arguments."""
     leaves, meet = leaves_of(roots)
     form = None if leaves is None else roots[0].form if len(roots) == 1 else form_at("results", None, None, (), roots, meet)
-    if form is not None and (settings, threads) in form.plans:
-        plan, places = form.plans[settings, threads]
+    seen = form and form.plans.get((settings, threads))
+    if seen:
+        plan, places = seen
         return plan, [leaves[at] if drop is None else leaves[at][drop] for at, drop in places]
     nodes, number, key = survey(roots)
     key = (key, settings, threads)
