@@ -298,6 +298,36 @@ class Lazy(unittest.TestCase):
         a, b = np.ones(4), np.ones(4)
         self.assertIsNot((bl.array(a) + bl.array(b)).kernel, (bl.array(a) + bl.array(a)).kernel)
 
+    def test_what_is_known_of_a_form_holds_of_no_other(self):
+        """Each twice, the second time by what is known, among others that differ in little."""
+        a, b, c = np.arange(1.0, 5), np.arange(4.0) - 1.5, np.arange(4.0)[::-1] / 3
+        shared = lambda x, y, z: (x + 1) * (x + 1) if y is z else (lambda s: s * s)(x + 1)
+        makers = [lambda x, y, z: x * y + 1, lambda x, y, z: x * x + 1, lambda x, y, z: x * y + x, lambda x, y, z: x * y + y, lambda x, y, z: y * x + y,
+                  lambda x, y, z: (x + 1) * (x + 2), shared, lambda x, y, z: (x - y) / (y - x + 0.25), lambda x, y, z: (x - y) / (x - y + 0.25),
+                  lambda x, y, z: x ** 2 + x ** 3, lambda x, y, z: x ** 2.5 + x ** 3.0, lambda x, y, z: x + True, lambda x, y, z: x > 2, lambda x, y, z: 2 > x,
+                  lambda x, y, z: x / -0.0, lambda x, y, z: x / 0.0, lambda x, y, z: np.where(x > y, z, 0.5), lambda x, y, z: np.where(x > y, x, 0.25),
+                  lambda x, y, z: np.clip(x, 1.5, 3.5), lambda x, y, z: np.clip(y, 0, 3), lambda x, y, z: x.sum(keepdims=True) - x, lambda x, y, z: x.sum() - x,
+                  lambda x, y, z: np.sum(x, initial=2.0), lambda x, y, z: np.sum(x, initial=3.0), lambda x, y, z: x @ y + z @ x, lambda x, y, z: x @ y + x @ x,
+                  lambda x, y, z: x.astype("f4") * 2, lambda x, y, z: x.astype("i4") * 2, lambda x, y, z: x.var(ddof=1), lambda x, y, z: x.var(ddof=0)]
+        for _ in range(3):
+            for x, y, z in ((a, b, c), (b, c, a), (a, a, b), (c, c, c), (a[:1], b, c), (a[:, None], b, c[:1])):
+                for k, make in enumerate(makers):
+                    if k in (24, 25) and len({x.shape, y.shape, z.shape}) > 1:
+                        continue
+                    lazy = {id(one): bl.array(one) for one in (x, y, z)}
+                    self.same(quietly(make, *[lazy[id(one)] for one in (x, y, z)]).compute(), quietly(make, x, y, z), 1e-14, str(k))
+        small = np.arange(4, dtype="u1")
+        for _ in range(2):
+            for number in (3, 300, -1, 3.0, 2**70):
+                self.both(lambda x: x < number, small)
+                self.both(lambda x: x + number if number != 2**70 else x + 1, small)
+        many = sum([bl.array(a * k) for k in range(100)], bl.array(a))
+        self.assertIsNone(many.leaves)  # more than are looked up
+        np.testing.assert_array_equal((many + many).compute(), 2 * sum([a * k for k in range(100)], a))
+        kept = bl.array(a) + 1
+        lazy_forms.forget()
+        np.testing.assert_array_equal((kept * (bl.array(a) + 1)).compute(), (a + 1) ** 2)
+
     def test_several_are_computed_by_one_kernel(self):
         lazy_lower._kernels.clear()
         lazy_forms.forget()

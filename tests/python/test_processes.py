@@ -30,6 +30,11 @@ class Processes(unittest.TestCase):
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
 
+    def test_importing_loads_no_more_than_is_used(self):
+        code = ("import sys, numpy, broadloom as bl; bl.array(numpy.ones(3)) + 1; "
+                "late = 'difflib html numpy.ma broadloom.records broadloom.lazy_lower'.split(); print([name for name in late if name in sys.modules])")
+        self.assertEqual(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout, "[]\n")
+
     def test_kernels_are_pickled_by_their_text_and_options(self):
         k = bl.compile("def f(a) = a + 1\nkernel k { in x : f64[i]; out s = sum(f(x)); out z = x }", threads=1, engine="interpreter")
         other = pickle.loads(pickle.dumps(k))

@@ -8,7 +8,7 @@ import unittest
 import numpy as np
 
 import broadloom as bl
-from broadloom import lazy_lower
+from broadloom import lazy_forms, lazy_lower
 
 
 class Threads(unittest.TestCase):
@@ -103,6 +103,18 @@ class Threads(unittest.TestCase):
 
         self.together(work)
         self.assertLessEqual(len(lazy_lower._kernels), 2)
+
+    def test_threads_record_while_what_is_known_is_forgotten(self):
+        x = np.arange(6.0)
+
+        def work(thread):
+            for turn in range(200):
+                if turn % 17 == thread:
+                    lazy_forms.forget()
+                z = bl.array(x) * (thread + 1.5) - bl.array(x).sum()
+                np.testing.assert_array_equal(z.compute(), x * (thread + 1.5) - 15)
+
+        self.together(work)
 
     def test_threads_trace_functions(self):
         def work(thread):
