@@ -65,6 +65,8 @@ class _Lowering:
         return of, copy
 
     def own_labels(self, at: int) -> tuple:
+        if self.is_whole(at):  # no input may have its labels, as it has an extent of its own
+            return tuple([((at, d), "own") for d in range(len(self.nodes[at].shape))])
         used = set()
         return tuple([self.fresh((at, d), used) for d in range(len(self.nodes[at].shape))])
 
@@ -160,7 +162,7 @@ class _Lowering:
         """Arrays side by side, or sums at positions."""
         if node.op == "add_at":
             (bins, _), (element, _), (value, _) = args
-            return Expr(("sum(", value, ", like=", bins, "[", element, "])"))
+            return Expr(("sum(", value, ", like=", bins, "[", *element.parts, "])"))
         names = ", ".join(map(self.name, own))
         return Expr((f"concat({self.name(own[node.info])}", *[part for base, _ in args for part in (", ", base, f"[{names}]")], ")"))
 
@@ -168,7 +170,7 @@ class _Lowering:
         """An element of what is read at positions, at these labels."""
         labels = [label for label, is_there in zip(labels, has) if is_there]
         positions = ", ".join("0" if label is None else self.name(label) for label in labels)
-        return Expr((base, f"[{positions}]")) if labels else base, frozenset(label for label in labels if label is not None)
+        return Expr((base, f"[{positions}]") if labels else (base,)), frozenset(label for label in labels if label is not None)
 
     def read(self, node, labels, args):
         positions, spans, lent = node.info
@@ -178,7 +180,7 @@ class _Lowering:
             parts.append(", " * (d > 0))
             if type(place) is int:
                 element, of = indices[place]
-                parts += [element, "[]" * (not spans[place])]
+                parts += [*element.parts, "[]" * (not spans[place])]  # written out, as a name alone would be an axis
                 axes |= of
                 continue
             start, moves = place
@@ -294,7 +296,7 @@ def _compiled(roots, nodes, number, settings, threads, apart=False):
         drops.append(None if len(present) == len(labels) else
                      tuple([slice(None) if label in axes else 0 for label in labels] + [...]))
     order = list(dict.fromkeys(axis for said in lowering.inputs.values() for axis in said.dims))
-    if not apart and any(sorted(along, key=order.index) != list(along) for along in lowering.ordered):
+    if not apart and any(not set(along) <= set(order) or sorted(along, key=order.index) != list(along) for along in lowering.ordered):
         return _compiled(roots, nodes, number, settings, threads, True)
     text = write_text("lazy", lowering.inputs, outputs, settings, lowering.arrays).text
     return Plan(_core._compile(text, None, threads, "", "auto", False, "<lazy>"), lowering.arguments, drops)

@@ -124,7 +124,7 @@ def _functions() -> dict:
     table.update({called: of_reshape(called) for _, called in numpys("reshape ravel")})
     for names, takes, make in lazy_functions.ROWS:
         table.update({called: Composed(called, make(name), takes) for name, called in numpys(names)})
-    table.update({called: as_it_looks(called) for _, called in numpys("shape ndim size result_type zeros_like ones_like empty_like full_like iscomplexobj isrealobj can_cast")})
+    table.update({called: as_it_looks(called) for _, called in numpys("shape ndim size result_type zeros_like ones_like empty_like iscomplexobj isrealobj")})
     return table
 
 

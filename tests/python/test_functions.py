@@ -135,6 +135,25 @@ class Functions(unittest.TestCase):
         rows = {called.__name__ for called, row in lazy_numpy.functions.items() if isinstance(row, lazy_calls.Composed)}
         self.assertEqual(rows - CASES.keys(), set())
 
+    def test_random_parts_are_those_of_numpy(self):
+        for seed in range(150):
+            rng = np.random.default_rng(seed)
+            shape = tuple(rng.integers(1, 6, rng.integers(1, 4)).tolist())
+            x = rng.normal(size=shape)
+            entries = []
+            for n in shape:
+                begin, end = sorted(rng.integers(0, n + 1, 2).tolist())
+                entries.append([int(rng.integers(-n, n)), rng.integers(-n, n, 1), slice(None), slice(begin, end, int(rng.integers(1, 3))),
+                                slice(None, None, -int(rng.integers(1, 3))), rng.integers(0, n, 3)][rng.integers(6)])
+            if rng.random() < 0.3:
+                entries.insert(int(rng.integers(len(entries) + 1)), None)
+            entries = tuple(entries[: len(entries) - (rng.random() < 0.3)])
+            lazy = tuple([bl.array(e) if isinstance(e, np.ndarray) and rng.random() < 0.5 else e for e in entries])
+            theirs = (x * 2)[entries]
+            ours = ((bl.array(x) * 2)[lazy] * 3).compute()
+            self.assertEqual(ours.shape, theirs.shape, f"{seed}: {entries} of {shape}")
+            np.testing.assert_array_equal(ours, theirs * 3, f"{seed}: {entries} of {shape}")
+
     def test_random_numbers_are_those_of_philox(self):
         def words(seed, counter):
             key, c = [seed & 0xFFFFFFFF, seed >> 32], [counter & 0xFFFFFFFF, counter >> 32, 0, 0]

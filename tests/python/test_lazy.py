@@ -149,7 +149,7 @@ class Lazy(unittest.TestCase):
         results = quietly(lambda: bl.compute(*[one[0] for one in chosen]))
         for result, (_, theirs, exact, what) in zip(results if len(chosen) > 1 else [results], chosen):
             theirs = np.asarray(theirs)
-            loose = 0.05 if "float16" in what else 1e-4 if "float32" in what or "complex64" in what else 1e-9
+            loose = 0.05 if "float16" in what or theirs.dtype.char == "e" else 1e-4 if "float32" in what or "complex64" in what else 1e-9
             self.same(result, theirs, 0 if exact or theirs.dtype.kind in "biu" else loose, what)
 
     def step(self, rng, pool):
@@ -157,7 +157,7 @@ class Lazy(unittest.TestCase):
             fitting = [one for one in pool[-6:] if good(one)]
             return fitting[rng.integers(len(fitting))] if fitting else None
 
-        kind = rng.choice("binary binary unary number where fold fold scan view product cast clip".split())
+        kind = rng.choice("binary binary unary number where fold fold scan view product cast clip part join index".split())
         real = lambda one: one[2] and np.asarray(one[1]).dtype.kind != "c"
         floats = lambda x: np.asarray(x).dtype.kind in "fc"
         if kind in ("binary", "number"):
@@ -196,6 +196,16 @@ class Lazy(unittest.TestCase):
             f_, args = lambda x: getattr(np, name)(x, axis=axis, **options), (a,)
             if np.size(a[1]) == 0 or (name == "prod" and np.size(a[1]) > 16):
                 return None
+        elif kind == "part":
+            a = pick(lambda one: np.ndim(one[1]))
+            begin, step = int(rng.integers(0, 2)), [1, 2, -1][rng.integers(3)]
+            f_, args = lambda x: x[..., begin:][..., ::step], (a,)
+        elif kind == "join":
+            a = pick(lambda one: np.ndim(one[1]))
+            f_, args = [lambda x: np.concatenate([x, x[:1]]), lambda x: np.stack([x, x], axis=-1), lambda x: np.roll(x, 1, axis=0)][int(rng.integers(3))], (a,)
+        elif kind == "index":
+            a = pick(lambda one: np.ndim(one[1]) and np.shape(one[1])[-1])
+            f_, args = lambda x: np.take(x, np.array([0, -1, 0]), axis=-1), (a,)
         elif kind == "view":
             which = int(rng.integers(4))
             f_ = [lambda x: x.T, lambda x: x[..., None], lambda x: np.swapaxes(x, 0, -1), lambda x: x[None]][which]
