@@ -228,6 +228,12 @@ class Functions(unittest.TestCase):
         for wrong in (lambda: np.add(bl.array(M), 1, out=np.zeros((3, 4), int)), lambda: np.add(bl.array(M), 1, out=np.zeros(4))):
             self.assertRaises((TypeError, ValueError), wrong)
 
+    def test_sums_at_positions_and_random_numbers_have_gradients_of_their_kernels(self):
+        """What is recorded is a kernel like others: it is derived."""
+        k = bl.array(np.array([2, 0, 2]))
+        kernel = bl.sums_at(k, 4, bl.array(W[0, :3]) * 2).kernel
+        self.assertTrue(kernel.check(np.zeros(4), np.array([2, 0, 2]), W[0, :3], 2.0, wrt=[kernel.inputs[2].name]))
+
     def test_the_page_says_which_functions_are_recorded(self):
         dispatched = type(np.sum)
         ufuncs = sorted({f.__name__ for f in vars(np).values() if isinstance(f, np.ufunc)})

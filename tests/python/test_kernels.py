@@ -408,8 +408,8 @@ class Stubs(unittest.TestCase):
         folder = pathlib.Path(bl.__file__).parent
         self.assertTrue((folder / "py.typed").exists())
         told = set(self.names(ast.parse((folder / "__init__.pyi").read_text()).body))
-        modules = {"errors", "expr", "functions", "records", "trace", "os", "annotations", "ELEMENTWISE", "FOLDS", "atexit", "lazy",
-                   "lazy_lower", "lazy_numpy", "lazy_ops", "lazy_products", "notebook", "numpy_calls", "jax", "torch", "dask", "timing"}
+        modules = {"errors", "expr", "functions", "records", "trace", "os", "annotations", "ELEMENTWISE", "FOLDS", "atexit",
+                   *[path.stem for path in folder.glob("lazy*.py")], "notebook", "numpy_calls", "jax", "torch", "dask", "timing"}
         self.assertEqual(told, {name for name in dir(bl) if not name.startswith("_")} - modules | {"__version__"})
         core = ast.parse((folder / "_core.pyi").read_text()).body
         for node in core:
