@@ -87,14 +87,14 @@ struct Node {
   NodeKind kind = NodeKind::Literal;
   ops::Op op = ops::Op::Add;
   bool exclusive = false, reverse = false, total = false; // Scan
-  RecipeId recipe;                                        // Fold, Scan
+  RecipeId recipe = {};                                   // Fold, Scan
   DType dtype = DType::F32;
-  AxisSet axes;
-  AxisSet folded; // Fold: axes that are always folded; Extent: axes that are always counted
+  AxisSet axes = {};
+  AxisSet folded = {}; // Fold: axes that are always folded; Extent: axes that are always counted
   // Fold, Extent: also the axes in which the inputs of this list are 1 and the argument is not.
-  LikeId like;
+  LikeId like = {};
   std::uint32_t payload = 0; // Input; Fold, Scan: which state
-  ops::Scalar literal;
+  ops::Scalar literal = {};
   std::uint32_t first_arg = 0;
   std::uint32_t arg_count = 0;
 };

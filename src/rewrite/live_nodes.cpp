@@ -5,6 +5,20 @@ namespace broadloom::rewrite {
 
 using expr::NodeId;
 
+void move_values(spec::TypedSpec &spec, std::span<const NodeId> now) {
+  for (spec::TypedOutput &output : spec.outputs) {
+    output.value = now[output.value.index];
+    output.addend = now[output.addend.index];
+  }
+  for (spec::Mark &mark : spec.marks) mark.value = now[mark.value.index];
+  for (spec::NamedValue &let : spec.lets) let.value = now[let.value.index];
+}
+
+void drop_dead_names(spec::TypedSpec &spec, const std::vector<bool> &live) {
+  std::erase_if(spec.marks, [&](const spec::Mark &mark) { return !live[mark.value.index]; });
+  std::erase_if(spec.lets, [&](const spec::NamedValue &let) { return !live[let.value.index]; });
+}
+
 std::vector<std::optional<NodeId>> keep_live_nodes(spec::TypedSpec &spec) {
   const expr::Graph &all = spec.graph;
   std::vector<bool> live(all.size());
@@ -28,9 +42,8 @@ std::vector<std::optional<NodeId>> keep_live_nodes(spec::TypedSpec &spec) {
     output.value = *now[output.value.index];
     output.addend = output.add ? *now[output.addend.index] : output.value;
   }
-  std::erase_if(spec.marks, [&](const spec::Mark &mark) { return !live[mark.value.index]; });
+  drop_dead_names(spec, live);
   for (spec::Mark &mark : spec.marks) mark.value = *now[mark.value.index];
-  std::erase_if(spec.lets, [&](const spec::NamedValue &let) { return !live[let.value.index]; });
   for (spec::NamedValue &let : spec.lets) let.value = *now[let.value.index];
   spec.graph = std::move(kept);
   return now;

@@ -411,46 +411,30 @@ NodeId Reindexer::add(Node node, std::span<const NodeId> args, const Place &wher
 }
 
 NodeId Reindexer::number(std::int64_t value, const Place &where) {
-  Node node;
-  node.kind = NodeKind::Literal;
-  node.dtype = DType::I64;
-  node.literal = ops::scalar_from(value);
-  return add(node, {}, where);
+  return add({.dtype = DType::I64, .literal = ops::scalar_from(value)}, {}, where);
 }
 
 NodeId Reindexer::op(ops::Op op, DType result, std::initializer_list<NodeId> args,
                      const Place &where) {
-  Node node;
-  node.kind = NodeKind::Op;
-  node.op = op;
-  node.dtype = result;
+  Node node{.kind = NodeKind::Op, .op = op, .dtype = result};
   for (NodeId arg : args) node.axes = node.axes | spec_.graph[arg].axes;
   return add(node, std::span(args.begin(), args.size()), where);
 }
 
 NodeId Reindexer::input(std::uint32_t input, const Place &where) {
-  Node node;
-  node.kind = NodeKind::Input;
-  node.dtype = spec_.inputs[input].dtype;
-  node.axes = spec_.inputs[input].axes();
-  node.payload = input;
-  return add(node, {}, where);
+  const spec::TypedInput &read = spec_.inputs[input];
+  return add({.kind = NodeKind::Input, .dtype = read.dtype, .axes = read.axes(), .payload = input},
+             {}, where);
 }
 
 NodeId Reindexer::extent(NodeId of, int axis, const Place &where) {
-  Node node;
-  node.kind = NodeKind::Extent;
-  node.dtype = DType::I64;
-  node.folded = AxisSet::of(axis);
-  return add(node, std::span(&of, 1), where);
+  return add({.kind = NodeKind::Extent, .dtype = DType::I64, .folded = AxisSet::of(axis)},
+             std::span(&of, 1), where);
 }
 
 NodeId Reindexer::index(NodeId lender, int axis, const Place &where) {
-  Node node;
-  node.kind = NodeKind::Index;
-  node.dtype = DType::I64;
-  node.axes = AxisSet::of(axis);
-  return add(node, std::span(&lender, 1), where);
+  return add({.kind = NodeKind::Index, .dtype = DType::I64, .axes = AxisSet::of(axis)},
+             std::span(&lender, 1), where);
 }
 
 } // namespace broadloom::rewrite

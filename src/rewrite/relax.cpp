@@ -1,6 +1,7 @@
 // See relax.hpp.
 #include "rewrite/relax.hpp"
 
+#include "rewrite/live_nodes.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"
 
@@ -68,12 +69,7 @@ public:
         other = rule(node, args);
       now[i] = other ? *other : graph_.add(node, args, *where_);
     }
-    for (spec::TypedOutput &output : spec_.outputs) {
-      output.value = now[output.value.index];
-      output.addend = now[output.addend.index];
-    }
-    for (spec::Mark &mark : spec_.marks) mark.value = now[mark.value.index];
-    for (spec::NamedValue &let : spec_.lets) let.value = now[let.value.index];
+    move_values(spec_, now);
     spec_.graph = std::move(graph_);
     for (std::size_t k = 0; k < kinds.size(); ++k)
       if (made_[k] > 0)
@@ -84,26 +80,17 @@ public:
 
 private:
   NodeId make(Op op, std::initializer_list<NodeId> args) {
-    Node node;
-    node.kind = NodeKind::Op;
-    node.op = op;
-    node.dtype = graph_[*args.begin()].dtype;
+    Node node{.kind = NodeKind::Op, .op = op, .dtype = graph_[*args.begin()].dtype};
     for (NodeId arg : args) node.axes = node.axes | graph_[arg].axes;
     return graph_.add(node, std::vector<NodeId>(args), *where_);
   }
   NodeId cast(NodeId x, DType dtype) {
-    Node node;
-    node.kind = NodeKind::Cast;
-    node.dtype = dtype;
-    node.axes = graph_[x].axes;
-    return graph_.add(node, {{x}}, *where_);
+    return graph_.add({.kind = NodeKind::Cast, .dtype = dtype, .axes = graph_[x].axes}, {{x}},
+                      *where_);
   }
   NodeId literal(DType dtype, double value) {
-    Node node;
-    node.kind = NodeKind::Literal;
-    node.dtype = dtype;
-    node.literal = ops::convert(ops::scalar_from(value), DType::F64, dtype);
-    return graph_.add(node, {}, *where_);
+    const ops::Scalar number = ops::convert(ops::scalar_from(value), DType::F64, dtype);
+    return graph_.add({.dtype = dtype, .literal = number}, {}, *where_);
   }
   // The number that a node is, if it is one.
   std::optional<double> number(NodeId id) const {

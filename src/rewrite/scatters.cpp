@@ -1,6 +1,8 @@
 // See scatters.hpp.
 #include "rewrite/scatters.hpp"
 
+#include "rewrite/live_nodes.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,26 +34,18 @@ public:
       if (!live[i]) continue;
       const NodeId id{std::uint32_t(i)};
       if (const std::optional<std::uint32_t> input = instead(id)) {
-        Node node;
-        node.kind = NodeKind::Input;
-        node.dtype = old_[id].dtype;
-        node.axes = old_[id].axes;
-        node.payload = *input;
-        now[i] = spec_.graph.add(node, {}, old_.where(id));
+        const Node &old = old_[id];
+        now[i] = spec_.graph.add(
+            {.kind = NodeKind::Input, .dtype = old.dtype, .axes = old.axes, .payload = *input}, {},
+            old_.where(id));
         continue;
       }
       std::vector<NodeId> args;
       for (const NodeId arg : old_.args(id)) args.push_back(now[arg.index]);
       now[i] = spec_.graph.add(old_[id], args, old_.where(id));
     }
-    for (spec::TypedOutput &output : spec_.outputs) {
-      output.value = now[output.value.index];
-      output.addend = now[output.addend.index];
-    }
-    std::erase_if(spec_.marks, [&](const spec::Mark &mark) { return !live[mark.value.index]; });
-    for (spec::Mark &mark : spec_.marks) mark.value = now[mark.value.index];
-    std::erase_if(spec_.lets, [&](const spec::NamedValue &let) { return !live[let.value.index]; });
-    for (spec::NamedValue &let : spec_.lets) let.value = now[let.value.index];
+    drop_dead_names(spec_, live);
+    move_values(spec_, now);
   }
 
 private:

@@ -5,6 +5,7 @@
 // operand is lost: an operand that reads no inputs but those that the rest reads too, element by element.
 #include "rewrite/simplify.hpp"
 
+#include "rewrite/live_nodes.hpp"
 #include "spec/sets.hpp"
 
 #include <algorithm>
@@ -70,12 +71,7 @@ public:
       where_ = &old.where(id);
       now[i] = simple(old[id], std::move(args));
     }
-    for (spec::TypedOutput &output : spec_.outputs) {
-      output.value = now[output.value.index];
-      output.addend = now[output.addend.index];
-    }
-    for (spec::Mark &mark : spec_.marks) mark.value = now[mark.value.index];
-    for (spec::NamedValue &let : spec_.lets) let.value = now[let.value.index];
+    move_values(spec_, now);
     spec_.graph = std::move(graph_);
   }
 
@@ -150,25 +146,18 @@ private:
       if (!reads_[arg.index].all) return {};
       inputs = sets_.unite(inputs, reads_[arg.index].inputs);
     }
-    Node literal;
-    literal.kind = NodeKind::Literal;
-    literal.dtype = node.dtype;
-    literal.literal = ops::convert(ops::scalar_from(number), DType::F64, node.dtype);
-    std::vector<NodeId> shaped{add(literal, {})};
+    const ops::Scalar literal = ops::convert(ops::scalar_from(number), DType::F64, node.dtype);
+    std::vector<NodeId> shaped{add({.dtype = node.dtype, .literal = literal}, {})};
     if (node.axes.empty()) return shaped[0];
     for (std::size_t i : sets_.members(inputs)) {
-      Node input;
-      input.kind = NodeKind::Input;
-      input.dtype = spec_.inputs[i].dtype;
-      input.axes = spec_.inputs[i].axes();
-      input.payload = std::uint32_t(i);
-      shaped.push_back(add(input, {}));
+      const spec::TypedInput &input = spec_.inputs[i];
+      shaped.push_back(add({.kind = NodeKind::Input,
+                            .dtype = input.dtype,
+                            .axes = input.axes(),
+                            .payload = std::uint32_t(i)},
+                           {}));
     }
-    Node expand;
-    expand.kind = NodeKind::Expand;
-    expand.dtype = node.dtype;
-    expand.axes = node.axes;
-    return add(expand, shaped);
+    return add({.kind = NodeKind::Expand, .dtype = node.dtype, .axes = node.axes}, shaped);
   }
 
   std::optional<NodeId> op_rule(const Node &node, const std::vector<NodeId> &args) {

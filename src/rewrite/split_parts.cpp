@@ -49,20 +49,17 @@ void add_output(spec::TypedSpec &spec, NodeId value, std::vector<int> axes) {
 }
 
 NodeId read_input(spec::TypedSpec &spec, std::size_t input, const Place &where) {
-  Node node;
-  node.kind = NodeKind::Input;
-  node.dtype = spec.inputs[input].dtype;
-  node.axes = spec.inputs[input].axes();
-  node.payload = std::uint32_t(input);
-  return spec.graph.add(node, {}, where);
+  const spec::TypedInput &read = spec.inputs[input];
+  return spec.graph.add({.kind = NodeKind::Input,
+                         .dtype = read.dtype,
+                         .axes = read.axes(),
+                         .payload = std::uint32_t(input)},
+                        {}, where);
 }
 
 NodeId operation(expr::Graph &graph, ops::Op op, DType dtype, const std::vector<NodeId> &args,
                  const Place &where) {
-  Node node;
-  node.kind = NodeKind::Op;
-  node.op = op;
-  node.dtype = dtype;
+  Node node{.kind = NodeKind::Op, .op = op, .dtype = dtype};
   for (const NodeId arg : args) node.axes = node.axes | graph[arg].axes;
   return graph.add(node, args, where);
 }
@@ -73,17 +70,11 @@ std::vector<NodeId> run_code(expr::Graph &graph, const ops::Code &code,
   return ops::write_out(
       code, std::move(values),
       [&](const Line &line) {
-        Node node;
-        node.dtype = line.dtype;
-        node.literal = line.literal;
-        return graph.add(node, {}, {});
+        return graph.add({.dtype = line.dtype, .literal = line.literal}, {}, {});
       },
       [&](const Line &line, NodeId arg) {
-        Node node;
-        node.kind = NodeKind::Cast;
-        node.dtype = line.dtype;
-        node.axes = graph[arg].axes;
-        return line.dtype == graph[arg].dtype ? arg : graph.add(node, std::span(&arg, 1), {});
+        const Node cast{.kind = NodeKind::Cast, .dtype = line.dtype, .axes = graph[arg].axes};
+        return line.dtype == graph[arg].dtype ? arg : graph.add(cast, std::span(&arg, 1), {});
       },
       [&](const Line &line, const std::vector<NodeId> &args) {
         return operation(graph, line.op, ops::compute_dtype(line.dtype), args, {});
@@ -97,13 +88,12 @@ void add_before(spec::TypedSpec &spec, const ops::Recipe &recipe, AxisSet kept, 
   in_order.exact = in_order.commutes = in_order.needs_value = false;
   std::vector<int> dims = list_of(kept);
   dims.insert(dims.begin(), axis);
-  Node scan;
-  scan.kind = NodeKind::Scan;
-  scan.exclusive = true;
-  scan.reverse = reverse;
-  scan.recipe = spec.graph.add_recipe(in_order);
-  scan.axes = kept | AxisSet::of(axis);
-  scan.folded = AxisSet::of(axis);
+  Node scan{.kind = NodeKind::Scan,
+            .exclusive = true,
+            .reverse = reverse,
+            .recipe = spec.graph.add_recipe(in_order),
+            .axes = kept | AxisSet::of(axis),
+            .folded = AxisSet::of(axis)};
   std::vector<NodeId> starts, args;
   for (const DType state : recipe.states) {
     spec.inputs.push_back(

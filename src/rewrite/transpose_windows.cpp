@@ -1,6 +1,7 @@
 // See transpose_windows.hpp.
 #include "rewrite/transpose_windows.hpp"
 
+#include "rewrite/live_nodes.hpp"
 #include "rewrite/reindex.hpp"
 #include "rewrite/scatters.hpp"
 #include "support/check.hpp"
@@ -109,12 +110,7 @@ public:
       now[i] = is_transposed(spec_, old[id]) ? written_out(old[id], args[0], old.where(id))
                                              : spec_.graph.add(old[id], args, old.where(id));
     }
-    for (spec::TypedOutput &output : spec_.outputs) {
-      output.value = now[output.value.index];
-      output.addend = now[output.addend.index];
-    }
-    for (spec::Mark &mark : spec_.marks) mark.value = now[mark.value.index];
-    for (spec::NamedValue &let : spec_.lets) let.value = now[let.value.index];
+    move_values(spec_, now);
   }
 
 private:
@@ -306,10 +302,7 @@ private:
     value = reindexer_.run(value, by);
     if (mask) {
       const DType type = spec_.graph[value].dtype, compute = ops::compute_dtype(type);
-      Node zero;
-      zero.kind = NodeKind::Literal;
-      zero.dtype = compute;
-      const NodeId nothing = spec_.graph.add(zero, {}, where);
+      const NodeId nothing = spec_.graph.add({.dtype = compute}, {}, where);
       value = cast(value, compute, where); // no operation is one of f16 or bf16
       value = cast(reindexer_.op(Op::Where, compute, {*mask, value, nothing}, where), type, where);
     }
@@ -322,11 +315,8 @@ private:
 
   NodeId cast(NodeId value, DType type, const Place &where) {
     if (spec_.graph[value].dtype == type) return value;
-    Node node;
-    node.kind = NodeKind::Cast;
-    node.dtype = type;
-    node.axes = spec_.graph[value].axes;
-    return spec_.graph.add(node, std::span(&value, 1), where);
+    return spec_.graph.add({.kind = NodeKind::Cast, .dtype = type, .axes = spec_.graph[value].axes},
+                           std::span(&value, 1), where);
   }
 
   // Whether another sum folds the axis: each shall have residues of its own (kernel/by_parts.hpp), as long as there are names.
@@ -347,14 +337,11 @@ private:
   NodeId repeated(NodeId value, std::uint32_t like, const Place &where) {
     if (spec_.graph[value].axes == spec_.inputs[like].axes()) return value;
     const NodeId args[] = {value, reindexer_.input(like, where)};
-    Node node;
-    node.kind = NodeKind::Expand;
-    node.dtype = spec_.graph[value].dtype;
-    node.axes = spec_.inputs[like].axes();
-    return spec_.graph.add(node, args, where);
+    return spec_.graph.add({.kind = NodeKind::Expand,
+                            .dtype = spec_.graph[value].dtype,
+                            .axes = spec_.inputs[like].axes()},
+                           args, where);
   }
-
-  Place support_place(const Place &where) const { return where; }
 
   spec::TypedSpec &spec_;
   AxisSet taken_; // by sums through windows that move by more than one

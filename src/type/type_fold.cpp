@@ -216,13 +216,12 @@ Folded Typer::fold_into_window(const FoldJob &job) {
     arg = fold_operation(others, Fold::Sum, wide).node;
   }
   const NodeId shape = input(window.window->of, job.where);
-  Node node;
-  node.kind = NodeKind::Fold;
-  node.recipe = spec_.graph.add_recipe(ops::recipe_of(Fold::Sum, wide));
-  node.dtype = wide;
-  node.axes = spec_.graph[shape].axes;
-  node.folded = spec_.graph[arg].axes;
-  node.like = spec_.graph.add_like(job.like);
+  const Node node{.kind = NodeKind::Fold,
+                  .recipe = spec_.graph.add_recipe(ops::recipe_of(Fold::Sum, wide)),
+                  .dtype = wide,
+                  .axes = spec_.graph[shape].axes,
+                  .folded = spec_.graph[arg].axes,
+                  .like = spec_.graph.add_like(job.like)};
   const Facts facts = facts_[shape.index];
   return {add(node, std::span(&arg, 1), facts, job.where),
           ops::result_dtype(Fold::Sum, type),
@@ -329,10 +328,9 @@ Folded Typer::fold_definition(const FoldJob &job, Fold fold) {
   // States may be constant where nothing folds: a count is 1 then, at every position.
   const AxisSet all = axes_of(args) - job.axes;
   if (!spec_.graph[result.node].axes.contains(job.is_scan ? axes_of(args) : all)) {
-    Node repeat;
-    repeat.kind = NodeKind::Expand;
-    repeat.dtype = dtype(result.node);
-    repeat.axes = spec_.graph[result.node].axes | all;
+    const Node repeat{.kind = NodeKind::Expand,
+                      .dtype = dtype(result.node),
+                      .axes = spec_.graph[result.node].axes | all};
     std::vector<NodeId> shapes{result.node};
     Facts facts = facts_[result.node.index];
     for (NodeId arg : args) {

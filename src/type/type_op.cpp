@@ -312,10 +312,7 @@ NodeId Typer::emit(Op op, DType compute, DType result, const std::vector<NodeId>
     for (NodeId arg : args) values.push_back(spec_.graph[arg].literal);
     return literal(result, ops::evaluate(op, compute, values, spec_.accuracy), where);
   }
-  Node node;
-  node.kind = NodeKind::Op;
-  node.op = op;
-  node.dtype = result;
+  Node node{.kind = NodeKind::Op, .op = op, .dtype = result};
   Facts facts;
   for (NodeId arg : args) {
     node.axes = node.axes | spec_.graph[arg].axes;

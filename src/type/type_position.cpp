@@ -15,20 +15,17 @@ using ops::Op;
 
 NodeId Typer::extent(NodeId arg, AxisSet axes, const std::vector<std::uint32_t> &like,
                      const Place &where) {
-  Node count;
-  count.kind = NodeKind::Extent;
-  count.dtype = DType::I64;
-  count.folded = axes;
-  count.like = spec_.graph.add_like(like);
-  return add(count, std::span(&arg, 1), {}, where);
+  return add({.kind = NodeKind::Extent,
+              .dtype = DType::I64,
+              .folded = axes,
+              .like = spec_.graph.add_like(like)},
+             std::span(&arg, 1), {}, where);
 }
 
 NodeId Typer::index(NodeId arg, int axis, const Place &where) {
-  Node node;
-  node.kind = NodeKind::Index;
-  node.dtype = DType::I64;
-  node.axes = AxisSet::of(axis);
-  return add(node, std::span(&arg, 1), along(facts_[arg.index], node.axes), where);
+  const AxisSet axes = AxisSet::of(axis);
+  return add({.kind = NodeKind::Index, .dtype = DType::I64, .axes = axes}, std::span(&arg, 1),
+             along(facts_[arg.index], axes), where);
 }
 
 // How many points the value at hand has accumulated.

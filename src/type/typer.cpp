@@ -145,10 +145,7 @@ std::vector<std::size_t> Typer::lenders(const ExprNode &node, int axis, int scop
 
 Value Typer::type_extent(const ExprNode &node, int scope) {
   const int axis = space_.axis(node.axes[0], node.where);
-  Node extent;
-  extent.kind = NodeKind::Extent;
-  extent.dtype = DType::I64;
-  extent.folded = AxisSet::of(axis);
+  const Node extent{.kind = NodeKind::Extent, .dtype = DType::I64, .folded = AxisSet::of(axis)};
   std::vector<NodeId> args;
   Facts met;
   for (std::size_t i : lenders(node, axis, scope)) {
@@ -160,10 +157,7 @@ Value Typer::type_extent(const ExprNode &node, int scope) {
 
 Value Typer::type_iota(const ExprNode &node, int scope) {
   const int axis = space_.axis(node.axes[0], node.where);
-  Node index;
-  index.kind = NodeKind::Index;
-  index.dtype = DType::I64;
-  index.axes = AxisSet::of(axis);
+  const Node index{.kind = NodeKind::Index, .dtype = DType::I64, .axes = AxisSet::of(axis)};
   std::vector<NodeId> args;
   Facts facts;
   for (std::size_t i : lenders(node, axis, scope)) {
@@ -245,22 +239,16 @@ NodeId Typer::expand(NodeId value, const std::vector<std::size_t> &inputs, const
     meet(facts, facts_[shape.index], where);
   }
   if (args.size() == 1) return value;
-  Node node;
-  node.kind = NodeKind::Expand;
-  node.dtype = dtype(value);
-  node.axes = axes;
-  return add(node, args, facts, where);
+  return add({.kind = NodeKind::Expand, .dtype = dtype(value), .axes = axes}, args, facts, where);
 }
 
 NodeId Typer::expand_along(NodeId value, std::size_t input, int axis, const Place &where) {
   const NodeId shape = index(this->input(input, where), axis, where);
   Facts facts = facts_[value.index];
   meet(facts, facts_[shape.index], where);
-  Node node;
-  node.kind = NodeKind::Expand;
-  node.dtype = dtype(value);
-  node.axes = spec_.graph[value].axes | AxisSet::of(axis);
-  return add(node, std::array{value, shape}, facts, where);
+  const AxisSet axes = spec_.graph[value].axes | AxisSet::of(axis);
+  return add({.kind = NodeKind::Expand, .dtype = dtype(value), .axes = axes},
+             std::array{value, shape}, facts, where);
 }
 
 NodeId Typer::cast(NodeId value, DType to, const Place &where) {
@@ -273,20 +261,14 @@ NodeId Typer::cast(NodeId value, DType to, const Place &where) {
          space_.shown(where), "take real(x), imag(x) or abs(x)");
   if (is_literal(value))
     return literal(to, ops::convert(spec_.graph[value].literal, from, to), where);
-  Node node;
-  node.kind = NodeKind::Cast;
-  node.dtype = to;
-  node.axes = spec_.graph[value].axes;
-  return add(node, std::span(&value, 1), Facts(facts_[value.index]), where);
+  return add({.kind = NodeKind::Cast, .dtype = to, .axes = spec_.graph[value].axes},
+             std::span(&value, 1), Facts(facts_[value.index]), where);
 }
 
 NodeId Typer::input(std::size_t index, const Place &where) {
   const spec::TypedInput &x = spec_.inputs[index];
-  Node node;
-  node.kind = NodeKind::Input;
-  node.dtype = x.dtype;
-  node.axes = x.axes();
-  node.payload = std::uint32_t(index);
+  const Node node{
+      .kind = NodeKind::Input, .dtype = x.dtype, .axes = x.axes(), .payload = std::uint32_t(index)};
   Facts facts;
   facts.visible = visible_.single(index);
   std::vector<spec::FixedExtent> fixed;
@@ -305,11 +287,7 @@ NodeId Typer::input(std::size_t index, const Place &where) {
 }
 
 NodeId Typer::literal(DType dtype, ops::Scalar value, const Place &where) {
-  Node node;
-  node.kind = NodeKind::Literal;
-  node.dtype = dtype;
-  node.literal = value;
-  return add(node, {}, {}, where);
+  return add({.dtype = dtype, .literal = value}, {}, {}, where);
 }
 
 NodeId Typer::add(Node node, std::span<const NodeId> args, const Facts &facts, const Place &where) {
