@@ -265,15 +265,12 @@ private:
       case ExprKind::Fold:
       case ExprKind::Scan: {
         std::vector<Expr> args;
-        for (std::size_t a = 0; a < node.folded; ++a) args.push_back(arg(a));
+        for (std::size_t a = 0; a < node.args.size(); ++a) args.push_back(arg(a));
         FoldUse use = *node.use;
-        use.init.clear();
-        for (std::size_t a = node.folded; a < node.args.size(); ++a) use.init.push_back(arg(a));
         for (std::string &like : use.like) like = named(like);
         std::vector<AxisRef> axes;
         for (const AxisRef &axis : node.axes) axes.push_back(ref(axis));
-        return node.kind == ExprKind::Fold ? make_fold(use, args, axes, node.where)
-                                           : make_scan(use, args, axes[0], node.where);
+        return with_use(node, std::move(use), std::move(args), std::move(axes));
       }
       case ExprKind::Extent:
       case ExprKind::Iota: {

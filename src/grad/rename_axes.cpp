@@ -118,12 +118,7 @@ private:
     if (!changed) return {};
     switch (node.kind) {
     case ExprKind::Fold:
-    case ExprKind::Scan:
-      use.init.assign(args.begin() + std::ptrdiff_t(node.folded), args.end());
-      args.resize(node.folded);
-      return node.kind == ExprKind::Fold
-                 ? make_fold(std::move(use), std::move(args), std::move(axes), node.where)
-                 : make_scan(std::move(use), std::move(args), axes[0], node.where);
+    case ExprKind::Scan: return with_use(node, std::move(use), std::move(args), std::move(axes));
     case ExprKind::Extent: return make_extent(axes[0], std::move(of), node.where);
     case ExprKind::Iota: return make_iota(axes[0], std::move(of), node.where);
     case ExprKind::Let:

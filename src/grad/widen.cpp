@@ -64,15 +64,7 @@ private:
     case ExprKind::Input: return make_input(wide_input(node.input), node.where, std::move(args));
     case ExprKind::Cast: return make_cast(wide(node.dtype), args[0], node.where);
     case ExprKind::Fold:
-    case ExprKind::Scan: {
-      FoldUse use = wide_use(*node.use);
-      const auto first_init = args.begin() + std::ptrdiff_t(node.folded);
-      use.init.assign(first_init, args.end());
-      args.erase(first_init, args.end());
-      if (node.kind == ExprKind::Scan)
-        return make_scan(std::move(use), std::move(args), node.axes[0], node.where);
-      return make_fold(std::move(use), std::move(args), node.axes, node.where);
-    }
+    case ExprKind::Scan: return with_use(node, wide_use(*node.use), std::move(args), node.axes);
     case ExprKind::Call:
       return make_call(functions_.at(node.function.get()), std::move(args), node.where);
     case ExprKind::Let: {

@@ -74,11 +74,7 @@ Expr mirrored(const ExprNode &node, std::vector<Expr> args) {
   if (node.kind != ExprKind::Op) {
     FoldUse use = *node.use; // whose `init` stand behind the values, among `args`
     use.accumulator = use.accumulator.fold() == Fold::Max ? min : max;
-    use.init.assign(args.begin() + std::ptrdiff_t(node.folded), args.end());
-    args.resize(node.folded);
-    return node.kind == ExprKind::Fold
-               ? make_fold(std::move(use), std::move(args), node.axes, node.where)
-               : make_scan(std::move(use), std::move(args), node.axes[0], node.where);
+    return with_use(node, std::move(use), std::move(args), node.axes);
   }
   switch (node.op) {
   case ops::Op::Maximum: return op(ops::Op::Minimum);
