@@ -1,6 +1,7 @@
 // Statements and turns: see phase.hpp.
 #include "jit/emit/phase.hpp"
 
+#include "jit/native/backend.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
 

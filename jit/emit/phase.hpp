@@ -9,8 +9,10 @@
 // scans.hpp run loops with accumulators, memory.hpp loads and stores.
 #pragma once
 
-#include "jit/emit/emit.hpp"
+#include "block/block.hpp"
 #include "jit/emit/scans.hpp"
+#include "jit/native/target.hpp"
+#include "loop/listing.hpp"
 
 namespace broadloom::jit {
 

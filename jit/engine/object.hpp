@@ -5,8 +5,10 @@
 //   auto code = link(std::move(object));
 #pragma once
 
-#include "jit/engine/engine.hpp"
+#include "jit/native/code.hpp"
 #include "jit/native/image.hpp"
+#include "jit/native/profile.hpp"
+#include "jit/native/target.hpp"
 
 #include <optional>
 #include <string>

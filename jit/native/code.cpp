@@ -2,7 +2,6 @@
 #include "jit/native/code.hpp"
 
 #include "jit/native/laps.hpp"
-#include "support/fail.hpp"
 
 #include <cstdint>
 
@@ -19,11 +18,6 @@ std::shared_ptr<const Code> code_of(const Image &image, block::Program blocks) {
   times.link = laps.lap();
   return std::make_shared<const Code>(std::move(held), std::move(phases), std::move(blocks),
                                       image.bytes.size(), times);
-}
-
-void fail_native(const std::string &message) {
-  support::fail("E0501", "native code cannot be had: " + message, {},
-                "run with the interpreter (Engine::interpreter), which gives the same bits");
 }
 
 } // namespace broadloom::jit

@@ -66,7 +66,4 @@ private:
 // The functions of an image, made of these blocks. Throws CompileError E0501.
 std::shared_ptr<const Code> code_of(const Image &image, block::Program blocks);
 
-// Throws CompileError E0501: native code cannot be had, for this reason.
-[[noreturn]] void fail_native(const std::string &message);
-
 } // namespace broadloom::jit

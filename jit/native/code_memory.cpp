@@ -1,7 +1,7 @@
 // See code_memory.hpp.
 #include "jit/native/code_memory.hpp"
 
-#include "jit/native/code.hpp"
+#include "support/fail.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,6 +29,11 @@ std::size_t page_bytes() {
 }
 
 } // namespace
+
+void fail_native(const std::string &message) {
+  support::fail("E0501", "native code cannot be had: " + message, {},
+                "run with the interpreter (Engine::interpreter), which gives the same bits");
+}
 
 CodePiece::CodePiece(CodePiece &&other) noexcept
     : begin_(std::exchange(other.begin_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 namespace broadloom::jit {
@@ -47,5 +48,8 @@ private:
   support::Mutex mutex_;
   std::map<char *, std::size_t> free_; // whole pages; neighbours of one range are joined
 };
+
+// Throws CompileError E0501: native code cannot be had, for this reason.
+[[noreturn]] void fail_native(const std::string &message);
 
 } // namespace broadloom::jit

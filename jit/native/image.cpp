@@ -2,7 +2,6 @@
 // length of its symbol, and then the symbol; the bytes.
 #include "jit/native/image.hpp"
 
-#include "jit/native/code.hpp"
 #include "math/libm.hpp"
 #include "math/scalar.hpp"
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "jit/runtime/standby.hpp"
-#include "jit/runtime/threads.hpp"
 
 #include <oneapi/tbb/task_arena.h>
 
