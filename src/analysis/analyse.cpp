@@ -10,14 +10,15 @@
 #include "analysis/analyse.hpp"
 
 #include "analysis/check_pairings.hpp"
-#include "analysis/fold_scales.hpp"
 #include "rewrite/live_nodes.hpp"
 #include "rewrite/relax.hpp"
 #include "rewrite/simplify.hpp"
 #include "rewrite/transpose_windows.hpp"
+#include "scale/network.hpp"
 #include "spec/expand.hpp"
 #include "spec/inline_lets.hpp"
 #include "spec/materialise.hpp"
+#include "spec/wishes.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -424,7 +425,7 @@ spec::TypedSpec analyse(const SpecData &data) {
 
   spec::TypedSpec typed = analyse_all(expanded, split, as_written);
   std::vector<Decision> notes;
-  const SpecData folded = fold_scales(expanded, split, notes);
+  const SpecData folded = scale::fold_scales(expanded, split, notes);
   const bool has_loops =
       split && std::ranges::any_of(split->lets, [](const auto &let) { return !!let->recurrence; });
   if (has_loops || !notes.empty()) {

@@ -4,18 +4,11 @@
 #include "analysis/analyse.hpp"
 #include "scale/network.hpp"
 #include "spec/expand.hpp"
+#include "spec/wishes.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
 
 namespace broadloom {
-
-SpecData analysis::fold_scales(const SpecData &data, std::optional<spec::Split> split,
-                               std::vector<Decision> &notes,
-                               const scale::KnownParameters &parameters) {
-  if (!split) return scale::fold_scales(data, notes, parameters);
-  scale::fold_parts(*split, notes, parameters);
-  return spec::joined(data, *split);
-}
 
 LoopSpec analysis::fold_scales(const LoopSpec &spec, std::vector<Decision> *why,
                                const scale::KnownParameters &parameters) {
@@ -25,7 +18,7 @@ LoopSpec analysis::fold_scales(const LoopSpec &spec, std::vector<Decision> *why,
   const SpecData expanded = spec::expand_calls(spec.data());
   const auto as_written = [](const SpecData &data) { return analyse(scale::unfolded(data)); };
   SpecData folded =
-      fold_scales(expanded, spec::split_lets(expanded, as_written), notes, parameters);
+      scale::fold_scales(expanded, spec::split_lets(expanded, as_written), notes, parameters);
   folded.schedule = expanded.schedule;
   folded.pairings = expanded.pairings;
   spec::keep_wishes(folded, expanded.lets);

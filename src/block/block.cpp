@@ -1,7 +1,6 @@
 // See block.hpp: the tree's own functions.
 #include "block/block.hpp"
 
-#include "block/chooser.hpp"
 #include "support/check.hpp"
 
 #include <algorithm>
@@ -60,16 +59,6 @@ std::vector<BufferId> streams(const loop::Program &program, LoopId id) {
   return result;
 }
 
-namespace {
-
-void number(Box &box, int &next) {
-  box.id = next++;
-  for (Run &run : box.runs)
-    for (Box &inner : run.boxes) number(inner, next);
-}
-
-} // namespace
-
 Sizes random_sizes(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto one_of = [&](std::initializer_list<int> values) {
@@ -91,20 +80,6 @@ Sizes random_sizes(std::uint64_t seed) {
   sizes.asks_ahead = one_of({0, 1, 1}) > 0;
   sizes.copied_functions = one_of({0, 12, 40});
   return sizes;
-}
-
-Program choose(const loop::Program &program, const Machine &machine) {
-  Program blocks;
-  blocks.machine = machine;
-  blocks.weights = weigh(program);
-  for (std::size_t p = 0; p < program.phases.size(); ++p) {
-    blocks.surveys.push_back(survey(program, p, blocks.weights));
-    const Chooser chooser(program, blocks.surveys.back(), blocks.machine);
-    blocks.phases.push_back(chooser.box({}, program.phases[p].body, {}));
-    number(blocks.phases.back(), blocks.boxes);
-  }
-  verify(program, blocks);
-  return blocks;
 }
 
 } // namespace broadloom::block

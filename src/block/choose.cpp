@@ -274,4 +274,28 @@ Run Chooser::scan(LoopId id, Place place) const {
   return run;
 }
 
+namespace {
+
+void number(Box &box, int &next) {
+  box.id = next++;
+  for (Run &run : box.runs)
+    for (Box &inner : run.boxes) number(inner, next);
+}
+
+} // namespace
+
+Program choose(const loop::Program &program, const Machine &machine) {
+  Program blocks;
+  blocks.machine = machine;
+  blocks.weights = weigh(program);
+  for (std::size_t p = 0; p < program.phases.size(); ++p) {
+    blocks.surveys.push_back(survey(program, p, blocks.weights));
+    const Chooser chooser(program, blocks.surveys.back(), blocks.machine);
+    blocks.phases.push_back(chooser.box({}, program.phases[p].body, {}));
+    number(blocks.phases.back(), blocks.boxes);
+  }
+  verify(program, blocks);
+  return blocks;
+}
+
 } // namespace broadloom::block

@@ -7,6 +7,7 @@
 #include "reference/join.hpp"
 #include "reference/reference.hpp"
 #include "reference/shapes.hpp"
+#include "reference/windows.hpp"
 #include "spec/materialise.hpp"
 
 #include <algorithm>

@@ -32,4 +32,11 @@ struct detail::AccumulatorDef {
   Place where;
 };
 
+// Calls visit(root) for each expression in it.
+template <class Visit> void for_each_expression(const AccumulatorDef &definition, Visit visit) {
+  for (const auto *clauses : {&definition.init, &definition.step, &definition.combine})
+    for (const AccumulatorDef::Clause &clause : *clauses) visit(clause.value);
+  if (definition.result.node()) visit(definition.result);
+}
+
 } // namespace broadloom

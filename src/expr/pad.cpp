@@ -1,7 +1,6 @@
 // See pad.hpp.
 #include "expr/pad.hpp"
 
-#include "expr/window.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -122,32 +121,6 @@ void add_pad(std::vector<DimPad> &pads, const InputDecl &of, const AxisRef &dim,
   }
   pad.dim = found;
   pads.push_back(std::move(pad));
-}
-
-Expr make_padded(const Expr &of, std::vector<DimPad> pads, Place where) {
-  const bool is_let = of.node()->kind == ExprKind::Let;
-  auto window = std::make_shared<Window>();
-  window->of = is_let                     ? declaration_of(of)
-               : of.node()->input->window ? of.node()->input->window->of
-                                          : of.node()->input;
-  window->pads = std::move(pads);
-  window->is_whole = true;
-  auto decl = std::make_shared<InputDecl>();
-  decl->name = print_pads(*window->of, window->pads);
-  decl->dtype = window->of->dtype;
-  decl->where = where;
-  decl->created = window->of->created;
-  decl->role = window->of->role;
-  decl->sign = window->of->sign;
-  decl->window = std::move(window);
-  return make_input(std::move(decl), std::move(where),
-                    is_let ? std::vector<Expr>{of} : of.node()->args);
-}
-
-bool is_padded_whole(const Expr &expr) {
-  const ExprNode *node = expr.node();
-  return node != nullptr && node->kind == ExprKind::Input && node->input->window &&
-         node->input->window->is_whole;
 }
 
 } // namespace broadloom

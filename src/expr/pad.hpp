@@ -40,8 +40,4 @@ std::size_t dim_of(const InputDecl &of, const AxisRef &dim, const std::string &p
 void add_pad(std::vector<DimPad> &pads, const InputDecl &of, const AxisRef &dim, DimPad pad,
              const PlaceOf &shown);
 
-// The padded input, which is no value before it is read at positions: an Input node whose window has no forms.
-Expr make_padded(const Expr &of, std::vector<DimPad> pads, Place where);
-bool is_padded_whole(const Expr &expr);
-
 } // namespace broadloom

@@ -209,6 +209,43 @@ bool reads_ahead(const ExprNode &node) {
   return of_let && !let_seen(node).node();
 }
 
+// The declaration of a window of an input or a let, which takes the name.
+static std::shared_ptr<InputDecl> declared_like(const Window &window, std::string name,
+                                                const Place &where) {
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = std::move(name);
+  decl->dtype = window.of->dtype;
+  decl->where = where;
+  decl->created = window.of->created;
+  decl->role = window.of->role;
+  decl->sign = window.of->sign;
+  return decl;
+}
+
+static std::shared_ptr<Window> window_of(const Expr &of) {
+  auto window = std::make_shared<Window>();
+  window->of = of.node()->kind == ExprKind::Let ? declaration_of(of)
+               : of.node()->input->window       ? of.node()->input->window->of
+                                                : of.node()->input;
+  return window;
+}
+
+Expr make_padded(const Expr &of, std::vector<DimPad> pads, Place where) {
+  auto window = window_of(of);
+  window->pads = std::move(pads);
+  window->is_whole = true;
+  auto decl = declared_like(*window, print_pads(*window->of, window->pads), where);
+  decl->window = std::move(window);
+  return make_input(std::move(decl), std::move(where),
+                    of.node()->kind == ExprKind::Let ? std::vector<Expr>{of} : of.node()->args);
+}
+
+bool is_padded_whole(const Expr &expr) {
+  const ExprNode *node = expr.node();
+  return node != nullptr && node->kind == ExprKind::Input && node->input->window &&
+         node->input->window->is_whole;
+}
+
 Expr make_window_like(const Expr &of, const Window &window, Place where) {
   return make_window(window.pads.empty() ? of : make_padded(of, window.pads, where), window.forms,
                      where);
@@ -217,10 +254,7 @@ Expr make_window_like(const Expr &of, const Window &window, Place where) {
 Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
   const Expr of = array_named(read);
   const bool is_let = of.node()->kind == ExprKind::Let;
-  auto window = std::make_shared<Window>();
-  window->of = is_let                     ? declaration_of(of)
-               : of.node()->input->window ? of.node()->input->window->of
-                                          : of.node()->input;
+  auto window = window_of(of);
   window->forms = std::move(forms);
   for (AffineForm &form : window->forms) form.stays_inside = form.stays_inside && form.is_bare();
   if (!is_let && of.node()->input->window) window->pads = of.node()->input->window->pads;
@@ -243,13 +277,7 @@ Expr make_window(const Expr &read, std::vector<AffineForm> forms, Place where) {
         "elements say the positions of more than " + std::to_string(Window::deepest) + " others",
         where, "store an index of indices as the output of one kernel and read it in another");
 
-  auto decl = std::make_shared<InputDecl>();
-  decl->dtype = window->of->dtype;
-  decl->where = where;
-  decl->created = window->of->created;
-  decl->role = window->of->role;
-  decl->sign = window->of->sign;
-  decl->name = print_pads(*window->of, window->pads) + "[";
+  auto decl = declared_like(*window, print_pads(*window->of, window->pads) + "[", where);
   for (std::size_t d = 0; d < window->forms.size(); ++d) {
     decl->name += (d == 0 ? "" : ", ") + print(window->forms[d]);
     const auto add_axis = [&](const std::string &axis) {

@@ -7,6 +7,7 @@
 #include "freeze/whole_lets.hpp"
 #include "spec/declared.hpp"
 #include "spec/expand.hpp"
+#include "spec/wishes.hpp"
 
 #include <algorithm>
 #include <set>

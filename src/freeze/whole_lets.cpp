@@ -6,6 +6,7 @@
 #include "expr/held_lets.hpp"
 #include "freeze/freezing.hpp"
 #include "spec/declared.hpp"
+#include "spec/wishes.hpp"
 #include "support/free_name.hpp"
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 // way for each number of elements. Example: m' = maximum(m, x) over three equal elements gives weights 1/4 1/4 1/2,
 // whose sum is 1; s' = s + w m needs no table, as each cotangent stays what it is.
 #include "grad/recurrence.hpp"
+#include "grad/shape.hpp"
 
 #include "facts/substitute.hpp"
 #include "spec/definition.hpp"

@@ -12,7 +12,7 @@ namespace broadloom::grad {
 namespace {
 
 // Nothing where an axis has no label: those come by their positions.
-std::vector<std::string> labels_of(const spec::TypedSpec &spec, std::size_t output) {
+std::vector<std::string> labels_of_output(const spec::TypedSpec &spec, std::size_t output) {
   std::vector<std::string> labels;
   for (const int axis : spec.outputs[output].axes) {
     if (!spec.axes[std::size_t(axis)].labelled) return {};
@@ -33,9 +33,9 @@ void keep_axis_order(SpecData &derived, const SpecData &kernel,
     if (called == names.end()) continue;
     const auto found = std::ranges::find(derived.outputs, called->second, &OutputDecl::name);
     if (found == derived.outputs.end() || found->has_axes) continue;
-    const std::vector<std::string> own = labels_of(before, o);
+    const std::vector<std::string> own = labels_of_output(before, o);
     const std::vector<std::string> made =
-        labels_of(after, std::size_t(found - derived.outputs.begin()));
+        labels_of_output(after, std::size_t(found - derived.outputs.begin()));
     if (own == made || !std::ranges::is_permutation(own, made)) continue;
     found->has_axes = true;
     found->axes.assign(own.begin(), own.end());
@@ -65,7 +65,7 @@ void keep_said(SpecData &derived, const SpecData &kernel,
   const spec::TypedSpec typed = analysis::analyse(derived);
   for (std::size_t o = 0; o < derived.outputs.size(); ++o) {
     OutputDecl &output = derived.outputs[o];
-    const std::vector<std::string> labels = labels_of(typed, o);
+    const std::vector<std::string> labels = labels_of_output(typed, o);
     std::vector<SaidExtent> said;
     for (std::size_t d = 0; output.said && d < output.said->dims.size(); ++d)
       said.push_back({output.said->dims[d].label, output.said->said->of[d]});

@@ -5,7 +5,7 @@
 //   reductions  sum(x), sum(e, like=w)   say which axes they fold   batch_folds.cpp
 //   lets        let h[i] = ..        ->  let h[b, i] = ..
 //   outputs     out z, of any mode   ->  out z[b, i]
-#include "grad/batcher.hpp"
+#include "grad/batch.hpp"
 #include "grad/request.hpp"
 
 #include "analysis/analyse.hpp"
@@ -65,12 +65,9 @@ Expr Batcher::made(const ExprNode &node) {
   }
   case ExprKind::Fold: return fold(node);
   case ExprKind::Scan: {
-    FoldUse use = *node.use;
-    use.init.clear();
     std::vector<Expr> args;
-    for (std::size_t a = 0; a < node.args.size(); ++a)
-      (a < node.folded ? args : use.init).push_back(exchange_(node.args[a]));
-    return make_scan(std::move(use), std::move(args), moved(node.axes[0], node.where), node.where);
+    for (const Expr &arg : node.args) args.push_back(exchange_(arg));
+    return with_use(node, *node.use, std::move(args), {moved(node.axes[0], node.where)});
   }
   case ExprKind::Extent:
   case ExprKind::Iota: {

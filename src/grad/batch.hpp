@@ -1,20 +1,12 @@
-// Inside the gradient stage: a kernel over one more axis of some of its inputs, and what is known
-// of its expressions for that.
+// Inside the gradient stage: a kernel over one more axis of some of its inputs, expression by expression.
 //
 //   in x : f32[i]                   in x : f32[b, i]
 //   out z = x / sum(x)              out z[b, i] = x / sum(x, i)
 #pragma once
 
-#include "expr/exchange.hpp"
-#include "expr/window.hpp"
-#include "spec/expand.hpp"
-#include "spec/materialise.hpp"
+#include "grad/batch_facts.hpp"
 
-#include <optional>
-#include <set>
-#include <string>
-#include <unordered_map>
-#include <vector>
+#include <memory>
 
 namespace broadloom::grad {
 
@@ -22,76 +14,86 @@ namespace broadloom::grad {
 SpecData batched(const SpecData &data, const std::string &axis,
                  const std::set<std::string> &inputs);
 
-// What is called so anywhere: inputs, lets and outputs; labels of axes.
-std::set<std::string> names_of(const SpecData &data);
-std::set<std::string> labels_of(const SpecData &data);
-
-// The inputs of a kernel without the windows of them.
-std::vector<std::shared_ptr<const InputDecl>> whole_inputs(const SpecData &data);
-
-// Axes by their labels; "#2" is one without.
-using AxisNames = std::vector<std::string>;
-AxisNames joined(AxisNames a, const AxisNames &b);
-AxisNames without(const AxisNames &a, const AxisNames &b);
-
-// What follows from the kernel as it is.
-class BatchFacts {
+class Batcher {
 public:
-  // The kernel has all inputs declared and only calls that stay.
-  BatchFacts(const SpecData &data, const std::set<std::string> &inputs);
-
-  const SpecData &data() const { return data_; }
-  const spec::TypedSpec &typed() const { return typed_; }
-  const std::optional<spec::Split> &split() const { return split_; }
-  const spec::LetsByName &lets() const { return lets_; }
-
-  // Has no axis a label? Then the new one has none, and is the first.
-  bool is_by_position() const { return by_position_; }
-  AxisNames axes(const Expr &expr);
-  AxisNames axes_of_input(const InputDecl &decl) const; // no window
-  // Those of what is summed back through a window.
-  AxisNames axes_seen(const InputDecl &window) const;
-  AxisNames axes_of_output(std::size_t k) const;
-  std::string name(const AxisRef &ref, const Place &where) const;
-  // Along which all inputs that have it have one extent at every call.
-  bool is_firm(const std::string &axis) const { return !open_.contains(axis) && axis[0] != '#'; }
-
-  // Does a value hang on an input that gets the axis?
-  bool depends(const Expr &expr);
-  bool depends(const std::string &array) const { // an input or a let
-    return inputs_.contains(array) || moving_.contains(array);
-  }
-  bool reads(const InputDecl &window) const; // this or one in its positions
-  bool is_array(const std::string &let) const { return dims_.contains(let); }
-  const AxisNames &dims(const std::string &let) const { return dims_.at(let); }
-  const spec::Materialised &array(const std::string &let) const;
-  // The window that like= or of= names; null for a whole input.
-  const InputDecl *window_called(const std::string &name) const;
-  // All dims of its arrays have labels, and all reads are of such: what is not is told as E0061.
-  [[noreturn]] void fail(const std::string &why, const Place &where, const std::string &help) const;
+  Batcher(const SpecData &data, std::string axis, const std::set<std::string> &inputs);
+  SpecData run();
 
 private:
-  void find_arrays();
-  void find_open_axes();
-  void find_moving_lets();
-  AxisNames axes_of(const ExprNode &node);
-  bool depends_on(const ExprNode &node) const;
+  // batch_inputs.cpp: declarations, windows and positions
+  void make_inputs();
+  void place_unlabelled();
+  std::shared_ptr<const InputDecl> with_axis(const InputDecl &decl) const;
+  Expr array_now(const Expr &array, const Place &where);
+  Expr window_now(const InputDecl &decl, const Expr &of, const Place &where);
+  Expr window_called(const InputDecl &decl);
+  void extents_now(AffineForm &form, const Place &where);
+  bool changes(const InputDecl &decl) const;
+  std::shared_ptr<const InputDecl> said_now(const std::string &owner, const InputDecl &said);
+  SaidExtent own_extent(const Place &where);
+  AffineForm own_form() const { return {0, {{axis_, 1}}, {}}; }
+
+  // batch_folds.cpp: reductions, and what they are like
+  Expr fold(const ExprNode &node);
+  Expr fold_over(const ExprNode &node, FoldUse use, std::vector<Expr> args, const AxisNames &axes);
+  Expr fold_like_inputs(const ExprNode &node, FoldUse use, std::vector<Expr> args);
+  Expr fold_like_window(const ExprNode &node, FoldUse use, std::vector<Expr> args,
+                        const InputDecl &window);
+  void find_terms();
+  void list_dims_of(OutputDecl &output, const AxisNames &axes, const std::string &array) const;
+  bool is_labelled(const std::string &array) const; // an input, and not a let
+  void check_own_extents(const ExprNode &fold);
+  std::string like_lender(FoldUse &use, const InputDecl &window, const Place &where);
+  Expr lender_of(const InputDecl &of, const Place &where);
+  void write_out_accumulate(OutputDecl &output, const AxisNames &axes);
+  Expr repeated(const Expr &value, const AxisNames &axes, const std::vector<std::string> &like,
+                const Place &where);
+
+  // batch.cpp
+  Expr now(const Expr &expr);
+  Expr made(const ExprNode &node);
+  Expr let(const ExprNode &node);
+  Expr start(const ExprNode &let, const Expr &value);
+  Expr join(const ExprNode &node);
+  OutputDecl output(std::size_t k);
+  void check_function(const ExprNode &call) const;
+
+  AxisRef ref(const std::string &axis) const;
+  AxisRef own_ref() const { return facts_.is_by_position() ? AxisRef(0) : AxisRef(axis_); }
+  AxisRef moved(const AxisRef &axis, const Place &where) const {
+    return std::holds_alternative<std::string>(axis.value()) ? axis : ref(facts_.name(axis, where));
+  }
+  std::vector<AxisRef> refs(const AxisNames &axes) const;
+  std::vector<AxisRef> listed(const AxisNames &axes) const; // the new one before them
+  std::string fresh(const std::string &name);
+  Expr add_let(Expr let);
+  std::string named(const std::string &array); // by like= or of=
+  [[noreturn]] void fail(const std::string &why, const Place &where,
+                         const std::string &help) const {
+    facts_.fail(why, where, help);
+  }
 
   const SpecData &data_;
+  const std::string axis_;
   const std::set<std::string> &inputs_;
-  spec::TypedSpec typed_;
-  std::optional<spec::Split> split_;
-  spec::LetsByName lets_;
-  spec::Expander plain_;
-  std::unordered_map<std::string, AxisNames> dims_; // of lets that are arrays
-  std::set<std::string> moving_;                    // such lets
-  std::set<std::string> open_;                      // axes along which an input may be 1
-  bool by_position_ = false;
-  expr::Walker axes_walker_;
-  std::unordered_map<const ExprNode *, AxisNames> axes_;
-  std::unordered_map<const ExprNode *, bool> depends_;
-  expr::Walker depends_walker_;
-  std::vector<Expr> kept_; // what is known by its address must not go away
+  BatchFacts facts_;
+  std::set<std::string> names_; // taken
+  SpecData made_;
+  std::unordered_map<std::string, std::shared_ptr<const InputDecl>> decls_; // whole inputs now
+  std::unordered_map<std::string, Expr> lets_now_;
+  std::unordered_map<std::string, std::string> renamed_; // axes of sums that are lets now
+  std::unordered_map<std::string, Expr> lenders_;        // by the input
+  std::set<std::string> declared_;
+  std::vector<std::shared_ptr<const InputDecl>> windows_; // that are named
+  // Sums back through windows that are all terms of a let or an output, which says how their dims
+  // are called. Of an output: the dims of this array.
+  std::set<const ExprNode *> terms_of_lets_;
+  std::unordered_map<const ExprNode *, std::size_t> terms_of_outputs_;
+  std::unordered_map<std::size_t, std::string> dims_of_outputs_;
+  std::unordered_map<std::string, AxisNames> seen_by_; // by such an array: its dims before
+  int place_ = 0;                                      // of the new axis, where others are counted
+  expr::Exchange exchange_;
+  std::vector<Expr> kept_;
 };
 
 } // namespace broadloom::grad

@@ -1,6 +1,6 @@
 // See batch.hpp: which axes the values of a kernel have, and what hangs on the inputs that get one
 // more.
-#include "grad/batch.hpp"
+#include "grad/batch_facts.hpp"
 
 #include "analysis/analyse.hpp"
 #include "expr/stretch.hpp"

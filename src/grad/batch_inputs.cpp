@@ -1,5 +1,5 @@
-// See batcher.hpp: inputs with one dim more, and what reads them at positions.
-#include "grad/batcher.hpp"
+// See batch.hpp: inputs with one dim more, and what reads them at positions.
+#include "grad/batch.hpp"
 
 #include "expr/graph.hpp"
 

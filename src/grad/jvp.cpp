@@ -13,6 +13,7 @@
 #include "grad/bounds.hpp"
 #include "grad/declarations.hpp"
 #include "grad/request.hpp"
+#include "grad/shape.hpp"
 #include "grad/share.hpp"
 #include "grad/sweep.hpp"
 #include "grad/tangents.hpp"

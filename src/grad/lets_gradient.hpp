@@ -183,7 +183,7 @@ private:
     }
   }
 
-  void stay_inside_one_by_one(const Decls &bounds); // through_lets.cpp
+  void stay_inside_one_by_one(const Decls &bounds); // lets_gradient.cpp
 
   // The label of a cotangent would hold the axes of that name in all lets to its extent, where they have their own: i in
   //

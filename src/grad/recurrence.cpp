@@ -10,6 +10,7 @@
 #include "grad/recurrence.hpp"
 
 #include "facts/substitute.hpp"
+#include "grad/shape.hpp"
 #include "grad/tidy.hpp"
 #include "spec/definition.hpp"
 

@@ -1,8 +1,6 @@
 // See shape.hpp.
 #include "grad/shape.hpp"
 
-#include "grad/sweep.hpp"
-
 #include <algorithm>
 
 namespace broadloom::grad {
@@ -89,6 +87,10 @@ expr::AxisSet axes_alike(facts::Facts &facts, const Expr &a, const Expr &b) {
       alike = alike | expr::AxisSet::of(axis);
   });
   return alike;
+}
+
+Expr repeated_like(const Expr &other, const Expr &value, const facts::Terms &t) {
+  return t.where(t.op(ops::Op::IsNan, {other}), value, value);
 }
 
 Cotangent in_shape(const InputNames &shape, const Cotangent &cotangent, const facts::Terms &t) {

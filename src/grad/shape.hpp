@@ -27,6 +27,9 @@ expr::AxisSet axes_alike(facts::Facts &facts, const Expr &a, const Expr &b);
 // Has one of these inputs all of the extent that the label of the axis has, at every call? Then `j?` beside it lends no more.
 bool has_label(const facts::Facts &facts, const InputNames &inputs, int axis);
 
+// A value with all axes of another one, which it is repeated along.
+Expr repeated_like(const Expr &other, const Expr &value, const facts::Terms &t);
+
 // In that shape: the value is summed and repeated, the mask asks whether there is any.
 Cotangent in_shape(const InputNames &shape, const Cotangent &cotangent, const facts::Terms &t);
 

@@ -4,7 +4,6 @@
 #include "grad/folds.hpp"
 #include "grad/order.hpp"
 #include "grad/shape.hpp"
-#include "grad/tangents.hpp"
 #include "spec/definition.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
@@ -53,10 +52,6 @@ void Sweep::seed(const Expr &root, const Expr &g) {
 const Cotangent *Sweep::at(const ExprNode *node) const {
   const auto found = cotangents_.find(node);
   return found == cotangents_.end() || !found->second.value.node() ? nullptr : &found->second;
-}
-
-Expr repeated_like(const Expr &other, const Expr &value, const facts::Terms &t) {
-  return t.where(t.op(ops::Op::IsNan, {other}), value, value);
 }
 
 void Sweep::flow(const Expr &into, Cotangent cotangent, const facts::Terms &t) {

@@ -61,12 +61,12 @@ private:
   std::unordered_map<const ExprNode *, Cotangent> cotangents_;
 };
 
-// A value with all axes of another one, which it is repeated along.
-Expr repeated_like(const Expr &other, const Expr &value, const facts::Terms &t);
-
 // folds.cpp: g is the cotangent of a Fold or a Scan.
 void pull_fold(Sweep &sweep, const Expr &fold, const Cotangent &g);
 void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &g);
+
+// dual.cpp, of a Fold or a Scan: would its result move if argument k did? An exponent that is counted beside does not move a mantissa.
+bool moves_result(facts::Facts &facts, const Expr &self, std::size_t k);
 
 // The same sweep over an expression of a definition: the cotangents of its parameters.
 std::unordered_map<std::string, Expr> pull_defined(facts::Facts &facts, const Expr &root,

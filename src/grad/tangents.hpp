@@ -61,8 +61,6 @@ Expr push_scan(const Tangents &tangents, const Expr &scan);
 
 // dual.cpp: the same by the definition of the accumulator, step by step.
 Expr push_recurrence(const Tangents &tangents, const Expr &self);
-// Would its result move if argument k did? An exponent that is counted beside does not move a mantissa.
-bool moves_result(facts::Facts &facts, const Expr &self, std::size_t k);
 
 // What an expression of a definition moves by, whose parameters move by these; empty: it does not.
 Expr push_defined(facts::Facts &facts, const Expr &root,

@@ -50,7 +50,7 @@ std::optional<spec::TypedSpec> block_spec(const spec::TypedSpec &spec, AxisSet a
       parts.numbers.push_back(
           {first ? ByParts::Number::Kind::First : ByParts::Number::Kind::Count, *axis});
   }
-  return part_spec(spec, parts, axes, {});
+  return part_spec(spec, parts.numbers, parts.steps, axes, {});
 }
 
 namespace {

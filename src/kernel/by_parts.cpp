@@ -2,7 +2,6 @@
 #include "kernel/by_parts.hpp"
 
 #include "kernel/check.hpp"
-#include "kernel/part_spec.hpp"
 #include "rewrite/live_nodes.hpp"
 
 #include <algorithm>
@@ -57,7 +56,8 @@ public:
     for (const auto &[id, condition] : asked_)
       if (is_residue(condition)) hold.insert(id);
     ask_for_numbers(axes);
-    std::optional<TypedSpec> border = part_spec(spec_, parts_, axes, {hold, {}});
+    std::optional<TypedSpec> border =
+        part_spec(spec_, parts_.numbers, parts_.steps, axes, {hold, {}});
     if (!border) return {};
     parts_.border = std::move(*border);
     find_interior(hold, axes);
@@ -181,7 +181,8 @@ private:
     }
     parts_.read_inside = elements_read(spec_);
     if (!parts_.has_interior || parts_.conditions.empty()) return;
-    std::optional<TypedSpec> interior = part_spec(spec_, parts_, axes, {hold, fail});
+    std::optional<TypedSpec> interior =
+        part_spec(spec_, parts_.numbers, parts_.steps, axes, {hold, fail});
     parts_.has_interior = interior.has_value();
     if (!interior) return;
     parts_.interior = std::move(*interior);

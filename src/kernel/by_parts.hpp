@@ -13,6 +13,7 @@
 #pragma once
 
 #include "kernel/affine.hpp"
+#include "kernel/part_spec.hpp"
 #include "spec/spec.hpp"
 
 #include <optional>
@@ -44,11 +45,7 @@ struct ByParts {
   expr::Graph graph; // that `other` of conditions is in, where some have one
   std::vector<expr::AxisSet> masked; // the axes of what they mask
   bool has_interior = true;
-  // What a part is given behind its windows, as numbers.
-  struct Number {
-    enum class Kind : std::uint8_t { First, Count } kind = Kind::First;
-    int axis = 0;
-  };
+  using Number = PartNumber;
   std::vector<Number> numbers;
   std::vector<bool> read_inside; // [input]: does the interior read it?
   spec::TypedSpec border,

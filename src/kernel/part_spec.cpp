@@ -1,10 +1,12 @@
 // See part_spec.hpp.
 #include "kernel/part_spec.hpp"
 
+#include "kernel/affine.hpp"
 #include "rewrite/live_nodes.hpp"
 
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 #include <set>
 #include <vector>
@@ -60,14 +62,14 @@ Inside inside_of(const Graph &graph, NodeId fold, std::size_t inputs) {
 
 class Rewriter {
 public:
-  Rewriter(const TypedSpec &spec, const ByParts &parts, AxisSet axes)
-      : spec_(spec), parts_(parts), axes_(axes), made_(spec) {}
+  Rewriter(const TypedSpec &spec, std::span<const std::int64_t> steps, AxisSet axes)
+      : spec_(spec), steps_(steps), axes_(axes), made_(spec) {}
 
   // None where what is left of the masks does not have the axes that they gave.
-  std::optional<TypedSpec> run(const KnownConditions &known) {
+  std::optional<TypedSpec> run(std::span<const PartNumber> numbers, const KnownConditions &known) {
     const Graph &old = spec_.graph;
     made_.graph = Graph::with_recipes_of(old);
-    for (const ByParts::Number &number : parts_.numbers) add_input(number);
+    for (const PartNumber &number : numbers) add_input(number);
     now_.resize(old.size());
     known_.resize(old.size());
     std::vector<AxisSet> asked(old.size()); // [node]: the axes whose positions it is made of
@@ -117,8 +119,8 @@ private:
   bool is_true(NodeId id) const { return known_[id.index] == Known::True; }
   bool is_false(NodeId id) const { return known_[id.index] == Known::False; }
 
-  void add_input(const ByParts::Number &number) {
-    const bool first = number.kind == ByParts::Number::Kind::First;
+  void add_input(const PartNumber &number) {
+    const bool first = number.kind == PartNumber::Kind::First;
     spec::TypedInput input;
     input.name = fmt::format("{} of {}", first ? "first" : "extent",
                              spec_.axes[std::size_t(number.axis)].name);
@@ -129,21 +131,15 @@ private:
   }
 
   NodeId number(bool first, int axis, const Place &where) {
-    Node node;
-    node.kind = NodeKind::Input;
-    node.dtype = DType::I64;
-    node.payload = numbers_.at({first, axis});
-    return made_.graph.add(node, {}, where);
+    const std::uint32_t input = numbers_.at({first, axis});
+    return made_.graph.add({.kind = NodeKind::Input, .dtype = DType::I64, .payload = input}, {},
+                           where);
   }
 
   NodeId operation(Op op, NodeId a, NodeId b, const Place &where) {
-    Node node;
-    node.kind = NodeKind::Op;
-    node.op = op;
-    node.dtype = DType::I64;
-    node.axes = made_.graph[a].axes | made_.graph[b].axes;
-    const NodeId args[] = {a, b};
-    return made_.graph.add(node, args, where);
+    const AxisSet axes = made_.graph[a].axes | made_.graph[b].axes;
+    return made_.graph.add({.kind = NodeKind::Op, .op = op, .dtype = DType::I64, .axes = axes},
+                           std::array{a, b}, where);
   }
 
   bool rewrite(NodeId id) {
@@ -173,9 +169,7 @@ private:
       NodeId summed = now_[args[0].index]; // nothing added up is nothing
       while (made_.graph[summed].kind == NodeKind::Cast) summed = made_.graph.args(summed)[0];
       if (is_known(args[0]) || !is_zero(made_.graph, summed)) return false;
-      Node zero;
-      zero.dtype = node.dtype;
-      now_[id.index] = made_.graph.add(zero, {}, where);
+      now_[id.index] = made_.graph.add({.dtype = node.dtype}, {}, where);
       return true;
     }
     if (const auto axis = counted_axis(old, id); axis && axes_.has(*axis)) {
@@ -199,12 +193,9 @@ private:
     if (node.kind == NodeKind::Index && axes_.contains(node.axes)) {
       const int axis = *only_axis(node.axes);
       NodeId at = now_[id.index];
-      if (const std::int64_t step = parts_.steps[std::size_t(axis)]; step != 1) {
-        Node literal;
-        literal.dtype = DType::I64;
-        literal.literal = ops::scalar_from(step);
-        const NodeId times = made_.graph.add(literal, {}, where);
-        at = operation(Op::Mul, at, times, where);
+      if (const std::int64_t step = steps_[std::size_t(axis)]; step != 1) {
+        const Node literal{.dtype = DType::I64, .literal = ops::scalar_from(step)};
+        at = operation(Op::Mul, at, made_.graph.add(literal, {}, where), where);
       }
       const NodeId first = number(true, axis, where);
       now_[id.index] = operation(Op::Add, at, first, where);
@@ -221,7 +212,7 @@ private:
   }
 
   const TypedSpec &spec_;
-  const ByParts &parts_;
+  const std::span<const std::int64_t> steps_;
   const AxisSet axes_;
   TypedSpec made_;
   std::map<std::pair<bool, int>, std::uint32_t> numbers_;
@@ -231,9 +222,10 @@ private:
 
 } // namespace
 
-std::optional<TypedSpec> part_spec(const TypedSpec &spec, const ByParts &parts, AxisSet axes,
+std::optional<TypedSpec> part_spec(const TypedSpec &spec, std::span<const PartNumber> numbers,
+                                   std::span<const std::int64_t> steps, AxisSet axes,
                                    const KnownConditions &known) {
-  return Rewriter(spec, parts, axes).run(known);
+  return Rewriter(spec, steps, axes).run(numbers, known);
 }
 
 } // namespace broadloom::kernel

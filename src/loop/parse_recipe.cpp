@@ -14,7 +14,7 @@
 // Without `combine` the fold is ordered. A line of code has a name for later lines; what stands in no line of its own is
 // computed where it is used.
 #include "loop/nest_expression.hpp"
-#include "loop/parse.hpp"
+#include "loop/parse_lines.hpp"
 
 #include <unordered_map>
 

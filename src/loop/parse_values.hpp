@@ -1,7 +1,7 @@
 // Inside the parser of loop programs: the values of a nest.
 #pragma once
 
-#include "loop/parse.hpp"
+#include "loop/parse_lines.hpp"
 
 #include <map>
 

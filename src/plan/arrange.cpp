@@ -8,6 +8,8 @@
 // 2. A fold that keeps nothing, or too little for all threads, is cut into chunks: the chunks run in
 //    parallel, and a last item joins their results.
 // 3. Items are placed one by one into the first phase that has their loops (place.cpp).
+#include "plan/arrange.hpp"
+
 #include "plan/arranger.hpp"
 #include "plan/pairing.hpp"
 #include "plan/place.hpp"

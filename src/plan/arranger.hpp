@@ -1,7 +1,7 @@
 // Inside the plan stage: the class that arranges the work (see arrange.cpp for the method).
 #pragma once
 
-#include "plan/arrange.hpp"
+#include "plan/schedule.hpp"
 #include "plan/trees.hpp"
 
 #include <map>

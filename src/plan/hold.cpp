@@ -3,7 +3,6 @@
 
 #include "plan/cost.hpp"
 #include "plan/thresholds.hpp"
-#include "plan/waves.hpp"
 #include "support/min_cut.hpp"
 #include "support/reasons.hpp"
 
@@ -266,11 +265,6 @@ Decision explain_again(const Request &request, const HoldChoice &chosen) {
 }
 
 } // namespace
-
-bool Holds::waits(std::size_t use, NodeId value) const {
-  return std::any_of(values.begin(), values.end(),
-                     [&](const Held &held) { return held.value == value && held.waits[use]; });
-}
 
 std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees) {
   std::vector<bool> again(spec.graph.size());

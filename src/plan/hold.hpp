@@ -16,27 +16,11 @@
 // uses; of more, part after part, and what one part holds the next ones read.
 #pragma once
 
-#include "plan/trees.hpp"
+#include "plan/waves.hpp"
 
-#include <cstddef>
-#include <map>
 #include <vector>
 
 namespace broadloom::plan {
-
-struct Held {
-  expr::NodeId value;
-  std::vector<bool> waits; // [use]: reads it from memory, and so comes in a later phase
-  Decision why;
-};
-
-struct Holds {
-  std::vector<Held> values; // arguments before their users
-  std::map<expr::NodeId, std::size_t> use_of_fold;
-  std::vector<std::size_t> use_of_output;
-
-  bool waits(std::size_t use, expr::NodeId value) const;
-};
 
 // [node]: is it in a recompute(), or part of what such a value is made of, down to folds? keep() goes before.
 std::vector<bool> computed_again(const spec::TypedSpec &spec, const Trees &trees);

@@ -8,6 +8,11 @@ namespace broadloom::plan {
 
 using expr::NodeId;
 
+bool Holds::waits(std::size_t use, NodeId value) const {
+  return std::any_of(values.begin(), values.end(),
+                     [&](const Held &held) { return held.value == value && held.waits[use]; });
+}
+
 double LoopCount::positions() const {
   double all = 1;
   for (const ClassId c : classes_) all *= double(resolved_[c].extent);

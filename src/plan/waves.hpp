@@ -7,13 +7,27 @@
 // Those of one wave may share loops, and what they compute there; later waves find in memory what is held.
 #pragma once
 
-#include "plan/hold.hpp"
+#include "plan/trees.hpp"
 
 #include <map>
 #include <span>
 #include <vector>
 
 namespace broadloom::plan {
+
+struct Held {
+  expr::NodeId value;
+  std::vector<bool> waits; // [use]: reads it from memory, and so comes in a later phase
+  Decision why;
+};
+
+struct Holds {
+  std::vector<Held> values; // arguments before their users
+  std::map<expr::NodeId, std::size_t> use_of_fold;
+  std::vector<std::size_t> use_of_output;
+
+  bool waits(std::size_t use, expr::NodeId value) const;
+};
 
 // A fold, scan or store to be: what it reads at each position, and its loops, outermost first.
 struct Use {

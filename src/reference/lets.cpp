@@ -1,7 +1,8 @@
-// See lets.hpp, and reference.hpp for with_said() and with_lets().
+// See lets.hpp.
 #include "reference/lets.hpp"
 
 #include "reference/join.hpp"
+#include "reference/shapes.hpp"
 #include "reference/windows.hpp"
 #include "spec/materialise.hpp"
 #include "support/check.hpp"
@@ -54,20 +55,6 @@ WithLets::WithLets(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
   views_ = with_said(spec, std::move(views_));
 }
 
-static void add_said(const spec::TypedSpec &spec, std::vector<Layout> &layouts) {
-  for (const spec::TypedInput &input : spec.given())
-    if (!input.said.empty()) layouts.push_back(contiguous_layout(said_shape(input, layouts)));
-}
-
-std::vector<AnyView> with_said(const spec::TypedSpec &spec, std::vector<AnyView> given) {
-  std::vector<Layout> layouts;
-  for (const AnyView &view : given) layouts.push_back(view.layout);
-  add_said(spec, layouts);
-  for (std::size_t k = given.size(); k < layouts.size(); ++k)
-    given.push_back({spec.inputs[k].dtype, nullptr, false, layouts[k]});
-  return given;
-}
-
 std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
   std::vector<Layout> all(inputs.begin(), inputs.end());
   if (inputs.size() == spec.given_inputs()) return all;
@@ -100,6 +87,15 @@ std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layou
   all.insert(all.end(), lent.begin(), lent.end());
   add_said(spec, all);
   return all;
+}
+
+std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
+                                                     std::span<const Layout> inputs) {
+  const std::vector<Layout> given = with_lets(spec, inputs);
+  const std::vector<Extents> extents = shapes_of(spec, given).extents;
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const spec::TypedOutput &out : spec.outputs) shapes.push_back(shape_of(out, extents));
+  return shapes;
 }
 
 } // namespace broadloom::reference

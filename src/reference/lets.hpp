@@ -2,7 +2,6 @@
 #pragma once
 
 #include "reference/loops.hpp"
-#include "reference/reference.hpp"
 #include "reference/time_loop.hpp"
 
 #include <deque>
@@ -21,5 +20,12 @@ private:
   std::deque<Array> arrays_;
   std::vector<AnyView> views_;
 };
+
+// The inputs of a call and behind them the lets that this kernel reads, each lying in C order; with all of them, as they are.
+std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs);
+
+// The shapes of the outputs, without computing them.
+std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
+                                                     std::span<const Layout> inputs);
 
 } // namespace broadloom::reference

@@ -39,14 +39,6 @@ std::int64_t points_of(const Extents &extents) {
   return n;
 }
 
-// `extents` are those of all nodes.
-std::vector<std::int64_t> shape_of(const spec::TypedOutput &out,
-                                   const std::vector<Extents> &extents) {
-  std::vector<std::int64_t> shape;
-  for (int axis : out.axes) shape.push_back(extents[out.value.index][std::size_t(axis)].count);
-  return shape;
-}
-
 // The bytes between elements of `size` bytes in C order along each axis; 0 where the extent is 1, which is
 // broadcasting.
 std::vector<std::int64_t> strides_of(const Extents &extents, std::size_t size) {
@@ -462,15 +454,6 @@ void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs
   const WithLets given(spec, inputs, evaluate_one(cancel, threads));
   inputs = given.views();
   Evaluator(spec, inputs, {threads, cancel}, pin).compute_nodes(&visit);
-}
-
-std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
-                                                     std::span<const Layout> inputs) {
-  const std::vector<Layout> given = with_lets(spec, inputs);
-  const std::vector<Extents> extents = shapes_of(spec, given).extents;
-  std::vector<std::vector<std::int64_t>> shapes;
-  for (const spec::TypedOutput &out : spec.outputs) shapes.push_back(shape_of(out, extents));
-  return shapes;
 }
 
 } // namespace broadloom::reference

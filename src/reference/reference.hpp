@@ -13,8 +13,7 @@
 //   reference::evaluate(spec, {x, y}, {})   gives one new array for each output, in declared order
 #pragma once
 
-#include "spec/materialise.hpp"
-#include "spec/spec.hpp"
+#include "reference/lets.hpp"
 
 #include <broadloom/array.hpp>
 
@@ -42,12 +41,6 @@ std::vector<Array> evaluate_shaken(const spec::TypedSpec &spec, std::span<const 
                                    std::span<const AnyView> initial_outputs, double units,
                                    std::uint64_t draw, const std::atomic<bool> *cancel = nullptr);
 
-// One position of an axis in place of all.
-struct Pin {
-  int axis = 0;
-  std::int64_t at = 0;
-};
-
 // Shows the elements of every node, arguments first, in C order over the node's own axes. `visit` may change them: nodes that
 // read them are made of what it leaves. With a pin those of one step of a loop over time, whose earlier steps are there.
 using Visit = std::function<void(expr::NodeId, const Array &)>;
@@ -55,22 +48,10 @@ void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs
                     const Visit &visit, const std::atomic<bool> *cancel = nullptr,
                     std::optional<Pin> pin = std::nullopt);
 
-// With the extents that are said behind the inputs of a call and the lets: shapes without elements (spec::TypedInput::said).
-std::vector<AnyView> with_said(const spec::TypedSpec &spec, std::vector<AnyView> given);
-
-// The inputs of a call and behind them the lets that this kernel reads, each lying in C order; with all of them, as they are.
-std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs);
-
 // The lets that go step by step together from `first` on (spec/recurrence.hpp), for the inputs of a call and the lets before them: all
-// steps, one after the other, each with what it begins with before or behind it. `steps_alone` leaves that out.
+// steps, one after the other, each with what it begins with before or behind it. `steps_alone` (time_loop.hpp) leaves that out.
 std::vector<Array> evaluate_loop(spec::LetKernels lets, std::size_t first,
                                  std::span<const AnyView> inputs, std::span<const AnyView> before,
                                  const std::atomic<bool> *cancel = nullptr, int threads = 0);
-
-Array steps_alone(const spec::Recurrence &loop, const AnyView &with_start);
-
-// The shapes of the outputs, without computing them.
-std::vector<std::vector<std::int64_t>> output_shapes(const spec::TypedSpec &spec,
-                                                     std::span<const Layout> inputs);
 
 } // namespace broadloom::reference

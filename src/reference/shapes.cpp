@@ -215,4 +215,11 @@ Shapes shapes_of(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
   return ShapeFinder(spec, inputs).run();
 }
 
+std::vector<std::int64_t> shape_of(const spec::TypedOutput &out,
+                                   const std::vector<Extents> &extents) {
+  std::vector<std::int64_t> shape;
+  for (int axis : out.axes) shape.push_back(extents[out.value.index][std::size_t(axis)].count);
+  return shape;
+}
+
 } // namespace broadloom::reference

@@ -28,4 +28,8 @@ struct Shapes {
 // Throws as `evaluate` does.
 Shapes shapes_of(const spec::TypedSpec &spec, std::span<const Layout> inputs);
 
+// That of an output, whose value is one of these nodes.
+std::vector<std::int64_t> shape_of(const spec::TypedOutput &out,
+                                   const std::vector<Extents> &extents);
+
 } // namespace broadloom::reference

@@ -2,7 +2,6 @@
 #include "reference/time_loop.hpp"
 
 #include "array/copy.hpp"
-#include "reference/reference.hpp"
 #include "reference/windows.hpp"
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 // Lets that go step by step together (spec/recurrence.hpp), from the definition: one position of time after the other.
 #pragma once
 
-#include "reference/reference.hpp"
 #include "spec/materialise.hpp"
 
 #include <broadloom/array.hpp>
@@ -12,6 +11,12 @@
 #include <vector>
 
 namespace broadloom::reference {
+
+// One position of an axis in place of all.
+struct Pin {
+  int axis = 0;
+  std::int64_t at = 0;
+};
 
 // The output of a kernel that has one, at one position or at all.
 using EvaluateOne =
@@ -26,5 +31,8 @@ std::vector<std::vector<std::int64_t>> loop_shapes(spec::LetKernels lets, std::s
 std::vector<Array> run_loop(spec::LetKernels lets, std::size_t first,
                             std::span<const AnyView> inputs, std::span<const AnyView> before,
                             const EvaluateOne &evaluate);
+
+// Without what they begin with.
+Array steps_alone(const spec::Recurrence &loop, const AnyView &with_start);
 
 } // namespace broadloom::reference

@@ -291,4 +291,18 @@ Read read_by(const spec::TypedSpec &spec, std::size_t number, std::span<const An
   return {std::move(positions), {}};
 }
 
+void add_said(const spec::TypedSpec &spec, std::vector<Layout> &layouts) {
+  for (const spec::TypedInput &input : spec.given())
+    if (!input.said.empty()) layouts.push_back(contiguous_layout(said_shape(input, layouts)));
+}
+
+std::vector<AnyView> with_said(const spec::TypedSpec &spec, std::vector<AnyView> given) {
+  std::vector<Layout> layouts;
+  for (const AnyView &view : given) layouts.push_back(view.layout);
+  add_said(spec, layouts);
+  for (std::size_t k = given.size(); k < layouts.size(); ++k)
+    given.push_back({spec.inputs[k].dtype, nullptr, false, layouts[k]});
+  return given;
+}
+
 } // namespace broadloom::reference

@@ -386,4 +386,11 @@ void fold_parts(spec::Split &split, std::vector<Decision> &notes,
   Network(split, notes, parameters).run();
 }
 
+SpecData fold_scales(const SpecData &data, std::optional<spec::Split> split,
+                     std::vector<Decision> &notes, const KnownParameters &parameters) {
+  if (!split) return fold_scales(data, notes, parameters);
+  fold_parts(*split, notes, parameters);
+  return spec::joined(data, *split);
+}
+
 } // namespace broadloom::scale

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "facts/facts.hpp"
-#include "scale/fold.hpp"
+#include "scale/known.hpp"
 
 #include <map>
 #include <string>

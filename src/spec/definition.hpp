@@ -37,11 +37,4 @@ std::string of_two_values(const FoldUse &use);
 // text of its places, null for the API.
 void check_definition(const AccumulatorDef &definition, const std::string *source);
 
-// Calls visit(root) for each expression in it.
-template <class Visit> void for_each_expression(const AccumulatorDef &definition, Visit visit) {
-  for (const auto *clauses : {&definition.init, &definition.step, &definition.combine})
-    for (const AccumulatorDef::Clause &clause : *clauses) visit(clause.value);
-  if (definition.result.node()) visit(definition.result);
-}
-
 } // namespace broadloom::spec

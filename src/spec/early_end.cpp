@@ -13,9 +13,9 @@ namespace {
 using expr::NodeId;
 using expr::NodeKind;
 
-class Finder {
+class EndFinder {
 public:
-  Finder(LetKernels lets, std::size_t first)
+  EndFinder(LetKernels lets, std::size_t first)
       : lets_(lets), first_(first), end_(first + lets[first]->recurrence->count) {}
 
   std::optional<EarlyEnd> run() {
@@ -157,7 +157,7 @@ private:
 } // namespace
 
 std::optional<EarlyEnd> early_end(LetKernels lets, std::size_t first) {
-  return Finder(lets, first).run();
+  return EndFinder(lets, first).run();
 }
 
 } // namespace broadloom::spec

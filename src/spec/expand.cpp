@@ -1,8 +1,8 @@
 // See expand.hpp.
 #include "spec/expand.hpp"
 
+#include "expr/definition.hpp"
 #include "spec/declared.hpp"
-#include "spec/definition.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -119,11 +119,7 @@ Expr Expander::rebuilt(const ExprNode &node, std::size_t frame) {
   if (!folds || !node.use->accumulator.definition()) return with_args(node, std::move(args));
   FoldUse use = *node.use;
   use.accumulator = expand(use.accumulator);
-  use.init.assign(args.begin() + std::ptrdiff_t(node.folded), args.end());
-  args.resize(node.folded);
-  if (node.kind == ExprKind::Scan)
-    return make_scan(std::move(use), std::move(args), node.axes[0], node.where);
-  return make_fold(std::move(use), std::move(args), node.axes, node.where);
+  return with_use(node, std::move(use), std::move(args), node.axes);
 }
 
 void Expander::keep(const ExprNode &node, std::size_t frame, Expr value) {

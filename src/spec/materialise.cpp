@@ -1,7 +1,14 @@
 // See materialise.hpp.
+#include "spec/materialise.hpp"
+
 #include "expr/array_named.hpp"
 #include "expr/held_lets.hpp"
-#include "spec/splitter.hpp"
+#include "expr/walk.hpp"
+#include "support/log.hpp"
+#include "support/warning.hpp"
+
+#include <algorithm>
+#include <tuple>
 
 namespace broadloom::spec {
 namespace {
@@ -221,16 +228,37 @@ LetsByName lets_by_name(const SpecData &data) {
   return lets;
 }
 
-std::optional<Split> split_lets(const SpecData &data,
-                                const std::function<TypedSpec(const SpecData &)> &analyse) {
-  return Splitter(data, analyse, false).run();
-}
-
-std::optional<Split> split_scheduled(const SpecData &data,
-                                     const std::function<TypedSpec(const SpecData &)> &analyse) {
-  return Splitter(data, analyse, true).run();
-}
-
 SpecData joined(const SpecData &data, const Split &split) { return Joiner(data, split).run(); }
+
+bool TypedSpec::is_array(const std::string &let) const {
+  const auto is_it = [&](const TypedInput &input) { // of the kernel of a let, too
+    return input.materialised && !input.window && input.name == let;
+  };
+  return std::ranges::any_of(inputs, is_it) ||
+         std::ranges::any_of(materialised, [&](const std::shared_ptr<const Materialised> &array) {
+           return array->typed.outputs[0].name == let;
+         });
+}
+
+std::vector<SpecError> all_faults(const TypedSpec &spec) {
+  std::vector<SpecError> faults;
+  const auto add = [&](const std::vector<SpecError> &more) {
+    for (const SpecError &fault : more) {
+      const auto is_it = [&](const SpecError &other) {
+        return std::tuple(other.where().file, other.where().line, other.where().column) ==
+               std::tuple(fault.where().file, fault.where().line, fault.where().column);
+      };
+      if (std::ranges::none_of(faults, is_it)) faults.push_back(fault);
+    }
+  };
+  add(spec.faults);
+  for (const auto &let : spec.materialised) add(let->typed.faults);
+  return faults;
+}
+
+void warn_of_faults(const TypedSpec &spec) {
+  for (const SpecError &fault : all_faults(spec))
+    support::log().warn("{}", support::as_warning(fault));
+}
 
 } // namespace broadloom::spec

@@ -109,4 +109,8 @@ std::optional<Split> split_scheduled(const SpecData &data,
 // The kernel again, of which `data` is what was split and the split what has become of its parts.
 SpecData joined(const SpecData &data, const Split &split);
 
+// Of the kernel and of its lets that are arrays, one at each place; and each as a warning in the log.
+std::vector<SpecError> all_faults(const TypedSpec &spec);
+void warn_of_faults(const TypedSpec &spec);
+
 } // namespace broadloom::spec

@@ -18,17 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace broadloom::detail {
-struct SpecData;
-}
-namespace broadloom {
-using detail::SpecData;
-}
-
 namespace broadloom::spec {
-
-class Space;
-struct TypedSpec;
 
 enum class Stores : std::uint8_t { AsItFits, Streamed, Cached };
 
@@ -86,15 +76,5 @@ std::string print(const Schedule &schedule);
 Schedule part_of(const Schedule &schedule, std::string_view let = {});
 // The lets that it has a part for, as the clauses that begin these.
 std::vector<ScheduleClause> lets_of(const Schedule &schedule);
-
-// Whether keep, recompute, inline and at name lets, stream and cached outputs, and no two clauses contradict each other. Throws SpecError E0017,
-// E0018, E0019. Axes, which only the iteration space knows, are looked at by resolve_wishes.
-void check_schedule(const SpecData &data);
-
-// `rest` has the schedule of a kernel with the lets `before`: what that says of lets that are no more is dropped.
-void keep_wishes(SpecData &rest, const std::vector<Expr> &before);
-
-// Throws ShapeError E0104 for an axis that is not there, SpecError E0018 where two clauses speak of one axis.
-Wishes resolve_wishes(const SpecData &data, const Space &space);
 
 } // namespace broadloom::spec

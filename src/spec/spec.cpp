@@ -1,7 +1,6 @@
 // See spec.hpp: what a TypedSpec knows of itself, and errors that are the same at analysis and at a call.
 #include "spec/spec.hpp"
 
-#include "spec/materialise.hpp"
 #include "support/fail.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
@@ -16,27 +15,6 @@ using expr::AxisSet;
 using expr::NodeId;
 using support::fail;
 
-std::vector<SpecError> all_faults(const TypedSpec &spec) {
-  std::vector<SpecError> faults;
-  const auto add = [&](const std::vector<SpecError> &more) {
-    for (const SpecError &fault : more) {
-      const auto is_it = [&](const SpecError &other) {
-        return std::tuple(other.where().file, other.where().line, other.where().column) ==
-               std::tuple(fault.where().file, fault.where().line, fault.where().column);
-      };
-      if (std::ranges::none_of(faults, is_it)) faults.push_back(fault);
-    }
-  };
-  add(spec.faults);
-  for (const auto &let : spec.materialised) add(let->typed.faults);
-  return faults;
-}
-
-void warn_of_faults(const TypedSpec &spec) {
-  for (const SpecError &fault : all_faults(spec))
-    support::log().warn("{}", support::as_warning(fault));
-}
-
 Place TypedSpec::where(NodeId id) const {
   return support::with_text(graph.where(id), source.get());
 }
@@ -45,16 +23,6 @@ std::size_t TypedSpec::given_inputs() const {
   std::size_t count = inputs.size();
   while (count > 0 && inputs[count - 1].window) --count;
   return count;
-}
-
-bool TypedSpec::is_array(const std::string &let) const {
-  const auto is_it = [&](const TypedInput &input) { // of the kernel of a let, too
-    return input.materialised && !input.window && input.name == let;
-  };
-  return std::ranges::any_of(inputs, is_it) ||
-         std::ranges::any_of(materialised, [&](const std::shared_ptr<const Materialised> &array) {
-           return array->typed.outputs[0].name == let;
-         });
 }
 
 std::size_t TypedSpec::callers_inputs() const {

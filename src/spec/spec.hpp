@@ -44,6 +44,8 @@ struct Pairing {
   Place where;
 };
 
+using detail::SpecData;
+
 struct detail::SpecData {
   std::string name = "kernel";
   // The text it was read from, for errors; null for the API.
@@ -295,10 +297,6 @@ struct DimExtent {
 // The output is to have the shape of its like=, whose dim has 1 element where the output gets more from `by`. E0102 too.
 [[noreturn]] void fail_like(const TypedSpec &spec, const TypedOutput &output, const DimExtent &by,
                             const DimExtent &like);
-
-// Of the kernel and of its lets that are arrays, one at each place; and each as a warning in the log.
-std::vector<SpecError> all_faults(const TypedSpec &spec);
-void warn_of_faults(const TypedSpec &spec);
 
 } // namespace spec
 } // namespace broadloom

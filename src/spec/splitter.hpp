@@ -7,6 +7,7 @@
 #include "expr/window.hpp"
 #include "spec/declared.hpp"
 #include "spec/materialise.hpp"
+#include "spec/wishes.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"

@@ -6,7 +6,6 @@
 
 #include <broadloom/dtype.hpp>
 
-#include "spec/definition.hpp"
 #include <algorithm>
 
 #include <array>

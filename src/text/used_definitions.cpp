@@ -34,8 +34,8 @@ std::vector<Definition> used_by(const Definition &definition) {
   std::vector<const ExprNode *> roots;
   if (definition.function) roots = roots_of(*definition.function);
   if (definition.accumulator)
-    spec::for_each_expression(*definition.accumulator,
-                              [&](const Expr &root) { roots.push_back(root.node()); });
+    for_each_expression(*definition.accumulator,
+                        [&](const Expr &root) { roots.push_back(root.node()); });
   std::vector<Definition> used;
   expr::Walker walker;
   for (const ExprNode *root : roots)

@@ -9,6 +9,7 @@
 #include "kernel/scatter.hpp"
 #include "kernel/windows.hpp"
 #include "plan/plan.hpp"
+#include "reference/lets.hpp"
 #include "reference/reference.hpp"
 #include "rewrite/scatters.hpp"
 #include "spec/spec.hpp"

@@ -6,6 +6,7 @@
 
 #include "kernel/windows.hpp"
 #include "plan/plan.hpp"
+#include "reference/lets.hpp"
 #include "reference/reference.hpp"
 #include "rewrite/scatters.hpp"
 

@@ -7,6 +7,7 @@
 #include "random_listed.hpp"
 #include "random_transposed.hpp"
 #include "random_windows.hpp"
+#include "reference/lets.hpp"
 #include "reference/reference.hpp"
 #include "reference/windows.hpp"
 #include "spec/spec.hpp"

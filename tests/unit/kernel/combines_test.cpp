@@ -2,6 +2,7 @@
 #include "analysis/analyse.hpp"
 #include "ops/joins.hpp"
 #include "spec/definition.hpp"
+#include "spec/materialise.hpp"
 #include "spec/spec.hpp"
 #include "tools/broadloom/cli/verify.hpp"
 #include "unit/kernel/calls.hpp"

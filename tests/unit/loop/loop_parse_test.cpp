@@ -6,6 +6,7 @@
 #include "kernel/windows.hpp"
 #include "plan/plan.hpp"
 #include "reference/reference.hpp"
+#include "reference/windows.hpp"
 #include "tests/golden/golden_files.hpp"
 #include "tools/broadloom/data/source.hpp"
 

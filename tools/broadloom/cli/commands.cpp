@@ -3,7 +3,7 @@
 #include "tools/broadloom/cli/commands.hpp"
 
 #include "analysis/analyse.hpp"
-#include "spec/spec.hpp"
+#include "spec/materialise.hpp"
 #include "text/graph_layout.hpp"
 #include "tools/broadloom/cli/outputs.hpp"
 #include "tools/broadloom/cli/programs.hpp"

@@ -3,6 +3,7 @@
 
 #include "analysis/analyse.hpp"
 #include "expr/function.hpp"
+#include "spec/materialise.hpp"
 #include "support/check.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"

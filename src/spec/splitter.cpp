@@ -1,4 +1,4 @@
-// Lets that name the dims of a sum like a window (splitter.hpp).
+// See splitter.hpp and, for split_lets, materialise.hpp.
 #include "spec/splitter.hpp"
 
 namespace broadloom::spec {
@@ -41,6 +41,16 @@ void Splitter::check_dims(const ExprNode &let, const TypedSpec &typed) const {
       "let '" + let.name + "' lists " + support::count(std::int64_t(let.axes.size()), "dim") +
           ", and its value has " + std::to_string(rank),
       support::with_text(let.where, data_.source.get()), "name each dim of what the sum is like");
+}
+
+std::optional<Split> split_lets(const SpecData &data,
+                                const std::function<TypedSpec(const SpecData &)> &analyse) {
+  return Splitter(data, analyse, false).run();
+}
+
+std::optional<Split> split_scheduled(const SpecData &data,
+                                     const std::function<TypedSpec(const SpecData &)> &analyse) {
+  return Splitter(data, analyse, true).run();
 }
 
 } // namespace broadloom::spec

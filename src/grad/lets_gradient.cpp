@@ -1,4 +1,4 @@
-// See through_lets.hpp.
+// See lets_gradient.hpp and through_lets.hpp.
 #include "grad/lets_gradient.hpp"
 
 #include "expr/exchange.hpp"
