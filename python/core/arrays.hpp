@@ -1,6 +1,8 @@
 // Arrays from Python and to Python. Nothing is copied on the way, but for inputs that are not aligned.
 #pragma once
 
+#include "number.hpp"
+
 #include <broadloom/array.hpp>
 
 #include <nanobind/nanobind.h>
@@ -15,21 +17,8 @@ namespace nb = nanobind;
 // Fills the table of NumPy's functions. Throws nb::python_error where there is no NumPy.
 void import_numpy();
 
-// An operand as a kernel declares it.
-struct Slot {
-  std::string name;
-  DType dtype = DType::F32;
-  int rank = 0;
-  bool output = false;
-};
-
 // A shape, a sequence of numbers. Throws what nanobind throws for other objects.
 std::vector<std::int64_t> extents_of(const nb::handle &shape);
-
-// Memory for a number that is given in place of an array.
-struct Number {
-  alignas(16) std::byte bytes[16] = {};
-};
 
 // What becomes of an input whose elements are not aligned: outputs and what is bound must lie where the caller has them.
 enum class Unaligned { copied, refused };

@@ -1,30 +1,15 @@
 // The commands, after the options have been read. Each throws broadloom::Error or Interrupted.
 #pragma once
 
+#include "tools/broadloom/cli/text_options.hpp"
+
 #include <broadloom/gradient.hpp>
 #include <broadloom/options.hpp>
 
-#include <iosfwd>
 #include <string>
 #include <vector>
 
 namespace broadloom::cli {
-
-struct Streams {
-  std::istream &in;
-  std::ostream &out;
-  std::ostream &err;
-};
-
-// How far a command has come: the same ShapeError is the spec's fault before there is data, and the
-// data's fault afterwards.
-enum class Phase { Spec, Data };
-
-struct TextOptions {
-  std::string file; // "-": standard input; empty: `text` is the text
-  std::string text;
-  std::string kernel; // empty: the only one
-};
 
 struct RunOptions {
   TextOptions text;

@@ -2,7 +2,6 @@
 #include "tools/broadloom/cli/failure.hpp"
 
 #include "support/fail.hpp"
-#include "tools/broadloom/cli/cli.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 

@@ -1,12 +1,22 @@
 // What went wrong, as text for people and as an exit status.
 #pragma once
 
-#include "tools/broadloom/cli/commands.hpp"
+#include "tools/broadloom/cli/text_options.hpp"
+
+#include <broadloom/error.hpp>
 
 #include <exception>
 #include <string>
 
 namespace broadloom::cli {
+
+enum Status { // docs/language.md, "Command line"
+  Fine = 0,
+  WrongSpec = 1,
+  WrongUsage = 2,
+  WrongData = 3,
+  OurBug = 70,
+};
 
 struct Failure {
   std::string text; // ends without a newline; empty where there is nothing to say

@@ -1,7 +1,7 @@
 // What `run` and `show` share: the text's kernel, and the arrays of a call.
 #pragma once
 
-#include "tools/broadloom/cli/commands.hpp"
+#include "tools/broadloom/cli/text_options.hpp"
 #include "tools/broadloom/data/source.hpp"
 
 #include <broadloom/broadloom.hpp>

@@ -1,7 +1,6 @@
 // See repl.hpp.
 #include "tools/broadloom/repl/repl.hpp"
 
-#include "tools/broadloom/cli/cli.hpp"
 #include "tools/broadloom/cli/failure.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/cli/terminal_info.hpp"
