@@ -2,8 +2,8 @@
 #include "spec/materialise.hpp"
 
 #include "expr/array_named.hpp"
+#include "expr/exchange.hpp"
 #include "expr/held_lets.hpp"
-#include "expr/walk.hpp"
 #include "support/log.hpp"
 #include "support/warning.hpp"
 
@@ -127,7 +127,7 @@ private:
   const Split &split_;
   LetsByName lets_;
   LetsByName parts_; // lets that are no arrays, in the kernels of those that are
-  Names declared_;
+  std::set<std::string> declared_;
   std::vector<std::shared_ptr<const InputDecl>> windows_;
   expr::Exchange exchange_, links_;
 };
