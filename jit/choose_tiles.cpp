@@ -99,7 +99,7 @@ std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 } // namespace
 
-void choose_rows(TileGroup &group, std::int64_t asked, std::int64_t other_row_bytes,
+void choose_rows(TileGroup &group, std::int64_t asked, bool must, std::int64_t other_row_bytes,
                  const support::Machine &machine) {
   const std::int64_t rows = group.members.back().rows;
   const std::int64_t threads = std::max(machine.threads, 1);
@@ -121,11 +121,13 @@ void choose_rows(TileGroup &group, std::int64_t asked, std::int64_t other_row_by
   for (std::size_t m = 0; m + 1 < group.members.size(); ++m)
     all += group.members[m].rows * group.members[m].row_bytes;
   const auto cache = std::int64_t(machine.own_caches);
-  if (asked == 0 || all <= 2 * threads * cache) return; // they stay in the caches as they are
+  if (asked == 0 || (!must && all <= 2 * threads * cache))
+    return; // they stay in the caches as they are
   const std::int64_t one = bytes_of(1), more = bytes_of(2) - one;
-  if (one > cache / 2) return;
+  if (!must && one > cache / 2) return;
   group.tasks = threads > 1 ? 2 * threads : 1;
-  std::int64_t tile = 1 + (cache / 2 - one) / std::max<std::int64_t>(more, 1);
+  std::int64_t tile =
+      1 + std::max<std::int64_t>(cache / 2 - one, 0) / std::max<std::int64_t>(more, 1);
   tile = std::min(tile, up(rows, 2 * group.tasks));
   for (std::int64_t even = tile; even > tile / 2; --even) // all tasks alike
     if (rows % (even * group.tasks) == 0) {
@@ -134,7 +136,7 @@ void choose_rows(TileGroup &group, std::int64_t asked, std::int64_t other_row_by
     }
   // Rows that are computed twice, as two tasks need them.
   const std::vector<Rows> needed = rows_needed(group, {rows / 2, rows / 2 + 1});
-  for (std::size_t m = 0; m + 1 < needed.size(); ++m)
+  for (std::size_t m = 0; !must && m + 1 < needed.size(); ++m)
     if ((needed[m].end - needed[m].begin) * group.tasks * 16 > group.members[m].rows) return;
   group.rows = tile;
 }

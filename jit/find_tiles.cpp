@@ -16,7 +16,7 @@ public:
   GroupFinder(const KernelImpl &kernel, const std::vector<bool> &needed, kernel::Operands inputs,
               std::span<const AnyView> views, kernel::Operands outputs)
       : kernel_(kernel), lets_(kernel.subs().lets()), needed_(needed), inputs_(inputs),
-        views_(views), outputs_(outputs), taken_(views.size()) {}
+        views_(views), outputs_(outputs), taken_(lets_.specs().size()) {}
 
   std::vector<TileGroup> run() {
     const std::size_t count = lets_.specs().size();
@@ -41,7 +41,7 @@ private:
   // By rows along the axis that lies outermost, or else along one within it: of y[c, i, j] by rows of
   // i where c are three planes that all read the same lets.
   std::optional<TileGroup> group_of(std::size_t root) {
-    const AnyView *const view = root < views_.size() ? &views_[root] : nullptr;
+    const AnyView *const view = root < lets_.specs().size() ? &views_[root] : nullptr;
     const kernel::Operands written = view != nullptr ? kernel::Operands(&view, 1) : outputs_;
     const auto first = std::ranges::find_if(written, [](const AnyView *one) { return one; });
     if (first == written.end()) return std::nullopt;
@@ -49,20 +49,40 @@ private:
     std::iota(dims.begin(), dims.end(), 0);
     std::ranges::stable_sort(dims, std::greater(),
                              [&](std::size_t d) { return (*first)->layout.strides[d]; });
+    asked_ = asked_axis(root);
     for (const std::size_t d : dims) {
       const int axis =
           kernel_of(root).typed().outputs[std::size_t(first - written.begin())].axes[d];
+      if (asked_ && asked_ != axis) continue;
       if (const std::optional<TileMember> last = member_of(root, written, axis))
         if (std::optional<TileGroup> group = group_before(*last)) return group;
     }
     return std::nullopt;
   }
 
+  // `at h i` asks for tiles by rows of i, however small the arrays are.
+  std::optional<int> asked_axis(std::size_t root) const {
+    for (const spec::Wishes::Let &let : kernel_of(root).typed().wishes.lets)
+      if (let.at && kernel_of(root).typed().is_array(let.clause.names[0])) return let.at;
+    return std::nullopt;
+  }
+  // `keep h` asks for an array of all rows.
+  bool is_kept(std::size_t k) const {
+    const std::string &name = lets_.specs()[k]->typed.outputs[0].name;
+    return std::ranges::any_of(readers_[k], [&](std::size_t reader) {
+      const auto &wishes = kernel_of(reader).typed().wishes.lets;
+      return std::ranges::any_of(wishes, [&](const spec::Wishes::Let &let) {
+        return let.clause.names[0] == name && let.keeps() && !let.at;
+      });
+    });
+  }
+
   std::optional<TileGroup> group_before(const TileMember &last) {
     std::vector<TileMember> backwards{last}; // then lets before it
     const std::size_t root = last.let;
     for (std::size_t k = std::min(root, lets_.specs().size()); k-- > 0;) {
-      if (!needed_[k] || taken_[k] || readers_[k].empty() || !lets_.stands_alone(k)) continue;
+      if (!needed_[k] || taken_[k] || readers_[k].empty() || !lets_.stands_alone(k) || is_kept(k))
+        continue;
       if (std::optional<TileMember> member = let_member(k, backwards))
         backwards.push_back(std::move(*member));
     }
@@ -73,10 +93,12 @@ private:
       group.members.push_back(std::move(backwards[m]));
     }
     const support::Machine machine = kernel_.setup().machine(kernel_.setup().threads);
-    choose_rows(group, kernel_.setup().tile_rows, other_row_bytes(group), machine);
+    choose_rows(group, kernel_.setup().tile_rows, asked_.has_value(), other_row_bytes(group),
+                machine);
     while (group.rows == 0 && group.members.size() > 2) { // fewer may fit
       drop_first(group);
-      choose_rows(group, kernel_.setup().tile_rows, other_row_bytes(group), machine);
+      choose_rows(group, kernel_.setup().tile_rows, asked_.has_value(), other_row_bytes(group),
+                  machine);
     }
     if (group.rows == 0) return std::nullopt;
     for (const TileMember &member : group.members)
@@ -170,6 +192,7 @@ private:
   const std::span<const AnyView> views_;
   const kernel::Operands outputs_;
   std::vector<bool> taken_;
+  std::optional<int> asked_;                      // of the last member that is looked at
   std::vector<std::vector<std::size_t>> readers_; // [let]; the number of lets: the kernel
 };
 

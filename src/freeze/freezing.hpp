@@ -6,6 +6,7 @@
 #include "expr/window.hpp"
 #include "freeze/choose.hpp"
 #include "spec/materialise.hpp"
+#include "spec/wishes.hpp"
 
 #include <algorithm>
 #include <memory>

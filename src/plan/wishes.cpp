@@ -356,6 +356,12 @@ private:
       return met(wish, choice,
                  fmt::format("'{}' is an array, which is held in memory anyway", name),
                  {{"computed where it is read", why.empty() ? read : why}});
+    if (asked_for.at && is_near(name))
+      return met(wish, "computed in tiles",
+                 fmt::format("a few rows of '{}' are computed at a time, by tiles along {}, as the "
+                             "schedule asks",
+                             name, name_of(*asked_for.at)),
+                 {{"an array that is computed first", read}});
     not_met(
         wish, choice, asked,
         asked_for.at
@@ -365,6 +371,13 @@ private:
             : fmt::format("{}, and {}", read,
                           why.empty() ? "its axes or its extents would be others there" : why));
     why_.back().text += marked(asked_for.clause);
+  }
+  // Few rows of it are there at a time.
+  bool is_near(const std::string &let) const {
+    for (std::size_t i = 0; i < request_.spec.inputs.size(); ++i)
+      if (request_.is_near(i) && request_.spec.inputs[request_.spec.array_of(i)].name == let)
+        return true;
+    return false;
   }
   // The clause as it stands in the text.
   std::string marked(const ScheduleClause &clause) const {

@@ -7,6 +7,7 @@
 
 #include "block/block.hpp"
 #include "block/text.hpp"
+#include "jit/engine/engine.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,6 +4,7 @@
 #include "tests/unit/nests.hpp"
 
 #include "block/text.hpp"
+#include "jit/engine/engine.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 // A scan whose states go from box to box: native code and the interpreter.
+#include "jit/engine/engine.hpp"
 #include "tests/unit/native_runs.hpp"
 #include "tests/unit/nests.hpp"
 

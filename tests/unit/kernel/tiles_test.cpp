@@ -155,6 +155,26 @@ TEST_CASE("arrays are small enough for the caches or go in tiles") {
   unsetenv("BROADLOOM_CACHES");
 }
 
+TEST_CASE("`at` asks for tiles of any size, and `keep` for whole arrays") {
+  const std::string body = "in x : f64[r, c]; let h[r, c] = exp(x[r, c] / 99); "
+                           "out y[i, j] = h[i, j] + h[i + 1, j]; schedule { ";
+  const Kernel at = compile(kernel_of(body + "at h i }"), with(Engine::jit));
+  const Kernel plain = compile(kernel_of(body + "}"), with(Engine::jit));
+  const Array x = counted({30, 8});
+  CHECK(bytes(first_of(at, x)) == bytes(first_of(plain, x)));
+  CHECK(is_in_tiles(at));
+  CHECK(has(at, "wish-met"));
+  CHECK_FALSE(is_in_tiles(plain));
+  const Kernel across = compile(kernel_of(body + "at h j }"), with(Engine::jit));
+  first_of(across, x);
+  CHECK_FALSE(is_in_tiles(across)); // h lies in rows of r
+  CHECK_FALSE(has(across, "wish-met"));
+  const TileRows rows("2");
+  const Kernel keep = compile(kernel_of(body + "keep h }"), with(Engine::jit));
+  first_of(keep, x);
+  CHECK_FALSE(is_in_tiles(keep));
+}
+
 TEST_CASE("an output that lies over an input makes lets whole arrays") {
   const TileRows rows("2");
   const Kernel kernel = compile(kernel_of("in x : f64[r]; let h[r] = x[r] * 2; "

@@ -3,6 +3,7 @@
 #include "tests/places.hpp"
 #include "tests/unit/nests.hpp"
 
+#include "jit/engine/engine.hpp"
 #include "tests/golden/golden_files.hpp"
 #include "tests/unit/native_runs.hpp"
 

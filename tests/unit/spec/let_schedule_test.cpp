@@ -172,7 +172,7 @@ TEST_CASE("a clause that names a let that is an array has the true reason for it
   CHECK(holds(told(same_bytes(blurred, "schedule { keep h }", image), "keep h"),
               "wish-met: an array that is computed first"));
   CHECK(reason(same_bytes(blurred, "schedule { at h p }", image), "at h p")
-            .find("before the first turn of the loops over p") != std::string::npos);
+            .find("by tiles along p") != std::string::npos);
   const auto pairs = [&](const std::string &clause) {
     for (const Decision &d : same_bytes(blurred, "schedule { " + clause + " }", image))
       if (d.topic == "fuse" || d.topic == "separate") return d.code;
