@@ -26,9 +26,6 @@ Expr product_of_others(facts::Facts &facts, const Expr &x, const ExprNode &fold)
 // A fold or a scan by its definition: forward states, then a sweep the other way.
 void pull_recurrence(Sweep &sweep, const Expr &fold, const Cotangent &g);
 
-// A fold by an accumulator with a combine over several axes as folds of folds over one; empty: another.
-Expr by_rows(facts::Facts &facts, const Expr &fold);
-
 // What `reduce` gives where there is nothing to fold: one step over x, as an expression.
 Expr fold_of_one(const FoldUse &use, const Expr &x, const Place &where);
 

@@ -10,6 +10,8 @@
 // The number of rows tells a start from a row, as a start need be no identity of the combine; it is
 // left out where the start plainly is one, as 0 of a sum. What flows back to an element goes through
 // the rows and then through the steps of its own, each along one axis.
+#include "grad/rows.hpp"
+
 #include "grad/recurrence.hpp"
 
 #include "facts/substitute.hpp"

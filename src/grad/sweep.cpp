@@ -1,8 +1,8 @@
 // See sweep.hpp.
 #include "grad/sweep.hpp"
 
-#include "grad/folds.hpp"
 #include "grad/order.hpp"
+#include "grad/rows.hpp"
 #include "grad/shape.hpp"
 #include "spec/definition.hpp"
 #include "support/check.hpp"

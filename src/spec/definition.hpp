@@ -3,6 +3,7 @@
 
 #include "expr/definition.hpp"
 #include "ops/ops.hpp"
+#include "spec/prelude.hpp"
 
 #include <array>
 #include <memory>
@@ -14,14 +15,6 @@
 namespace broadloom::spec {
 
 inline constexpr std::size_t max_states = 16, max_arguments = 16;
-
-// The accumulators that the language defines in itself, by their text (text/prelude.cpp): var,
-// logsumexp, argmin, argmax.
-const AccumulatorDef &prelude(Fold fold);
-// The functions of the same kind: random_bits, random, normal. Null for another name.
-std::shared_ptr<const FunctionDecl> prelude_function(std::string_view name);
-bool is_prelude(const FunctionDecl &function);
-std::span<const std::string_view> prelude_functions(); // their names
 
 // The name of an accumulator, built in or not.
 std::string_view name_of(const Accumulator &accumulator);

@@ -3,7 +3,7 @@
 
 #include "expr/definition.hpp"
 #include "spec/declared.hpp"
-#include "spec/definition.hpp"
+#include "spec/prelude.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 

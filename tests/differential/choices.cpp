@@ -47,7 +47,8 @@ constexpr std::array variables{"BROADLOOM_SPLIT",     "BROADLOOM_PATTERNS", "BRO
 
 // What a kernel may be asked to choose.
 struct Open {
-  bool copies = false, lets = false, generic = false, loops = false, parameters = false, gradient = false;
+  bool copies = false, lets = false, generic = false, loops = false, parameters = false,
+       gradient = false;
   bool saves =
       false; // values of the forward pass, which no fold reads: its tree goes by what it reads
   bool schedules = false, schedules_lets = false;

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-KERNEL, MOST = "jit/kernel", 21
+KERNEL, MOST = "jit/kernel", 23
 
 listed = subprocess.run(["git", "ls-files", "src", "jit", "include", "tools", "python"],
                         capture_output=True, text=True).stdout.split()

@@ -284,8 +284,9 @@ TEST_CASE("a function that folds says positions, too") {
     CHECK(print(parse(print(spec))) == print(spec));
     return values(in_all_engines(spec, inputs).begin()->second);
   };
-  const std::string sums = "def whole(a) = sum(a)\ndef along(a) = sum(a, i)\n"
-                           "def both(a, b) = along(a) + b\ndef twice(a, b) = both(both(a, b) * a, b)\n";
+  const std::string sums =
+      "def whole(a) = sum(a)\ndef along(a) = sum(a, i)\n"
+      "def both(a, b) = along(a) + b\ndef twice(a, b) = both(both(a, b) * a, b)\n";
   CHECK(said(sums, x + "in k : i32[i]\nout y = x[whole(k) - 4]", xk) == D{80});
   CHECK(said(sums, x + "in k : i32[i]\nout y = x[along(k) // 4]", xk) == D{30});
   CHECK(said(sums, x + "in k : i32[i]\nin m : i32[j]\nout y[j] = x[both(k, m) // 4]",
