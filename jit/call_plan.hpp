@@ -173,8 +173,8 @@ struct Tiles {
     int axis = 0;                                  // of its kernel: the rows
     std::shared_ptr<const Specialisation> special; // null: of a plan that is not run
     RowsOfNest rows = {};
-    std::int64_t first = 0;                        // the row that position 0 is
-    std::optional<std::size_t> array = {};         // that it writes; none: outputs of the call
+    std::int64_t first = 0;                // the row that position 0 is
+    std::optional<std::size_t> array = {}; // that it writes; none: outputs of the call
   };
   struct Piece { // rows [begin, end) of what a nest writes
     std::uint32_t nest = 0;

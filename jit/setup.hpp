@@ -43,7 +43,7 @@ struct Setup {
   const bool verifies; // that, or calls run on guarded memory
   runtime::Workers &workers;
   const std::int64_t split_from_bytes; // or BROADLOOM_SPLIT
-  const std::int64_t tile_rows;         // BROADLOOM_TILE_ROWS; -1: as it pays
+  const std::int64_t tile_rows;        // BROADLOOM_TILE_ROWS; -1: as it pays
   const bool has_windows;
   const bool has_lent;                  // shapes that outputs lend, or extents that are said
   const std::vector<std::size_t> facts; // the inputs that something is declared of

@@ -249,8 +249,8 @@ private:
     support::fail(
         "E0315",
         fmt::format("{} reads position {} of axis {} of {}, which has {}: {}", input_.name,
-                    position, dim_, array_of(*input_.window),
-                    support::count(count_, "element"), said),
+                    position, dim_, array_of(*input_.window), support::count(count_, "element"),
+                    said),
         input_.where,
         position < 0
             ? "positions begin at 0 and do not count from the end; wrap(..) around this one takes "
@@ -263,7 +263,6 @@ private:
   std::string array_of(const TypedWindow &window) const {
     return window.pads.empty() ? "'" + spec_.inputs[window.of].name + "'" : window.seen;
   }
-
 
   // "k[2, 1]": where it lies in its array, or where the axes are if that takes its position from elsewhere.
   std::string name_of(std::size_t k, std::span<const std::int64_t> index) const {

@@ -271,8 +271,7 @@ Read read_by(const spec::TypedSpec &spec, std::size_t number, std::span<const An
         throw DataError(
             "E0315",
             fmt::format("{} reads position {} of axis {} of '{}', which has {} elements",
-                        spec.inputs[number].name, sum, dim, spec.inputs[window.of].name,
-                        count),
+                        spec.inputs[number].name, sum, dim, spec.inputs[window.of].name, count),
             spec.inputs[number].where, "give it positions that are inside");
     }
     if (form.may_leave && (at < 0 || at >= count)) return {};

@@ -95,8 +95,8 @@ LetLoop said_of_steps(const std::string &done, const std::string &axis, const Li
   for (std::size_t d = 0; listed.said && d < listed.said->dims.size(); ++d) {
     if (listed.said->dims[d].label != axis) continue;
     loop.count = listed.said->dims[d].extent;
-    loop.said = make_said(done, {{axis, listed.said->said->of[d]}},
-                          [&] { return listed.said->where; });
+    loop.said =
+        make_said(done, {{axis, listed.said->said->of[d]}}, [&] { return listed.said->where; });
   }
   return loop;
 }
