@@ -66,7 +66,11 @@ bool TileChooser::add_nests(const TileGroup &group, std::size_t m, Reader &reade
     std::optional<Tiles::RowsOfNest> goes;
     if (is_run_) {
       nest.special = kernel.bind(operands, lies, Use::Often);
-      if (nest.special->engine == Engine::reference) return false;
+      // One that stands in for native code may have to give way to the reference.
+      const bool may_fail = kernel_.setup().engine == Engine::automatic;
+      if (nest.special->engine == Engine::reference ||
+          (nest.special->engine != Engine::jit && may_fail))
+        return false;
       goes = rows_of_nest(nest.special->pattern->program, nest.special->binding, outputs, dims);
     } else {
       kernel::Layouts layouts;

@@ -10,9 +10,8 @@
 // The number of rows tells a start from a row, as a start need be no identity of the combine; it is
 // left out where the start plainly is one, as 0 of a sum. What flows back to an element goes through
 // the rows and then through the steps of its own, each along one axis.
-#include "grad/rows.hpp"
-
 #include "grad/recurrence.hpp"
+#include "grad/sweep.hpp"
 
 #include "facts/substitute.hpp"
 #include "support/free_name.hpp"
@@ -150,7 +149,9 @@ Accumulator total_of(facts::Facts &facts, const Steps &steps, const std::string 
   });
 }
 
-Expr by_rows(facts::Facts &facts, const Expr &fold) {
+// A fold by an accumulator with a combine over several axes as folds of folds over one; empty:
+// another.
+static Expr by_rows(facts::Facts &facts, const Expr &fold) {
   const ExprNode &node = *fold.node();
   if (node.kind != ExprKind::Fold || node.use->accumulator.fold() != Fold::User ||
       node.use->accumulator.definition()->combine.empty() || !node.use->like.empty())
@@ -162,6 +163,15 @@ Expr by_rows(facts::Facts &facts, const Expr &fold) {
     if (folded.has(axis)) axes.push_back(axis);
   check_real(facts, node, std::string(spec::name_of(node.use->accumulator)));
   return Rows(facts, fold).of(axes);
+}
+
+// A call has a body of its own.
+Expr Sweep::body_of(const Expr &expr) {
+  if (expr.node()->kind == ExprKind::Call) return facts_.by_body(expr);
+  const auto [found, fresh] = rows_.try_emplace(expr.node());
+  if (fresh && facts_.depends(expr)) found->second = by_rows(facts_, expr);
+  if (fresh && found->second.node()) facts_.add(found->second);
+  return found->second;
 }
 
 } // namespace broadloom::grad

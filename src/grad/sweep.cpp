@@ -2,7 +2,6 @@
 #include "grad/sweep.hpp"
 
 #include "grad/order.hpp"
-#include "grad/rows.hpp"
 #include "grad/shape.hpp"
 #include "spec/definition.hpp"
 #include "support/check.hpp"
@@ -143,14 +142,6 @@ void Sweep::run() {
   const std::vector<Expr> order =
       in_order(roots_, with_body([&](const Expr &expr) { return body_of(expr); }));
   for (std::size_t k = order.size(); k-- > 0;) visit(order[k]);
-}
-
-Expr Sweep::body_of(const Expr &expr) {
-  if (expr.node()->kind == ExprKind::Call) return facts_.by_body(expr);
-  const auto [found, fresh] = rows_.try_emplace(expr.node());
-  if (fresh && facts_.depends(expr)) found->second = by_rows(facts_, expr);
-  if (fresh && found->second.node()) facts_.add(found->second);
-  return found->second;
 }
 
 void Sweep::visit(const Expr &self) {
