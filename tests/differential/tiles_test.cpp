@@ -1,0 +1,157 @@
+// Random chains of lets that read each other by rows, of small and of large arrays: in tiles of any
+// number of rows, on any threads, in both engines, they have the bits of whole arrays.
+//
+//   let l0[r0, c0] = x[r0, c0 + 1] * 2 + x[r0 + 3, c0]
+//   let l1[r1, c1] = maximum(l0[r1 + 1, c1], x[r1, c1]) + sum(l0[r1 + u, c1], u < 3)
+//   out y[i, j] = l1[2*i, j] - l0[2*i + 1, j + 1]
+//
+// Arrays lie between pages that nobody may touch, in random layouts.
+#include "random_data.hpp"
+#include "same_bits.hpp"
+
+#include "jit/runtime/paths.hpp"
+
+#include <broadloom/broadloom.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+namespace broadloom::differential {
+namespace {
+
+class Chain {
+public:
+  explicit Chain(std::uint64_t seed) : random_(seed) {}
+
+  std::string draw() {
+    arrays_ = {"x"};
+    if (random_.chance(40)) arrays_.push_back("z");
+    std::string text = "kernel chain {\n";
+    for (const std::string &name : arrays_) text += "  in  " + name + " : f32[:, :]\n";
+    const int lets = random_.between(1, 4);
+    for (int k = 0; k < lets; ++k) {
+      const std::string row = "r" + std::to_string(k), column = "c" + std::to_string(k),
+                        name = "l" + std::to_string(k);
+      text += "  let " + name + "[" + row + ", " + column + "] = " + value(row, column, 1) + "\n";
+      arrays_.push_back(name);
+    }
+    const int times = random_.chance(30) ? random_.between(2, 3) : 1;
+    text += "  out y[i, j] = " + value("i", "j", times) + "\n";
+    if (random_.chance(25)) text += "  out w[i, j] = " + value("i", "j", times) + "\n";
+    return text + "}\n";
+  }
+
+private:
+  // The latest array, so that all of the chain is read, and another one.
+  std::string value(const std::string &row, const std::string &column, int times) {
+    const std::string a = read(row, column, times, true), b = read(row, column, times, false);
+    switch (random_.below(6)) {
+    case 0: return "maximum(" + a + ", " + b + ")";
+    case 1: return a + " * 0.5 + exp(-abs(" + b + "))";
+    case 2: return a + " - " + b + " * " + read(row, column, times, false);
+    case 3: return a + " + sum(" + read(row + " + u", column, 1, false) + ", u < 3)";
+    case 4: return "where(" + a + " > " + b + ", " + a + ", iota(" + row + "))";
+    default: return a + " + " + b;
+    }
+  }
+
+  std::string read(const std::string &row, const std::string &column, int times, bool latest) {
+    const std::string &array = latest ? arrays_.back() : random_.pick(arrays_);
+    const std::string at = times == 1 ? row : std::to_string(times) + "*" + row;
+    return array + "[" + at + " + " + std::to_string(random_.below(4)) + ", " + column + " + " +
+           std::to_string(random_.below(3)) + "]";
+  }
+
+  Random random_;
+  std::vector<std::string> arrays_;
+};
+
+// The outputs of one way to call it, each in the layout of `outputs`.
+std::vector<std::vector<unsigned char>> outputs_of(const LoopSpec &spec, const Options &options,
+                                                   const std::vector<NamedView> &inputs,
+                                                   const std::vector<NamedView> &shapes,
+                                                   std::span<const Layout> layouts) {
+  const Kernel kernel = compile(spec, options);
+  std::vector<std::unique_ptr<Operand>> outputs;
+  std::vector<NamedView> views;
+  for (std::size_t o = 0; o < shapes.size(); ++o) {
+    outputs.push_back(
+        std::make_unique<Operand>(shapes[o].view.dtype, layouts[o], o % 2 == 0, true, 0x5a));
+    views.push_back({shapes[o].name, outputs.back()->view()});
+  }
+  kernel.run_named(inputs, views);
+  std::vector<std::vector<unsigned char>> made;
+  for (const auto &output : outputs) made.push_back(output->dense());
+  return made;
+}
+
+std::optional<std::string> find_changed_bit(std::uint64_t seed) {
+  const std::string text = Chain(seed).draw();
+  const LoopSpec spec = parse(text);
+  Random random(seed + 1);
+  const bool large = random.chance(20);
+  std::vector<std::unique_ptr<Operand>> operands;
+  std::vector<NamedView> inputs;
+  const std::int64_t shape[] = {large ? random.between(200, 900) : random.between(14, 60),
+                                large ? random.between(16, 300) : random.between(14, 40)};
+  const Kernel kernel = compile(spec, {.threads = 1, .engine = Engine::interpreter});
+  const std::vector<InputInfo> declared = kernel.inputs();
+  for (const InputInfo &input : declared) {
+    operands.push_back(std::make_unique<Operand>(random, input.dtype, shape, false));
+    operands.back()->fill_smooth(random);
+    inputs.push_back({input.name, operands.back()->view()});
+  }
+  std::vector<NamedView> shapes;
+  std::vector<Layout> layouts;
+  Results whole;
+  try {
+    whole = kernel.call(inputs);
+  } catch (const ShapeError &) { // too few rows for all that is read
+    return std::nullopt;
+  }
+  std::vector<std::vector<unsigned char>> truth;
+  for (const auto &[name, array] : whole) {
+    bool at_end = false;
+    shapes.push_back({name, array});
+    layouts.push_back(random.chance(60) ? contiguous_layout(array.shape())
+                                        : random_layout(random, array.shape(), true, at_end));
+    truth.push_back(bytes_of(array));
+  }
+  for (int draw = 0; draw < 4; ++draw) {
+    const std::string rows = std::to_string(random.pick<int>({1, 2, 3, 5, 8, 17, 64}));
+    const bool is_interpreted = draw == 3 && !large;
+    Options options{.threads = random.pick<int>({1, 2, 3, 7}),
+                    .engine = is_interpreted ? Engine::interpreter : Engine::jit,
+                    .profile = is_interpreted ? Profile::none : Profile::paths};
+    if (random.chance(30)) options.target = "x86-64-v3";
+    const bool verifies = random.chance(20);
+    setenv("BROADLOOM_TILE_ROWS", rows.c_str(), 1);
+    if (verifies) setenv("BROADLOOM_VERIFY", "1", 1);
+    const auto made = outputs_of(spec, options, inputs, shapes, layouts);
+    unsetenv("BROADLOOM_TILE_ROWS");
+    if (verifies) unsetenv("BROADLOOM_VERIFY");
+    if (made != truth)
+      return "other bits in tiles of " + rows + " rows on " + std::to_string(options.threads) +
+             " threads\n" + text;
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+TEST_CASE("random chains of lets have the bits of whole arrays in tiles of any rows") {
+  const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count) / 4 + 1,
+                      first = from_environment("BROADLOOM_SEED", 70000);
+  const auto in_tiles = [] { return jit::path_counts()[std::size_t(jit::Path::LetInTiles)]; };
+  const std::uint64_t before = in_tiles();
+  for (std::uint64_t seed = first; seed < first + count; ++seed)
+    if (const auto changed = find_changed_bit(seed))
+      FAIL_CHECK("seed " << seed << ": " << *changed);
+  MESSAGE(count << " chains, " << in_tiles() - before << " calls in tiles");
+  CHECK(in_tiles() - before > count);
+}
+
+} // namespace broadloom::differential
