@@ -50,6 +50,24 @@ struct MemRef {
   }
 };
 
+// Operands at step t. Null for those that are not wanted.
+inline std::vector<AnyView> views_at(const std::vector<MemRef> &operands,
+                                     std::span<char *const> arrays, std::int64_t t = 0) {
+  std::vector<AnyView> views;
+  for (const MemRef &operand : operands) {
+    views.push_back(operand.view);
+    views.back().data = operand.at(arrays, t);
+  }
+  return views;
+}
+inline std::vector<const AnyView *> pointers_to(const std::vector<MemRef> &operands,
+                                                const std::vector<AnyView> &views) {
+  std::vector<const AnyView *> pointers;
+  for (std::size_t k = 0; k < views.size(); ++k)
+    pointers.push_back(operands[k].array == MemRef::not_wanted ? nullptr : &views[k]);
+  return pointers;
+}
+
 // What runs a step, or comes before one: the checks, Told and ByReference are not printed.
 namespace act {
 

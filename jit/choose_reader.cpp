@@ -47,6 +47,12 @@ MemRef operand_of(const AnyView &view) {
   return made;
 }
 
+MemRef operand_of(const AnyView &view, bool is_wanted) {
+  MemRef made = operand_of(view);
+  if (!is_wanted) made.array = MemRef::not_wanted;
+  return made;
+}
+
 std::vector<const AnyView *> pointers_to_wanted(const std::vector<AnyView> &views,
                                                 const std::vector<bool> &is_wanted) {
   std::vector<const AnyView *> pointers;
@@ -367,10 +373,8 @@ void ReaderChooser::runs(Reader &reader, Steps to) {
 // Before any part is written.
 void ReaderChooser::check_apart(const Reader &reader, Steps to) const {
   CheckApart check{&reader.kernel, inputs_of(reader)};
-  for (std::size_t k = reader.typed().given_inputs(); k < reader.views.size(); ++k) {
-    check.operands.push_back(operand_of(reader.views[k]));
-    if (!reader.is_wanted[k]) check.operands.back().array = MemRef::not_wanted;
-  }
+  for (std::size_t k = reader.typed().given_inputs(); k < reader.views.size(); ++k)
+    check.operands.push_back(operand_of(reader.views[k], reader.is_wanted[k]));
   to.actions.push_back(std::move(check));
 }
 

@@ -17,6 +17,7 @@ namespace broadloom::jit::choice {
 // address, beyond all addresses that a process has, so views of it are made as of any other.
 void *address_of(std::size_t array);
 MemRef operand_of(const AnyView &view);
+MemRef operand_of(const AnyView &view, bool is_wanted);
 // Null for what is not wanted.
 std::vector<const AnyView *> pointers_to_wanted(const std::vector<AnyView> &views,
                                                 const std::vector<bool> &is_wanted);

@@ -33,14 +33,6 @@ Array borrowed(const AnyView &view) {
   return Array(std::shared_ptr<void>(), view.dtype, view.data, view.layout);
 }
 
-std::vector<const AnyView *> pointers_to(const std::vector<MemRef> &operands,
-                                         const std::vector<AnyView> &views) {
-  std::vector<const AnyView *> pointers;
-  for (std::size_t k = 0; k < views.size(); ++k)
-    pointers.push_back(operands[k].array == MemRef::not_wanted ? nullptr : &views[k]);
-  return pointers;
-}
-
 // Whether a gather takes positions, its own or those that these come from, from lets.
 bool computes_positions(const spec::TypedSpec &spec, std::size_t window) {
   for (const spec::TypedWindow::Form &form : spec.inputs[window].window->forms)
@@ -123,9 +115,7 @@ public:
     return view;
   }
   std::vector<AnyView> views(const std::vector<MemRef> &operands) const {
-    std::vector<AnyView> made;
-    for (const MemRef &operand : operands) made.push_back(view(operand));
-    return made;
+    return views_at(operands, arrays_, t_);
   }
 
 private:

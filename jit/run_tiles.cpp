@@ -18,22 +18,6 @@ namespace {
 
 using Piece = Tiles::Piece;
 
-std::vector<AnyView> views_of(const act::Run &run, std::span<char *const> arrays) {
-  std::vector<AnyView> views;
-  for (const MemRef &operand : run.operands) {
-    views.push_back(operand.view);
-    views.back().data = operand.at(arrays);
-  }
-  return views;
-}
-
-std::vector<const AnyView *> pointers_to(const act::Run &run, const std::vector<AnyView> &views) {
-  std::vector<const AnyView *> pointers;
-  for (std::size_t k = 0; k < views.size(); ++k)
-    pointers.push_back(run.operands[k].array == MemRef::not_wanted ? nullptr : &views[k]);
-  return pointers;
-}
-
 // One task: the rows of each let that are there, and where they lie.
 class TileTask {
 public:
@@ -91,7 +75,8 @@ private:
     rows.end = std::max(rows.end, piece.end);
   }
 
-  // Scratch arrays have the rows of the piece alone. Behind them comes what a thread has for itself.
+  // Scratch arrays have the rows of the piece alone. Behind them comes what a thread has for
+  // itself.
   void run(const Tiles::Nest &nest, const Piece &piece) {
     const Specialisation &special = *nest.special;
     const loop::Program &program = special.pattern->program;
@@ -132,7 +117,7 @@ private:
   // The views of a whole nest, cut down to the rows of the piece.
   void tell(const Tiles::Nest &nest, const Piece &piece, const TileWatch &watch) const {
     const spec::TypedSpec &typed = nest.run.kernel->typed();
-    std::vector<AnyView> views = views_of(nest.run, arrays_);
+    std::vector<AnyView> views = views_at(nest.run.operands, arrays_);
     for (std::size_t k = 0; k < views.size(); ++k) {
       const std::vector<int> &axes = k < typed.inputs.size()
                                          ? typed.inputs[k].axis_of_dim
@@ -141,7 +126,7 @@ private:
         if (axes[d] == nest.axis && views[k].layout.extents[d] > 1)
           views[k] = array::rows_of(views[k], d, piece.begin - nest.first, piece.end - piece.begin);
     }
-    watch.piece(nest.run, pointers_to(nest.run, views));
+    watch.piece(nest.run, pointers_to(nest.run.operands, views));
   }
 
   const Tiles &tiles_;
@@ -160,8 +145,8 @@ bool same_bits(const Array &a, const Array &b) {
 // All rows again, by each nest as a whole, which is verified: they must be as they were.
 void verify_whole(const Tiles &tiles, std::span<char *const> arrays) {
   for (const Tiles::Nest &nest : tiles.nests) {
-    const std::vector<AnyView> views = views_of(nest.run, arrays);
-    const std::vector<const AnyView *> operands = pointers_to(nest.run, views);
+    const std::vector<AnyView> views = views_at(nest.run.operands, arrays);
+    const std::vector<const AnyView *> operands = pointers_to(nest.run.operands, views);
     std::vector<Array> before;
     const std::size_t inputs = nest.run.kernel->typed().inputs.size();
     for (std::size_t k = inputs; k < operands.size(); ++k)
@@ -179,8 +164,8 @@ void verify_whole(const Tiles &tiles, std::span<char *const> arrays) {
 void run_tiles(const KernelImpl &kernel, const Tiles &tiles, std::span<char *const> arrays,
                const TileWatch *watch) {
   for (const Tiles::Nest &nest : tiles.nests) {
-    const std::vector<AnyView> views = views_of(nest.run, arrays);
-    kernel::check_pointers(nest.run.kernel->typed(), pointers_to(nest.run, views));
+    const std::vector<AnyView> views = views_at(nest.run.operands, arrays);
+    kernel::check_pointers(nest.run.kernel->typed(), pointers_to(nest.run.operands, views));
   }
   if (watch != nullptr || kernel.setup().verifies) {
     TileTask all(tiles, arrays, true);

@@ -119,10 +119,8 @@ bool TileChooser::in_tiles(const TileGroup &group, std::vector<Reader> &members,
     for (const WindowChoice::Part &part : member.choice->parts) {
       const PartViews views = part_views(member, part); // of copies, too, which are there now
       Run &run = tiles.nests[next++].run;
-      for (std::size_t k = 0; k < views.views.size(); ++k) {
-        run.operands.push_back(operand_of(views.views[k]));
-        if (!views.is_wanted[k]) run.operands.back().array = MemRef::not_wanted;
-      }
+      for (std::size_t k = 0; k < views.views.size(); ++k)
+        run.operands.push_back(operand_of(views.views[k], views.is_wanted[k]));
     }
   }
   for (std::size_t m = 0; m + 1 < members.size(); ++m)

@@ -261,8 +261,9 @@ std::vector<Decision> why_own(const KernelImpl &kernel) {
                            shown.pattern->code->code_bytes(),
                            support::count(counters.compiles, "pattern"), counters.compile_ms)));
   }
-  append(result,
-         explain_threads(shown.program, shown.binding, kernel.setup().machine(shown.threads)));
+  if (shown.layouts.near == 0) // else `let-in-tiles` says what threads take
+    append(result,
+           explain_threads(shown.program, shown.binding, kernel.setup().machine(shown.threads)));
   return result;
 }
 
@@ -330,9 +331,10 @@ std::optional<Decision> in_tiles(const KernelImpl &kernel, const std::string &le
         return decide(
             Reason::LetInTiles, let, "in tiles",
             fmt::format(
-                "let '{}' is computed just before its rows are read: {} of {} rows are kept "
-                "for each thread, {} bytes",
-                let, array.kept, array.rows, array.kept * array.row_bytes),
+                "let '{}' is computed just before its rows are read: {} of {} rows, {} bytes, are "
+                "kept for each of {} that threads take",
+                let, array.kept, array.rows, array.kept * array.row_bytes,
+                support::count(std::int64_t(tiles.tasks.size()), "task")),
             {{"an array", fmt::format("{} bytes would be written and read once more",
                                       array.rows * array.row_bytes)}});
   return std::nullopt;
@@ -446,7 +448,9 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
 std::vector<Decision> explain_rest(const KernelImpl &kernel) {
   const Lets &lets = kernel.subs().lets();
   std::vector<Decision> why;
-  if (const auto layouts = lets.latest()) {
+  const std::shared_ptr<const CallPlan> call = kernel.plans().latest();
+  // Lets in tiles lie elsewhere.
+  if (const auto layouts = call && call->lets ? call->lets : lets.latest()) {
     std::int64_t apart = 0;
     for (const std::int64_t bytes : layouts->bytes) apart += bytes;
     why.push_back(decide(Reason::LetsShareMemory, "",

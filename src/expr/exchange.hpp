@@ -3,6 +3,7 @@
 
 #include "expr/walk.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -20,17 +21,21 @@ public:
     walker_.walk(expr.node(), [&](const ExprNode &node) {
       if (has(&node)) return;
       if (Expr instead = made(node); instead.node()) return put(&node, std::move(instead));
-      std::vector<Expr> args;
-      bool changed = false;
-      for (const Expr &arg : node.args) {
-        const auto found = instead_.find(arg.node());
-        args.push_back(found == instead_.end() ? arg : found->second);
-        changed = changed || found != instead_.end();
-      }
-      if (changed) put(&node, with_args(node, std::move(args)));
+      const auto changed = [&](const Expr &arg) { return has(arg.node()); };
+      if (std::ranges::any_of(node.args, changed)) put(&node, with_args(node, args_of(node)));
     });
     const auto found = instead_.find(expr.node());
     return found == instead_.end() ? expr : found->second;
+  }
+
+  // Its arguments, with what stands in the place of each.
+  std::vector<Expr> args_of(const ExprNode &node) const {
+    std::vector<Expr> args;
+    for (const Expr &arg : node.args) {
+      const auto found = instead_.find(arg.node());
+      args.push_back(found == instead_.end() ? arg : found->second);
+    }
+    return args;
   }
 
   // The same where all is `put` before.

@@ -7,7 +7,8 @@
 
 namespace broadloom::grad {
 
-// From what has flowed into a join to its parts. That of the second of two begins where the first one ends:
+// From what has flowed into a join to its parts. That of the second of two begins where the first
+// one ends:
 //
 //   let d_b = sum(d_z[b_0 + extent(a, 0)], like=b[b_0])
 void ThroughLets::pull_apart(const spec::Materialised &let) {
@@ -186,18 +187,13 @@ void ThroughLets::name_saved_ones() {
     }
     const bool is_fold = node.kind == ExprKind::Fold && !node.use->like.empty();
     if (!is_fold && node.of.empty()) return Expr();
-    std::vector<Expr> args;
-    for (const Expr &arg : node.args)
-      args.push_back(exchange.has(arg.node()) ? exchange(arg) : arg);
     if (node.kind == ExprKind::Iota)
       return make_iota(node.axes[0], renamed(node.of, asked), node.where);
     if (node.kind == ExprKind::Extent)
       return make_extent(node.axes[0], renamed(node.of, asked), node.where);
     FoldUse use = *node.use;
     use.like = renamed(use.like, lent);
-    use.init.assign(args.begin() + std::ptrdiff_t(node.folded), args.end());
-    args.resize(node.folded);
-    return make_fold(std::move(use), std::move(args), node.axes, node.where);
+    return with_use(node, std::move(use), exchange.args_of(node), node.axes);
   };
   spec::change_values(made_, [&](const Expr &expr) { return exchange.run(expr, now); });
   for (const std::string &let : saved_lets_)

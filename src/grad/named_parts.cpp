@@ -55,13 +55,6 @@ private:
                               [&](const std::string &free) { return taken_.insert(free).second; });
   }
 
-  std::vector<Expr> exchanged(const ExprNode &node) {
-    std::vector<Expr> args;
-    for (const Expr &arg : node.args)
-      args.push_back(exchange_.has(arg.node()) ? exchange_(arg) : arg);
-    return args;
-  }
-
   // Modes keep the axes of the inputs of least rank, which an array may be now.
   bool list_axes(SpecData &made) const {
     const spec::TypedSpec typed = analysis::analyse(data_);
@@ -89,8 +82,8 @@ private:
     for (std::size_t d = 0; d < window->second->window->forms.size(); ++d)
       axes.push_back(of.labelled() ? of.dims[d].label : spec::own_axis(of.name, d));
     any_ = true;
-    const Expr let = make_let(fresh(of.name + "_sum"), with_args(node, exchanged(node)), node.where,
-                              {axes.begin(), axes.end()});
+    const Expr let = make_let(fresh(of.name + "_sum"), with_args(node, exchange_.args_of(node)),
+                              node.where, {axes.begin(), axes.end()});
     return make_window(let, positions_of(axes), node.where);
   }
 
@@ -126,7 +119,7 @@ private:
     const facts::Terms t(node.where);
     const Steps steps = steps_of(*node.use, t);
     const std::string name(spec::name_of(node.use->accumulator));
-    const std::vector<Expr> args = exchanged(node);
+    const std::vector<Expr> args = exchange_.args_of(node);
     std::vector<Expr> elements, starts;
     for (std::size_t k = 0; k < args.size(); ++k) {
       const Expr wide = facts().is_continuous(node.args[k]) && !facts().is_complex(node.args[k])

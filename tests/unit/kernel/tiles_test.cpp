@@ -151,6 +151,10 @@ TEST_CASE("arrays are small enough for the caches or go in tiles") {
     first_of(kernel, x);
     CHECK(is_in_tiles(kernel) == large);
     CHECK(has(kernel, "let-in-tiles") == large);
+    CHECK(has(kernel, "let-is-array") != large);
+    for (const Decision &decision : kernel.why())
+      if (decision.code == "lets-share-memory")
+        CHECK(decision.text.find(large ? "take 0 bytes" : "take 23760 bytes") != std::string::npos);
   }
   unsetenv("BROADLOOM_CACHES");
 }
