@@ -38,8 +38,8 @@ private:
     return k < lets_.specs().size() ? *lets_.kernels()[k] : kernel_;
   }
 
-  // By rows along the axis that lies outermost, or else along one within it: of y[c, i, j] by rows of
-  // i where c are three planes that all read the same lets.
+  // By rows along the axis that lies outermost, or else along one within it: of y[c, i, j] by rows
+  // of i where c are three planes that all read the same lets.
   std::optional<TileGroup> group_of(std::size_t root) {
     const AnyView *const view = root < lets_.specs().size() ? &views_[root] : nullptr;
     const kernel::Operands written = view != nullptr ? kernel::Operands(&view, 1) : outputs_;

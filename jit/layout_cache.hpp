@@ -20,7 +20,8 @@
 namespace broadloom::jit {
 
 // Extents and strides of every operand in turn; before those of an output, whether it is wanted (a
-// `wanted` of 0 ends its entry); then the strides by which trees go, and what is near. Ranks are those of the spec, so keys need no more.
+// `wanted` of 0 ends its entry); then the strides by which trees go, and what is near. Ranks are
+// those of the spec, so keys need no more.
 std::vector<std::int64_t> layout_key(kernel::Operands operands, std::size_t input_count,
                                      kernel::Lies lies = {});
 

@@ -5,8 +5,9 @@
 // pixel that filter position (u, v) meets at position (a, b) of cell (i, j). bl::gradient derives
 // the kernel that the training runs; Adam moves the weights.
 //
-// Dropout leaves a tenth of the cells out, others in each step. Which ones say random numbers of the
-// step and the place, so they are the same on any number of threads, and the gradient has them again.
+// Dropout leaves a tenth of the cells out, others in each step. Which ones say random numbers of
+// the step and the place, so they are the same on any number of threads, and the gradient has them
+// again.
 //
 // The 1,797 images (samples/data/README.md) lie in a border of zeros. They are cut into five folds,
 // every fifth image from the kth on; four are trained on, in batches, and the fifth never.

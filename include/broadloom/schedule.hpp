@@ -4,9 +4,10 @@
 //   spec.schedule(bl::Schedule().vector("j").parallel("i").copies("j", 2).cached("y"));
 //   spec.schedule(bl::Schedule().vector("j").of("h", bl::Schedule().vector("o").tile("n", 4))); // and of let h, an array
 //
-// The text form has the same as `schedule { .. }` and `schedule h { .. }`; docs/language.md says what each clause means. A clause is a wish: it never
-// changes a bit of a result. Kernel::why() tells for each whether it is met, and what was done instead. Building a schedule
-// costs nothing and checks nothing: `check` and `compile` throw
+// The text form has the same as `schedule { .. }` and `schedule h { .. }`; docs/language.md says
+// what each clause means. A clause is a wish: it never changes a bit of a result. Kernel::why()
+// tells for each whether it is met, and what was done instead. Building a schedule costs nothing
+// and checks nothing: `check` and `compile` throw
 //
 //   ShapeError E0104   there is no such axis
 //   SpecError  E0003   fuse or separate of what is neither a let nor an output
@@ -85,8 +86,9 @@ public:
   Schedule &fuse(std::string a, std::string b, Where where = Where::current());
   Schedule &separate(std::string a, std::string b, Where where = Where::current());
 
-  // How the loops of a let run that is an array, and so computed first by a kernel of its own. There the axes are those of that
-  // kernel, the output is the let, and what is kept or fused are lets that it reads.
+  // How the loops of a let run that is an array, and so computed first by a kernel of its own.
+  // There the axes are those of that kernel, the output is the let, and what is kept or fused are
+  // lets that it reads.
   Schedule &of(std::string let, const Schedule &schedule, Where where = Where::current());
   Schedule &of(std::string let, const Schedule &schedule, Place where);
 

@@ -114,7 +114,8 @@ private:
 
 Place place_of(const std::source_location &where);
 
-// A reduction or a scan like this one; behind what is accumulated, `args` are the values of `init=`.
+// A reduction or a scan like this one; behind what is accumulated, `args` are the values of
+// `init=`.
 Expr with_use(const ExprNode &node, FoldUse use, std::vector<Expr> args, std::vector<AxisRef> axes);
 
 // The only makers of nodes. Arguments are taken as they are: `analyse` checks them.

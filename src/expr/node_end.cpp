@@ -6,7 +6,8 @@ namespace broadloom {
 
 namespace {
 
-// The arrays whose extents stand in the positions of a window that nobody else reads: those of a position that has some, or null.
+// The arrays whose extents stand in the positions of a window that nobody else reads: those of a
+// position that has some, or null.
 std::vector<AffineForm::Extent> *own_extents(const ExprNode &node) {
   if (!node.input || node.input.use_count() != 1 || !node.input->window ||
       node.input->window.use_count() != 1)
@@ -17,7 +18,8 @@ std::vector<AffineForm::Extent> *own_extents(const ExprNode &node) {
   return nullptr;
 }
 
-// What a dying node holds: its arguments, the arrays above, and the expressions of a function that nobody else calls.
+// What a dying node holds: its arguments, the arrays above, and the expressions of a function that
+// nobody else calls.
 bool has_children(const ExprNode &node) {
   if (!node.args.empty() || own_extents(node) != nullptr) return true;
   return node.function && node.function.use_count() == 1 &&
@@ -47,9 +49,9 @@ std::shared_ptr<const ExprNode> taken_out_of(Expr &place) {
 
 } // namespace
 
-// A chain of a million nodes must not recurse a million destructors, and a destructor has no memory to
-// ask for. So children that nobody else holds are taken apart one after the other, depth first, and the way back
-// is kept in the place that the child has left (Schorr and Waite).
+// A chain of a million nodes must not recurse a million destructors, and a destructor has no memory
+// to ask for. So children that nobody else holds are taken apart one after the other, depth first,
+// and the way back is kept in the place that the child has left (Schorr and Waite).
 ExprNode::~ExprNode() {
   ExprNode *current = this;
   std::shared_ptr<const ExprNode> own, up; // hold `current` and its parent; null for this node

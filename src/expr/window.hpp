@@ -140,7 +140,8 @@ template <class Visit> void for_each_read_by(const InputDecl &input, Visit visit
 // first appearance, and the text of the read as its name. The analysis looks at the number of forms.
 Expr make_window(const Expr &of, std::vector<AffineForm> forms, Place where);
 
-// The padded input, which is no value before it is read at positions: an Input node whose window has no forms.
+// The padded input, which is no value before it is read at positions: an Input node whose window
+// has no forms.
 Expr make_padded(const Expr &of, std::vector<DimPad> pads, Place where);
 bool is_padded_whole(const Expr &expr);
 

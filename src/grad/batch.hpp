@@ -1,4 +1,5 @@
-// Inside the gradient stage: a kernel over one more axis of some of its inputs, expression by expression.
+// Inside the gradient stage: a kernel over one more axis of some of its inputs, expression by
+// expression.
 //
 //   in x : f32[i]                   in x : f32[b, i]
 //   out z = x / sum(x)              out z[b, i] = x / sum(x, i)

@@ -1,4 +1,5 @@
-// Inside the gradient stage: what is known of the expressions of a kernel that gets one more axis (batch.hpp).
+// Inside the gradient stage: what is known of the expressions of a kernel that gets one more axis
+// (batch.hpp).
 #pragma once
 
 #include "expr/exchange.hpp"

@@ -8,8 +8,8 @@
 //     step s = where(rows > 0, s + s_row, s_row), .., rows = rows + 1
 //
 // The number of rows tells a start from a row, as a start need be no identity of the combine; it is
-// left out where the start plainly is one, as 0 of a sum. What flows back to an element goes through
-// the rows and then through the steps of its own, each along one axis.
+// left out where the start plainly is one, as 0 of a sum. What flows back to an element goes
+// through the rows and then through the steps of its own, each along one axis.
 #include "grad/recurrence.hpp"
 #include "grad/sweep.hpp"
 

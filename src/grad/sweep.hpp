@@ -65,7 +65,8 @@ private:
 void pull_fold(Sweep &sweep, const Expr &fold, const Cotangent &g);
 void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &g);
 
-// dual.cpp, of a Fold or a Scan: would its result move if argument k did? An exponent that is counted beside does not move a mantissa.
+// dual.cpp, of a Fold or a Scan: would its result move if argument k did? An exponent that is
+// counted beside does not move a mantissa.
 bool moves_result(facts::Facts &facts, const Expr &self, std::size_t k);
 
 // The same sweep over an expression of a definition: the cotangents of its parameters.

@@ -27,7 +27,8 @@ struct GradientThroughLets {
   std::vector<std::string> saved = {};
 };
 
-// `data` is the kernel that was split. Throws SpecError as `gradient` does, and E0607 for a let whose axes have no names.
+// `data` is the kernel that was split. Throws SpecError as `gradient` does, and E0607 for a let
+// whose axes have no names.
 GradientThroughLets through_lets(const SpecData &data, const spec::Split &split,
                                  const std::vector<std::string> &wrt,
                                  const GradientOptions &options, const GradientOf &gradient);

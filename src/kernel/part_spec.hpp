@@ -14,7 +14,8 @@ bool is_zero(const expr::Graph &graph, expr::NodeId id); // a literal
 bool is_op(const expr::Graph &graph, expr::NodeId id, ops::Op op);
 bool is_sum(const expr::Graph &graph, expr::NodeId fold);
 
-// What a part is given behind its windows: the first position along an axis, and the extent of the whole.
+// What a part is given behind its windows: the first position along an axis, and the extent of the
+// whole.
 struct PartNumber {
   enum class Kind : std::uint8_t { First, Count } kind = Kind::First;
   int axis = 0;
@@ -24,8 +25,9 @@ struct KnownConditions { // nodes
   std::set<expr::NodeId> hold, fail;
 };
 
-// `axes` are those along which a part is not the whole, `steps` ([axis]) how far its positions are apart. None where what is left of the masks does not have the axes that they gave, or
-// where two folds become one that are different in the whole. Linear, iterative.
+// `axes` are those along which a part is not the whole, `steps` ([axis]) how far its positions are
+// apart. None where what is left of the masks does not have the axes that they gave, or where two
+// folds become one that are different in the whole. Linear, iterative.
 std::optional<spec::TypedSpec> part_spec(const spec::TypedSpec &spec,
                                          std::span<const PartNumber> numbers,
                                          std::span<const std::int64_t> steps, expr::AxisSet axes,

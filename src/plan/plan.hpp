@@ -104,7 +104,8 @@ enum class Generality : std::uint8_t { Exact, Generic };
 
 // `outputs` has one layout for each output of the spec; `wanted[k]` false skips output k. Without `explain` the plan is
 // the same, but for an empty `why`. A generic one gives the same bits, if there is one (has_generic). `lies` says how the windows of the
-// spec lie for the trees of folds, if not as they do (kernel/viewer.hpp); `near`, by the bits of operands, which a core's caches hold.
+// spec lie for the trees of folds, if not as they do (kernel/viewer.hpp); `near`, by the bits of
+// operands, which a core's caches hold.
 Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                std::span<const Layout> inputs, std::span<const Layout> outputs,
                const std::vector<bool> &wanted, const Machine &machine, bool explain = true,

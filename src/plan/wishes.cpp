@@ -311,7 +311,8 @@ private:
     });
   }
 
-  // How an array is read: the reads as they are written, and how many elements they take for one of what is computed.
+  // How an array is read: the reads as they are written, and how many elements they take for one of
+  // what is computed.
   struct Reads {
     std::string text;
     std::int64_t elements = 0;

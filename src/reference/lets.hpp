@@ -21,7 +21,8 @@ private:
   std::vector<AnyView> views_;
 };
 
-// The inputs of a call and behind them the lets that this kernel reads, each lying in C order; with all of them, as they are.
+// The inputs of a call and behind them the lets that this kernel reads, each lying in C order; with
+// all of them, as they are.
 std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs);
 
 // The shapes of the outputs, without computing them.

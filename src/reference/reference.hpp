@@ -49,7 +49,8 @@ void evaluate_nodes(const spec::TypedSpec &spec, std::span<const AnyView> inputs
                     std::optional<Pin> pin = std::nullopt);
 
 // The lets that go step by step together from `first` on (spec/recurrence.hpp), for the inputs of a call and the lets before them: all
-// steps, one after the other, each with what it begins with before or behind it. `steps_alone` (time_loop.hpp) leaves that out.
+// steps, one after the other, each with what it begins with before or behind it. `steps_alone`
+// (time_loop.hpp) leaves that out.
 std::vector<Array> evaluate_loop(spec::LetKernels lets, std::size_t first,
                                  std::span<const AnyView> inputs, std::span<const AnyView> before,
                                  const std::atomic<bool> *cancel = nullptr, int threads = 0);

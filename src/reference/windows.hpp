@@ -19,7 +19,8 @@ std::vector<std::int64_t> window_extents(const spec::TypedSpec &spec,
 // `out y[i < 2*extent(x, 0)]`: the shape that is said, of the arrays before it. Throws ShapeError E0144 for an extent below 0.
 std::vector<std::int64_t> said_shape(const spec::TypedInput &said, std::span<const Layout> given);
 
-// With the extents that are said behind the inputs of a call and the lets: shapes without elements (spec::TypedInput::said).
+// With the extents that are said behind the inputs of a call and the lets: shapes without elements
+// (spec::TypedInput::said).
 void add_said(const spec::TypedSpec &spec, std::vector<Layout> &layouts);
 std::vector<AnyView> with_said(const spec::TypedSpec &spec, std::vector<AnyView> given);
 

@@ -23,7 +23,8 @@ namespace broadloom::scale {
 void fold_parts(spec::Split &split, std::vector<Decision> &notes,
                 const KnownParameters &parameters = {});
 
-// The same of a whole kernel without calls (expand_calls), of which `split` is what split_lets made.
+// The same of a whole kernel without calls (expand_calls), of which `split` is what split_lets
+// made.
 SpecData fold_scales(const SpecData &data, std::optional<spec::Split> split,
                      std::vector<Decision> &notes, const KnownParameters &parameters = {});
 

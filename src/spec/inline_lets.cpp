@@ -52,7 +52,8 @@ std::string why_not_read_so(const TypedInput &read) {
   return {};
 }
 
-// Of several dims along which an axis goes from end to end, one: they must be as long as each other.
+// Of several dims along which an axis goes from end to end, one: they must be as long as each
+// other.
 const TypedInput *one_of_several(const TypedSpec &typed, int axis) {
   const TypedInput *first = nullptr;
   std::pair<std::uint32_t, std::size_t> dim;

@@ -102,14 +102,16 @@ LetsByName lets_by_name(const SpecData &data);
 // lets and throws what it throws.
 std::optional<Split> split_lets(const SpecData &data,
                                 const std::function<TypedSpec(const SpecData &)> &analyse);
-// The same to be run: the kernel of each let has what the schedule says of its loops, the rest what it says of lets that are arrays.
+// The same to be run: the kernel of each let has what the schedule says of its loops, the rest what
+// it says of lets that are arrays.
 std::optional<Split> split_scheduled(const SpecData &data,
                                      const std::function<TypedSpec(const SpecData &)> &analyse);
 
 // The kernel again, of which `data` is what was split and the split what has become of its parts.
 SpecData joined(const SpecData &data, const Split &split);
 
-// Of the kernel and of its lets that are arrays, one at each place; and each as a warning in the log.
+// Of the kernel and of its lets that are arrays, one at each place; and each as a warning in the
+// log.
 std::vector<SpecError> all_faults(const TypedSpec &spec);
 void warn_of_faults(const TypedSpec &spec);
 

@@ -2,7 +2,8 @@
 //
 //   schedule { vector j; copies j 2; stream y }      vector 1, copies {{1, 2}}, stores {Stream}     for axes i, j and output y
 //
-// `schedule h { .. }` is the part of let h, an array: the whole schedule of the kernel that computes it.
+// `schedule h { .. }` is the part of let h, an array: the whole schedule of the kernel that
+// computes it.
 //
 // A wish never changes a bit, and one that cannot be met is no error: whoever chooses says so as a Decision. `keep`,
 // `recompute`, `inline` and `at` are marks of values, `fuse` and `separate` pairings (spec.hpp).
@@ -69,7 +70,8 @@ std::string_view word_of(ScheduleClause::Kind kind);
 // "copies j 2"
 std::string print(const ScheduleClause &clause);
 
-// As it is written: `schedule { .. }`, then `schedule h { .. }` for each let that it speaks of, each line behind two spaces.
+// As it is written: `schedule { .. }`, then `schedule h { .. }` for each let that it speaks of,
+// each line behind two spaces.
 std::string print(const Schedule &schedule);
 
 // The clauses about the loops of this let; with no name, about those of the outputs.

@@ -297,7 +297,8 @@ private:
     return data;
   }
 
-  // With what the schedule says of it, if it is to be run. What derives from it knows no lets that a clause could name.
+  // With what the schedule says of it, if it is to be run. What derives from it knows no lets that
+  // a clause could name.
   SpecData scheduled(SpecData data, const std::string &let) const {
     if (is_scheduled_) data.schedule = part_of(data_.schedule, let);
     return data;

@@ -1,6 +1,7 @@
 // The reasons that `why` can give: one closed list, so that programs can rely on the words.
 //
-// Each row of reasons.def is a reason: its code, the topic of the decisions that it is given for, and its meaning.
+// Each row of reasons.def is a reason: its code, the topic of the decisions that it is given for,
+// and its meaning.
 #pragma once
 
 #include <broadloom/decision.hpp>

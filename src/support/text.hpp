@@ -32,7 +32,8 @@ std::string_view line_of(std::string_view text, int line);
 // `place` with its source line filled in, where `source` is known and the place is known.
 Place with_text(Place place, const std::string *source);
 
-// The line of a place that has one, and a caret under what it underlines; empty where there is none.
+// The line of a place that has one, and a caret under what it underlines; empty where there is
+// none.
 std::string excerpt_of(const Place &place);
 
 // [A-Za-z_][A-Za-z0-9_]*

@@ -10,8 +10,8 @@ namespace broadloom::differential {
 
 enum class Scheduled : std::uint8_t { All, LetsAlone };
 
-// "schedule { vector 1; copies 0 4 }" for a kernel with this text, and a line `schedule h { .. }` for some of its lets that are arrays;
-// empty where no clause fits it.
+// "schedule { vector 1; copies 0 4 }" for a kernel with this text, and a line `schedule h { .. }`
+// for some of its lets that are arrays; empty where no clause fits it.
 std::string random_schedule(Random &random, const std::string &text,
                             Scheduled what = Scheduled::All);
 

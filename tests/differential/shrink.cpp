@@ -103,7 +103,8 @@ void drop_lines(const Case &c, std::vector<Case> &found) {
   }
 }
 
-// "schedule { vector 0; stream y }" and "schedule h { vector 0; stream h }" without one of their clauses.
+// "schedule { vector 0; stream y }" and "schedule h { vector 0; stream h }" without one of their
+// clauses.
 void drop_clauses(const Case &c, std::vector<Case> &found) {
   for (std::size_t begin = c.text.find("\n  schedule "); begin != std::string::npos;
        begin = c.text.find("\n  schedule ", begin + 1)) {

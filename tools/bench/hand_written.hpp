@@ -1,4 +1,5 @@
-// What an engineer would write by hand, as peers of the cases: the loops of loops_table.cpp spread over oneTBB.
+// What an engineer would write by hand, as peers of the cases: the loops of loops_table.cpp spread
+// over oneTBB.
 #pragma once
 
 #include <broadloom/array.hpp>

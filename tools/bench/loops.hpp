@@ -1,8 +1,8 @@
 // Loops as an engineer would write them by hand: plain C++ that g++ vectorises, compiled once for AVX2 and
 // once for AVX-512, with fast-math. They run on one thread; hand_written.cpp spreads them over oneTBB.
 //
-// loops_table.cpp includes nothing that has inline functions of external linkage: the linker could otherwise keep
-// the AVX-512 copy of one for the whole program.
+// loops_table.cpp includes nothing that has inline functions of external linkage: the linker could
+// otherwise keep the AVX-512 copy of one for the whole program.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// What the loops of loops_table.cpp share: registers of AVX2 or AVX-512, and a loop that stores around the caches. For
-// loops_table.cpp alone, like the other headers with an unnamed namespace beside it.
+// What the loops of loops_table.cpp share: registers of AVX2 or AVX-512, and a loop that stores
+// around the caches. For loops_table.cpp alone, like the other headers with an unnamed namespace
+// beside it.
 #pragma once
 
 #include "bench/loops.hpp"

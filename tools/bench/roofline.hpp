@@ -1,8 +1,9 @@
 // The roofline of the moment: how fast this machine moves bytes and does arithmetic right now.
 //
-// Hand-written loops (loops_table.cpp) over memory with huge pages move as many bytes as a case must, in the same
-// proportion of reads to writes, in between the rounds of that case: with ordinary stores and around the caches, on
-// one thread and on all. The fastest of these ways is the roof.
+// Hand-written loops (loops_table.cpp) over memory with huge pages move as many bytes as a case
+// must, in the same proportion of reads to writes, in between the rounds of that case: with
+// ordinary stores and around the caches, on one thread and on all. The fastest of these ways is the
+// roof.
 #pragma once
 
 #include "bench/row.hpp"

@@ -1,4 +1,5 @@
-// Schedules of lets that are arrays, and clauses about such lets: form, mistakes, what is done about them, and that no bit depends on it.
+// Schedules of lets that are arrays, and clauses about such lets: form, mistakes, what is done
+// about them, and that no bit depends on it.
 #include "analysis/analyse.hpp"
 #include "spec/materialise.hpp"
 #include "tests/unit/spec/scheduled.hpp"
