@@ -14,6 +14,7 @@
 #include "kernel/padding.hpp"
 #include "kernel/windows.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -175,11 +176,20 @@ struct TimeLoop {
 // (choose_tiles.hpp). Rows are positions of the dim that lies outermost. Tasks may run at once, and
 // have memory of their own for the rows that they keep.
 struct Tiles {
+  // The copy with borders that a let's array lies in, as others look past its ends.
+  struct Border {
+    kernel::Padding padding = {};
+    MemRef copy = {};
+    std::size_t dim = 0;               // of rows
+    std::int64_t before = 0;           // rows of the copy before row 0 of the array
+    std::int64_t above = 0, below = 0; // rows of the border that are read
+  };
   struct Array {            // of a let
     std::size_t number = 0; // of the arrays of a call: its views count from row 0 of all its rows
     std::int64_t row_bytes = 0, rows = 0, kept = 0; // all rows, and so many lie in memory
-    AnyView whole = {};                             // without memory
+    MemRef whole = {};
     std::string name = {};
+    std::optional<Border> border = {};
   };
   struct RowsOfNest {
     std::vector<std::size_t> boxes;         // [phase]: which of its parallel axes has them
@@ -194,12 +204,30 @@ struct Tiles {
     std::int64_t first = 0;                // the row that position 0 is
     std::optional<std::size_t> array = {}; // that it writes; none: outputs of the call
   };
-  struct Piece { // rows [begin, end) of what a nest writes
-    std::uint32_t nest = 0;
+  struct Piece { // rows [begin, end) of what a nest writes, or of the border around an array
+    std::uint32_t nest = 0; // or the array
     std::int64_t begin = 0, end = 0;
     std::int64_t needed = 0; // rows of the array from here on are read now or later
+    bool is_border = false;
     friend bool operator==(const Piece &, const Piece &) = default;
   };
+  // What is copied for a piece of the border around an array: from which of its rows on, to which
+  // rows of the copy, and how many of them.
+  struct PaddedRows {
+    std::int64_t row = 0, copy_row = 0, count = 1;
+  };
+  static std::vector<PaddedRows> padded_rows(const Border &border, std::int64_t rows,
+                                             const Piece &piece) {
+    std::vector<PaddedRows> made;
+    const std::int64_t first = std::max<std::int64_t>(piece.begin, 0),
+                       end = std::min(piece.end, rows);
+    if (first < end) made.push_back({first, first + border.before, end - first});
+    for (std::int64_t row = piece.begin; row < piece.end; ++row)
+      if (row < 0 || row >= rows)
+        made.push_back(
+            {kernel::row_in_border(border.padding, border.dim, row, rows), row + border.before});
+    return made;
+  }
   std::vector<Array> arrays;
   std::vector<Nest> nests;
   std::vector<std::vector<Piece>> tasks; // each in order

@@ -61,7 +61,7 @@ public:
     }
     Reader rest = reader(kernel_, lets_.operands_of_rest(inputs_, views_, outputs_),
                          given(typed, nullptr), std::move(outputs));
-    choose(rest, overlaps_, kernel_.setup().windows());
+    choose(rest, overlaps_, rules_of(lets_.specs().size()));
     if (is_run_) check_outputs(rest);
     Steps steps{call_.steps, plan_->actions};
     if (!lets_.empty()) lets(steps);
@@ -137,9 +137,32 @@ private:
           lets.push_back({member.let, group.members.back().let});
     layouts_ = lets_.in_tiles(*layouts_, lets);
     views_ = lets_.views(*layouts_, static_cast<char *>(address_of(named_.size())));
-    for (const Lets::InTiles &one : lets) // its rows have memory while they are read
-      views_[one.let].data =
-          new_copy(views_[one.let].dtype, views_[one.let].layout, kernel::Reach{}).data;
+    for (TileGroup &group : groups_)
+      for (std::size_t m = 0; m + 1 < group.members.size(); ++m)
+        lay(group.members[m]); // its rows have memory while they are read
+  }
+  void lay(TileMember &member) {
+    AnyView &view = views_[member.let];
+    view.data = new_copy(view.dtype, view.layout, kernel::Reach{}).data; // of row 0
+    if (!member.border) return;
+    AnyView copy = member.border->copy.view;
+    view.layout.strides = copy.layout.strides;
+    copy.data = static_cast<char *>(view.data) - member.border->before * member.row_bytes;
+    member.border->copy = operand_of(copy);
+    for (const TypedWindow::Pad &pad : member.border->padding.pads)
+      if (std::size_t(pad.dim) != member.border->dim)
+        view.data = array::rows_of(view, std::size_t(pad.dim), pad.before, 1).data;
+  }
+
+  // Who sees a copy of borders of tiles is not split into parts.
+  kernel::WindowRules rules_of(std::size_t let) const {
+    for (const TileGroup &group : groups_)
+      for (const TileMember &member : group.members)
+        if (member.let == let && std::ranges::any_of(member.reads, [](const RowsRead &read) {
+              return read.padding.has_value();
+            }))
+          return {};
+    return (let < lets_.specs().size() ? *lets_.kernels()[let] : kernel_).setup().windows();
   }
 
   // A let, or the kernel itself, with all lets that are computed in tiles of it.
@@ -156,7 +179,7 @@ private:
     const KernelImpl &kernel = *lets_.kernels()[k];
     Reader made = reader(kernel, lets_.operands(k, inputs_, views_), given(kernel.typed(), nullptr),
                          {{name_of(k)}});
-    choose(made, {}, kernel.setup().windows());
+    choose(made, {}, rules_of(k));
     return made;
   }
 

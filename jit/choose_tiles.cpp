@@ -25,7 +25,9 @@ namespace {
 // Along the outermost dim of the array a multiple of the position along `axis`, and nothing else
 // of the window goes by that.
 bool goes_by_rows(const TypedWindow &window, std::size_t rows, int axis, std::int64_t &times) {
-  if (window.is_gather() || window.sum || kernel::is_guarded(window)) return false;
+  if (window.is_gather() || window.sum || window.needs_zeros()) return false;
+  if (const TypedWindow::Pad *pad = window.pad_of(int(rows)); pad && pad->mode == PadMode::Wrap)
+    return false;
   times = 0;
   for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
     const TypedWindow::Form &form = window.forms[dim];
@@ -64,7 +66,13 @@ std::optional<RowsRead> rows_read(const TypedSpec &typed, std::span<const Layout
     kernel::Box row(typed.axes.size(), {0, -1, 1});
     row[std::size_t(axis)] = {0, 1, 1};
     const Padding::Dim read = viewer.positions(i, &row)[*rows];
-    if (read.divisor != 1 || !add({0, times, read.first, read.last})) return std::nullopt;
+    const TypedWindow::Pad *pad = window.pad_of(int(*rows));
+    const std::int64_t before = pad != nullptr ? pad->before : 0;
+    if (read.divisor != 1 || !add({0, times, read.first - before, read.last - before}))
+      return std::nullopt;
+    const std::optional<Padding> padding = viewer.see(i).padding;
+    if (padding && made->padding && made->padding != padding) return std::nullopt;
+    if (padding) made->padding = padding;
   }
   return made;
 }
@@ -75,6 +83,19 @@ struct Rows {
   std::int64_t begin = 0, end = 0;
   bool empty() const { return begin >= end; }
 };
+
+// The border is filled as soon as the row beside it is there, from rows that are there then.
+Rows with_border(const TileMember &member, Rows rows) {
+  if (!member.border) return rows;
+  const Tiles::Border &border = *member.border;
+  const auto source = [&](std::int64_t row) {
+    return kernel::row_in_border(border.padding, border.dim, row, member.rows);
+  };
+  if (rows.begin <= 0 && border.above > 0) rows.end = std::max(rows.end, source(-border.above) + 1);
+  if (rows.end >= member.rows && border.below > 0)
+    rows.begin = std::min(rows.begin, source(member.rows - 1 + border.below));
+  return rows;
+}
 
 // The rows of each member that rows of the last one hang on, however far back.
 std::vector<Rows> rows_needed(const TileGroup &group, const Rows &of_last) {
@@ -87,8 +108,9 @@ std::vector<Rows> rows_needed(const TileGroup &group, const Rows &of_last) {
     if (rows.empty()) continue;
     for (const RowsRead &read : group.members[m].reads) {
       Rows &of = needed[read.reads];
-      const Rows more{read.times * rows.begin + read.low,
-                      read.times * (rows.end - 1) + read.high + 1};
+      const Rows more =
+          with_border(group.members[read.reads], {read.times * rows.begin + read.low,
+                                                  read.times * (rows.end - 1) + read.high + 1});
       of = of.empty() ? more : Rows{std::min(of.begin, more.begin), std::max(of.end, more.end)};
     }
   }
@@ -147,21 +169,33 @@ std::vector<std::vector<Tiles::Piece>> pieces_of(const TileGroup &group,
   std::vector<std::vector<Tiles::Piece>> tasks;
   for (std::int64_t task = 0; task < group.tasks; ++task) {
     std::vector<Tiles::Piece> &pieces = tasks.emplace_back();
-    std::vector<std::int64_t> done(group.members.size(), -1); // rows before it are there
+    std::vector<std::vector<Rows>> needed; // [tile of the task][member]
     for (std::int64_t tile = tiles * task / group.tasks; tile < tiles * (task + 1) / group.tasks;
-         ++tile) {
-      const Rows of_last{tile * group.rows, std::min((tile + 1) * group.rows, rows)};
-      const std::vector<Rows> needed = rows_needed(group, of_last);
-      for (std::size_t m = 0; m < needed.size(); ++m) {
-        const Rows now{std::max(needed[m].begin, done[m]), needed[m].end};
-        if (needed[m].empty() || now.empty()) continue;
+         ++tile)
+      needed.push_back(
+          rows_needed(group, {tile * group.rows, std::min((tile + 1) * group.rows, rows)}));
+    for (std::size_t t = needed.size(); t-- > 1;) // the last may go back for what it mirrors
+      for (std::size_t m = 0; m < needed[t].size(); ++m)
+        if (!needed[t][m].empty() && !needed[t - 1][m].empty())
+          needed[t - 1][m].begin = std::min(needed[t - 1][m].begin, needed[t][m].begin);
+    std::vector<std::int64_t> done(group.members.size(), -1); // rows before it are there
+    for (const std::vector<Rows> &tile : needed)
+      for (std::size_t m = 0; m < tile.size(); ++m) {
+        const TileMember &member = group.members[m];
+        const Rows now{std::max(tile[m].begin, done[m]), tile[m].end};
+        if (tile[m].empty() || now.empty()) continue;
         done[m] = now.end;
+        const bool has_above = member.border && tile[m].begin == 0;
+        const std::int64_t kept_from = has_above ? -member.border->above : tile[m].begin;
         for (const NestRows &nest : nests[m]) {
           const Rows own{std::max(now.begin, nest.begin), std::min(now.end, nest.end)};
-          if (!own.empty()) pieces.push_back({nest.nest, own.begin, own.end, needed[m].begin});
+          if (!own.empty()) pieces.push_back({nest.nest, own.begin, own.end, kept_from});
         }
+        if (member.border)
+          pieces.push_back(
+              {std::uint32_t(m), now.begin - (now.begin == 0 ? member.border->above : 0),
+               now.end + (now.end == member.rows ? member.border->below : 0), kept_from, true});
       }
-    }
   }
   return tasks;
 }

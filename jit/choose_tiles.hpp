@@ -26,13 +26,14 @@ namespace broadloom::jit::choice {
 struct RowsRead {
   std::size_t reads = 0; // the member of a group that computes them
   std::int64_t times = 1, low = 0, high = 0;
+  std::optional<Padding> padding = {}; // of the input, where some are read in its borders
 };
 
 // The dim that lies outside of all others: its rows lie one behind the other.
 std::optional<std::size_t> outermost_dim(const Layout &layout);
 
 // The rows of `array` that lie along its outermost dim, for rows along `axis`; none: they are read
-// in another way, through borders, or from all of them.
+// in another way, from all of them, or from the other end of the array, as one that wraps.
 std::optional<RowsRead> rows_read(const TypedSpec &typed, std::span<const Layout> given,
                                   std::size_t array, int axis);
 
@@ -43,6 +44,7 @@ struct TileMember {
   std::int64_t rows = 0, row_bytes = 0;
   std::vector<RowsRead> reads = {};
   std::int64_t times = 1; // rows for each row of the last member
+  std::optional<Tiles::Border> border = {};
 };
 struct TileGroup {
   std::vector<TileMember> members;
@@ -84,10 +86,11 @@ protected:
   bool in_tiles(const TileGroup &group, std::vector<Reader> &members, Steps to);
 
 private:
+  std::vector<Step> see_borders(const TileGroup &group, std::vector<Reader> &members);
   bool add_nests(const TileGroup &group, std::size_t member, Reader &reader, Tiles &tiles,
                  std::vector<NestRows> &rows);
-  void show(const TileGroup &group, std::vector<Reader> &members, const Tiles &tiles,
-            std::vector<Step> &to);
+  void show(const TileGroup &group, std::vector<Reader> &members, std::span<const Step> borders,
+            const Tiles &tiles, std::vector<Step> &to);
 };
 
 } // namespace broadloom::jit::choice

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <set>
 
 namespace broadloom::jit::choice {
 namespace {
@@ -100,10 +101,25 @@ private:
       choose_rows(group, kernel_.setup().tile_rows, asked_.has_value(), other_row_bytes(group),
                   machine);
     }
-    if (group.rows == 0) return std::nullopt;
+    if (group.rows == 0 || !sees_borders_of_lets_alone(group)) return std::nullopt;
     for (const TileMember &member : group.members)
       if (member.let < taken_.size()) taken_[member.let] = true;
     return group;
+  }
+
+  // Who looks past the ends of a let of the group sees it in a copy with borders, and would make
+  // one of all of another array.
+  bool sees_borders_of_lets_alone(const TileGroup &group) const {
+    for (const TileMember &member : group.members) {
+      std::set<std::uint32_t> padded;
+      for (const RowsRead &read : member.reads)
+        if (read.padding) padded.insert(read.padding->of);
+      if (padded.empty()) continue;
+      for (const spec::TypedInput &input : kernel_of(member.let).typed().inputs)
+        if (input.window && kernel::is_guarded(*input.window) && !padded.contains(input.window->of))
+          return false;
+    }
+    return true;
   }
 
   static void drop_first(TileGroup &group) {
@@ -165,8 +181,38 @@ private:
       read->reads = members.size();
       reads.emplace_back(std::size_t(member - members.begin()), *read);
     }
+    if (!take_border(*made, *dim, *view, members, reads)) return std::nullopt;
     for (const auto &[member, read] : reads) members[member].reads.push_back(read);
     return made;
+  }
+
+  // The border that all readers see around an array, if any.
+  static bool take_border(TileMember &made, std::size_t dim, const AnyView &view,
+                          const std::vector<TileMember> &members,
+                          const std::vector<std::pair<std::size_t, RowsRead>> &reads) {
+    for (const auto &[member, read] : reads) {
+      if (!read.padding) continue;
+      Padding padding = *read.padding;
+      padding.of = 0;
+      if (!made.border) made.border = Tiles::Border{.padding = padding, .dim = dim};
+      if (made.border->padding != padding || !padding.dims.empty()) return false;
+      Tiles::Border &border = *made.border;
+      const std::int64_t last = read.times * (members[member].rows - 1) + read.high;
+      border.above = std::max(border.above, -read.low);
+      border.below = std::max(border.below, last - (made.rows - 1));
+    }
+    if (!made.border) return true;
+    Tiles::Border &border = *made.border;
+    for (const TypedWindow::Pad &pad : border.padding.pads) {
+      if (std::size_t(pad.dim) != dim) continue;
+      border.before = pad.before;
+      if (pad.mode == PadMode::Reflect && std::max(border.above, border.below) >= made.rows)
+        return false;
+    }
+    border.copy.view = view;
+    border.copy.view.layout = kernel::padded_layout(border.padding, view.layout);
+    made.row_bytes = border.copy.view.layout.strides[dim] * std::int64_t(size_of(view.dtype));
+    return true;
   }
 
   std::optional<RowsRead> rows_read_by(const TileMember &reader, std::size_t let) const {

@@ -376,6 +376,11 @@ private:
         [&](const std::string &let, const AnyView &whole) { recorder_->name(let, whole); },
         [&](const Run &run, const std::vector<const AnyView *> &operands) {
           record(run, operands);
+        },
+        [&](const Tiles::Border &border, const AnyView &of, const AnyView &copy,
+            const Tiles::PaddedRows &rows) {
+          record(border.padding, {{of}, {array::rows_of(of, border.dim, rows.row, rows.count)}},
+                 {{copy}, {array::rows_of(copy, border.dim, rows.copy_row, rows.count)}});
         }};
     run_tiles(kernel_, plan_.tiles[in.number], arrays_, recorder_ != nullptr ? &watch : nullptr);
   }
@@ -445,14 +450,16 @@ private:
   // All of a copy with borders, or a row of it.
   void record(const Pad &pad, const AnyView &of, const AnyView &to, std::int64_t row = -1) {
     if (recorder_ == nullptr) return;
-    calls::Event event{Step::Kind::Pad, {}, {{of}}, {{to}}};
-    if (row >= 0) {
-      event.from.push_back({array::rows_of(of, pad.row->dim, row, 1)});
-      event.to.push_back({array::rows_of(to, pad.row->dim, row, 1)});
-    }
-    for (const spec::TypedWindow::Pad &border : pad.padding.pads)
+    if (row < 0) return record(pad.padding, {{of}}, {{to}});
+    record(pad.padding, {{of}, {array::rows_of(of, pad.row->dim, row, 1)}},
+           {{to}, {array::rows_of(to, pad.row->dim, row, 1)}});
+  }
+  void record(const kernel::Padding &padding, std::vector<calls::Operand> from,
+              std::vector<calls::Operand> to) {
+    calls::Event event{Step::Kind::Pad, {}, std::move(from), std::move(to)};
+    for (const spec::TypedWindow::Pad &border : padding.pads)
       event.borders.push_back({border.dim, border.before, border.after});
-    for (const kernel::Padding::Dim &dim : pad.padding.dims)
+    for (const kernel::Padding::Dim &dim : padding.dims)
       event.reach.push_back({dim.first, dim.last, dim.divisor});
     recorder_->add(std::move(event));
   }

@@ -29,12 +29,17 @@ public:
     for (std::size_t a = 0; a < rows_.size(); ++a) {
       rows_[a].memory = memory_.data() + at;
       at += bytes(tiles.arrays[a], keeps_all);
-      arrays_[tiles.arrays[a].number] = rows_[a].memory;
+      if (keeps_all) begin_with(a, -above(tiles.arrays[a]));
     }
   }
 
   void run(const std::vector<Piece> &pieces, const TileWatch *watch) {
     for (const Piece &piece : pieces) {
+      if (piece.is_border) {
+        make_room(piece.nest, piece);
+        pad(tiles_.arrays[piece.nest], piece, watch);
+        continue;
+      }
       const Tiles::Nest &nest = tiles_.nests[piece.nest];
       if (nest.array) make_room(*nest.array, piece);
       if (watch != nullptr) tell(nest, piece, *watch);
@@ -43,16 +48,28 @@ public:
   }
 
   std::span<char *const> arrays() const { return arrays_; }
+  AnyView at(const MemRef &whole) const {
+    AnyView view = whole.view;
+    view.data = whole.at(arrays_);
+    return view;
+  }
 
 private:
   struct Rows {
     char *memory = nullptr;
-    std::int64_t first = 0, end = 0; // row `first` lies where the memory begins
+    std::optional<std::int64_t> first = {}; // the row that lies where the memory begins
+    std::int64_t end = 0;
   };
 
   // Lines of 64 bytes, and not all of them at the same place of a page.
   static std::int64_t bytes(const Tiles::Array &array, bool keeps_all) {
-    return ((keeps_all ? array.rows : array.kept) * array.row_bytes + 63) / 64 * 64 + 320;
+    const std::int64_t rows =
+        keeps_all ? above(array) + array.rows + (array.border ? array.border->below : 0)
+                  : array.kept;
+    return (rows * array.row_bytes + 63) / 64 * 64 + 320;
+  }
+  static std::int64_t above(const Tiles::Array &array) {
+    return array.border ? array.border->above : 0;
   }
   static std::size_t bytes(const Tiles &tiles, bool keeps_all) {
     std::int64_t all = 0;
@@ -64,15 +81,30 @@ private:
   void make_room(std::size_t a, const Piece &piece) {
     const Tiles::Array &array = tiles_.arrays[a];
     Rows &rows = rows_[a];
-    if (!keeps_all_ && piece.end - rows.first > array.kept) {
+    if (!rows.first) {
+      begin_with(a, piece.needed);
+      rows.end = piece.needed;
+    } else if (!keeps_all_ && piece.end - *rows.first > array.kept) {
       const std::int64_t first = piece.needed, left = std::max<std::int64_t>(rows.end - first, 0);
       if (left > 0)
-        std::memmove(rows.memory, rows.memory + (first - rows.first) * array.row_bytes,
+        std::memmove(rows.memory, rows.memory + (first - *rows.first) * array.row_bytes,
                      std::size_t(left * array.row_bytes));
-      rows.first = first;
-      arrays_[array.number] = rows.memory - first * array.row_bytes;
+      begin_with(a, first);
     }
     rows.end = std::max(rows.end, piece.end);
+  }
+  void begin_with(std::size_t a, std::int64_t row) {
+    rows_[a].first = row;
+    arrays_[tiles_.arrays[a].number] = rows_[a].memory - row * tiles_.arrays[a].row_bytes;
+  }
+
+  void pad(const Tiles::Array &array, const Piece &piece, const TileWatch *watch) const {
+    const Tiles::Border &border = *array.border;
+    const AnyView of = at(array.whole), copy = at(border.copy);
+    kernel::pad_around(border.padding, of, copy, border.dim, piece.begin, piece.end - piece.begin);
+    if (watch == nullptr) return;
+    for (const Tiles::PaddedRows &rows : Tiles::padded_rows(border, array.rows, piece))
+      watch->pad(border, of, copy, rows);
   }
 
   // Scratch arrays have the rows of the piece alone. Behind them comes what a thread has for
@@ -169,11 +201,8 @@ void run_tiles(const KernelImpl &kernel, const Tiles &tiles, std::span<char *con
   }
   if (watch != nullptr || kernel.setup().verifies) {
     TileTask all(tiles, arrays, true);
-    for (const Tiles::Array &array : tiles.arrays) {
-      AnyView whole = array.whole;
-      whole.data = all.arrays()[array.number];
-      if (watch != nullptr) watch->let(array.name, whole);
-    }
+    for (const Tiles::Array &array : tiles.arrays)
+      if (watch != nullptr) watch->let(array.name, all.at(array.whole));
     for (const std::vector<Piece> &task : tiles.tasks) all.run(task, watch);
     if (kernel.setup().verifies) verify_whole(tiles, all.arrays());
     return;

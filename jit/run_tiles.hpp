@@ -13,6 +13,9 @@ namespace broadloom::jit {
 struct TileWatch {
   std::function<void(const std::string &let, const AnyView &whole)> let;
   std::function<void(const act::Run &run, const std::vector<const AnyView *> &operands)> piece;
+  std::function<void(const Tiles::Border &border, const AnyView &of, const AnyView &copy,
+                     const Tiles::PaddedRows &rows)>
+      pad;
 };
 
 // `arrays`: where those of the call begin. `watch` may be null.

@@ -10,13 +10,18 @@ namespace {
 
 using Piece = Tiles::Piece;
 
+std::size_t member_of(const Piece &piece, std::span<const std::size_t> member_of_nest) {
+  return piece.is_border ? piece.nest : member_of_nest[piece.nest];
+}
+
 // Rows of pieces as they count from the first row of a tile or a task.
 std::vector<Piece> from_row(std::span<const Piece> pieces, const TileGroup &group,
                             std::span<const std::size_t> member_of_nest, std::int64_t row) {
   std::vector<Piece> made;
   for (const Piece &piece : pieces) {
-    const std::int64_t shift = group.members[member_of_nest[piece.nest]].times * row;
-    made.push_back({piece.nest, piece.begin - shift, piece.end - shift, piece.needed - shift});
+    const std::int64_t shift = group.members[member_of(piece, member_of_nest)].times * row;
+    made.push_back({piece.nest, piece.begin - shift, piece.end - shift, piece.needed - shift,
+                    piece.is_border});
   }
   return made;
 }
@@ -93,8 +98,31 @@ bool TileChooser::add_nests(const TileGroup &group, std::size_t m, Reader &reade
   return true;
 }
 
+// A copy with borders for all that read it, and the step that fills it: [member].
+std::vector<Step> TileChooser::see_borders(const TileGroup &group, std::vector<Reader> &members) {
+  std::vector<Step> fill(members.size());
+  for (std::size_t m = 0; m + 1 < members.size(); ++m) {
+    if (!group.members[m].border) continue;
+    const MemRef &lies = group.members[m].border->copy;
+    AnyView copy = lies.view;
+    copy.data = static_cast<char *>(address_of(std::size_t(lies.array))) + lies.offset;
+    const std::string name = fresh(members[m].outputs[0].array + "_padded");
+    add(Owner::Copy, name, copy.dtype, copy.layout);
+    for (std::size_t r = m + 1; r < members.size(); ++r)
+      for (const RowsRead &read : group.members[r].reads) {
+        if (read.reads != m || !read.padding) continue;
+        members[r].copies.push_back({*read.padding, name, copy, {}});
+        fill[m] = pad_step(members[r], members[r].copies.back(), std::nullopt);
+      }
+    for (Ref *ref : {&fill[m].to[0], &fill[m].from[0]})
+      ref->at.resize(std::size_t(copy.layout.rank), Affine{.all = true});
+  }
+  return fill;
+}
+
 bool TileChooser::in_tiles(const TileGroup &group, std::vector<Reader> &members, Steps to) {
   Tiles tiles;
+  const std::vector<Step> borders = see_borders(group, members);
   std::vector<std::vector<NestRows>> nests(members.size());
   for (std::size_t m = 0; m < members.size(); ++m)
     if (!add_nests(group, m, members[m], tiles, nests[m])) return false;
@@ -105,12 +133,14 @@ bool TileChooser::in_tiles(const TileGroup &group, std::vector<Reader> &members,
     array.number = std::size_t(operand_of(whole).array);
     array.row_bytes = group.members[m].row_bytes;
     array.rows = group.members[m].rows;
-    array.whole = whole;
+    array.whole = operand_of(whole);
     array.name = members[m].outputs[0].array;
+    array.border = group.members[m].border;
   }
   for (const std::vector<Piece> &task : tiles.tasks)
     for (const Piece &piece : task)
-      if (const auto array = tiles.nests[piece.nest].array)
+      if (const auto array = piece.is_border ? std::optional<std::size_t>(piece.nest)
+                                             : tiles.nests[piece.nest].array)
         tiles.arrays[*array].kept = std::max(tiles.arrays[*array].kept, piece.end - piece.needed);
   for (Reader &member : members) copies_of(member, to);
   check_apart(members.back(), to);
@@ -124,23 +154,27 @@ bool TileChooser::in_tiles(const TileGroup &group, std::vector<Reader> &members,
     }
   }
   for (std::size_t m = 0; m + 1 < members.size(); ++m)
-    for (calls::Array &array : call_.arrays)
-      if (array.name == tiles.arrays[m].name) {
-        array.rows = {*outermost_dim(members[m].views.back().layout), 0, tiles.arrays[m].kept,
-                      true};
-        array.note =
-            fmt::format("for {} rows of {} at a time", group.rows, members.back().outputs[0].array);
-      }
-  show(group, members, tiles, to.shown);
+    for (calls::Array &array : call_.arrays) {
+      const Tiles::Array &tiled = tiles.arrays[m];
+      const bool is_copy = tiled.border && array.name == borders[m].to[0].array;
+      if (array.name != tiled.name && !is_copy) continue;
+      array.rows = {*outermost_dim(members[m].views.back().layout), 0, tiled.kept, true};
+      array.note = is_copy ? fmt::format("'{}' lies in it", tiled.name)
+                           : fmt::format("for {} rows of {} at a time", group.rows,
+                                         members.back().outputs[0].array);
+    }
+  show(group, members, borders, tiles, to.shown);
   to.actions.push_back(InTiles{plan_->tiles.size()});
-  plan_->tiles.push_back(std::move(tiles));
   plan_->paths.push_back(Path::LetInTiles);
+  for (const Tiles::Array &array : tiles.arrays)
+    if (array.border) plan_->paths.push_back(Path::TilesPadded);
+  plan_->tiles.push_back(std::move(tiles));
   return true;
 }
 
 // Tasks and tiles that differ in where they begin alone are printed as a loop.
-void TileChooser::show(const TileGroup &group, std::vector<Reader> &members, const Tiles &tiles,
-                       std::vector<Step> &to) {
+void TileChooser::show(const TileGroup &group, std::vector<Reader> &members,
+                       std::span<const Step> borders, const Tiles &tiles, std::vector<Step> &to) {
   std::vector<std::size_t> member_of_nest;
   std::vector<Step> steps; // [nest]
   for (std::size_t m = 0; m < members.size(); ++m)
@@ -153,11 +187,14 @@ void TileChooser::show(const TileGroup &group, std::vector<Reader> &members, con
     std::int64_t by = 0; // rows of the last member
   };
   const std::string axis_of_tasks = fresh("task"), axis_of_tiles = fresh("tile");
+  const auto axis_of = [&](std::size_t m) -> const std::string & {
+    return members[m].typed().axes[std::size_t(group.members[m].axis)].name;
+  };
   // A piece whose tile begins at `row` and so much later from turn to turn of the loops around.
   const auto piece_step = [&](const Piece &piece, std::int64_t row, std::span<const Loop> loops) {
     const std::size_t m = member_of_nest[piece.nest];
     const std::int64_t times = group.members[m].times;
-    const std::string &axis = members[m].typed().axes[std::size_t(group.members[m].axis)].name;
+    const std::string &axis = axis_of(m);
     const std::int64_t begin = piece.begin + times * row;
     Step step = steps[piece.nest];
     for (Range &range : step.over)
@@ -174,6 +211,35 @@ void TileChooser::show(const TileGroup &group, std::vector<Reader> &members, con
         }
     return step;
   };
+  // Of borders: rows of the copy are those of the array, or stand for others before and behind it.
+  const auto border_steps = [&](const Piece &piece, std::int64_t row, std::span<const Loop> loops,
+                                std::vector<Step> &into) {
+    const std::size_t m = piece.nest;
+    const Tiles::Array &array = tiles.arrays[m];
+    const std::int64_t shift = group.members[m].times * row;
+    const Piece whole{piece.nest, piece.begin + shift, piece.end + shift, 0, true};
+    for (const Tiles::PaddedRows &rows : Tiles::padded_rows(*array.border, array.rows, whole)) {
+      Step step = borders[m];
+      Affine from, to;
+      from.constant = rows.row;
+      to.constant = rows.copy_row;
+      if (rows.count > 1) {
+        step.over = {{axis_of(m), loops.empty() ? rows.row : 0, rows.count}};
+        from.terms = to.terms = {{axis_of(m), 1}};
+        if (loops.empty()) {
+          from.constant = 0;
+          to.constant -= rows.row;
+        }
+      }
+      for (const Loop &loop : loops)
+        for (Affine *position : {&from, &to})
+          if (loop.by != 0)
+            position->terms.push_back({loop.axis, group.members[m].times * loop.by});
+      step.from[0].at[array.border->dim] = from;
+      step.to[0].at[array.border->dim] = to;
+      into.push_back(std::move(step));
+    }
+  };
   struct Tile {
     std::int64_t row = 0;
     std::vector<Piece> pieces; // from that row
@@ -183,9 +249,12 @@ void TileChooser::show(const TileGroup &group, std::vector<Reader> &members, con
     std::vector<Tile> made;
     for (std::size_t p = 0; p < task.size();) {
       std::size_t end = p;
-      while (member_of_nest[task[end].nest] + 1 < members.size()) ++end;
+      const auto is_last = [&](const Piece &piece) {
+        return member_of(piece, member_of_nest) + 1 == members.size();
+      };
+      while (!is_last(task[end])) ++end;
       const std::int64_t row = task[end].begin / group.rows * group.rows;
-      while (end < task.size() && member_of_nest[task[end].nest] + 1 == members.size()) ++end;
+      while (end < task.size() && is_last(task[end])) ++end;
       made.push_back(
           {row, from_row(std::span(task).subspan(p, end - p), group, member_of_nest, row)});
       p = end;
@@ -211,7 +280,10 @@ void TileChooser::show(const TileGroup &group, std::vector<Reader> &members, con
       std::vector<Loop> around = loops;
       if (count > 1) around.push_back({axis_of_tiles, all[t + 1].row - all[t].row});
       for (const Piece &piece : all[t].pieces)
-        body.push_back(piece_step(piece, all[t].row, around));
+        if (piece.is_border)
+          border_steps(piece, all[t].row, around, body);
+        else
+          body.push_back(piece_step(piece, all[t].row, around));
       if (count > 1) {
         Step loop{.kind = Kind::For};
         loop.over = {{axis_of_tiles, 0, std::int64_t(count)}};

@@ -176,6 +176,11 @@ private:
   // Those of a row, in any order where several copies of it are made; rows that a copy has not are
   // left out.
   void pad(const Step &step) {
+    for (const Range &range : step.over) axes_[range.axis] = range.first; // rows, from this one on
+    pad_rows(step);
+    for (const Range &range : step.over) axes_.erase(range.axis);
+  }
+  void pad_rows(const Step &step) {
     const Array &array = *call_.find(step.to[0].array);
     if (!step.to[0].at.empty() && array.rows) {
       const std::int64_t row = value(step.to[0].at[array.rows->dim]).value_or(0) - array.rows->from;

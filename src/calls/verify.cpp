@@ -99,7 +99,7 @@ private:
     for (const Range &range : step.over) check_range(range);
     if (step.kind == Step::Kind::Pad && step.to[0].at.empty() && is_ring(step.from[0]))
       return copy_ring(marks_of(step.from[0]), marks_of(step.to[0]));
-    if (step.kind == Step::Kind::Pad && lacks_row(step.to[0])) return;
+    if (step.kind == Step::Kind::Pad && step.over.empty() && lacks_row(step.to[0])) return;
     for (const Ref &ref : step.from)
       if (step.kind != Step::Kind::Save) read(ref, step); // some rows, now and then
     for (const Ref &ref : step.to)

@@ -16,6 +16,7 @@ struct Run {
   std::int64_t write = 0, write_step = 1, count = 0;
   std::int64_t read = 0, read_step = 0;
   int number = -1; // the border that it is in, of Padding::pads
+  bool is_inside = false;
 };
 
 class Runs {
@@ -54,7 +55,10 @@ private:
   // Elements from..end of the padded array, of which the one at `from` is `read` behind the neighbour there.
   void neighbours(std::int64_t from, std::int64_t end, std::int64_t first, std::int64_t step) {
     if (from < end)
-      add(from, {.count = end - from, .read = first + (from - before_) * step, .read_step = step});
+      add(from, {.count = end - from,
+                 .read = first + (from - before_) * step,
+                 .read_step = step,
+                 .is_inside = true});
   }
   void border(std::int64_t from, std::int64_t end) {
     if (from >= end) return;
@@ -89,7 +93,7 @@ private:
   std::vector<Run> runs_;
 };
 
-enum class Which { Numbers, Elements };
+enum class Which { Numbers, Elements, Borders };
 
 // Brings each box of runs to the copy. In a corner between borders of numbers stands that of the border which was filled last.
 void fill(const Padding &padding, const AnyView &of, const AnyView &copy, Which which) {
@@ -106,8 +110,10 @@ void fill(const Padding &padding, const AnyView &of, const AnyView &copy, Which 
     Layout to = copy.layout;
     std::int64_t read = 0, written = 0; // elements before the first that is copied
     int number = -1;
+    bool is_inside = true;
     for (std::size_t d = 0; d < rank; ++d) {
       const Run &run = runs[d][box[d]];
+      is_inside = is_inside && run.is_inside;
       from.layout.extents[d] = to.extents[d] = run.count;
       read += run.read * of.layout.strides[d];
       written += run.write * copy.layout.strides[d];
@@ -122,7 +128,7 @@ void fill(const Padding &padding, const AnyView &of, const AnyView &copy, Which 
       from.data = value;
       from.layout.strides = {};
     }
-    if ((number < 0) == (which == Which::Elements))
+    if (which == Which::Borders ? !is_inside : (number < 0) == (which == Which::Elements))
       array::copy_elements(from, static_cast<char *>(copy.data) + written * element, to);
     std::size_t d = rank;
     while (d > 0 && ++box[d - 1] == runs[d - 1].size()) box[--d] = 0;
@@ -178,6 +184,24 @@ void pad_rows_again(const Padding &padding, const AnyView &of, const AnyView &co
   }
   fill(rows, array::rows_of(of, dim, first, count), array::rows_of(copy, dim, before, count),
        Which::Elements);
+}
+
+void pad_around(const Padding &padding, const AnyView &of, const AnyView &copy, std::size_t dim,
+                std::int64_t first, std::int64_t count) {
+  Padding rows = padding;
+  for (const std::int64_t extent : copy.layout.shape()) rows.dims.push_back({0, extent - 1, 1});
+  for (const auto &pad : padding.pads)
+    if (std::size_t(pad.dim) == dim) first += pad.before;
+  rows.dims[dim] = {first, first + count - 1, 1};
+  fill(rows, of, array::rows_of(copy, dim, first, count), Which::Borders);
+}
+
+std::int64_t row_in_border(const Padding &padding, std::size_t dim, std::int64_t row,
+                           std::int64_t rows) {
+  const std::int64_t nearest = std::clamp<std::int64_t>(row, 0, rows - 1);
+  for (const auto &pad : padding.pads)
+    if (std::size_t(pad.dim) == dim && pad.mode == PadMode::Reflect) return 2 * nearest - row;
+  return nearest;
 }
 
 } // namespace broadloom::kernel

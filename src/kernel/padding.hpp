@@ -49,4 +49,12 @@ void pad_again(const Padding &padding, const AnyView &of, const AnyView &copy);
 void pad_rows_again(const Padding &padding, const AnyView &of, const AnyView &copy, std::size_t dim,
                     std::int64_t first, std::int64_t count);
 
+// Of an array that lies inside of its copy: the borders alone of these rows of it, which are there.
+// Rows before the first and behind the last one, of as many as the border has, are all border.
+void pad_around(const Padding &padding, const AnyView &of, const AnyView &copy, std::size_t dim,
+                std::int64_t first, std::int64_t count);
+// The row that stands in place of row `row` of `rows`, in a border along `dim` that does not wrap.
+std::int64_t row_in_border(const Padding &padding, std::size_t dim, std::int64_t row,
+                           std::int64_t rows);
+
 } // namespace broadloom::kernel

@@ -16,6 +16,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -61,12 +62,35 @@ private:
   std::string read(const std::string &row, const std::string &column, int times, bool latest) {
     const std::string &array = latest ? arrays_.back() : random_.pick(arrays_);
     const std::string at = times == 1 ? row : std::to_string(times) + "*" + row;
-    return array + "[" + at + " + " + std::to_string(random_.below(4)) + ", " + column + " + " +
+    const bool is_padded = random_.chance(array.starts_with("l") ? 30 : 10);
+    return (is_padded ? padded(array) : array) + "[" + at + " + " +
+           std::to_string(random_.below(4)) + ", " + column + " + " +
            std::to_string(random_.below(3)) + "]";
+  }
+
+  // Mostly one padding for an array, so that it may lie in a copy with that border.
+  std::string padded(const std::string &array) {
+    std::string &known = padded_[array];
+    if (!known.empty() && random_.chance(85)) return known;
+    const auto border = [&](int dim) {
+      return std::to_string(dim) + ": (" + std::to_string(random_.below(4)) + ", " +
+             std::to_string(random_.below(4)) + ")";
+    };
+    const auto mode = [&] { return random_.pick<std::string>({"", ", edge", ", reflect", ", 7"}); };
+    switch (random_.below(4)) {
+    case 0: known = "pad(" + array + ", " + border(0) + mode() + ")"; break;
+    case 1: known = "pad(" + array + ", " + border(1) + mode() + ")"; break;
+    case 2:
+      known = "pad(pad(" + array + ", " + border(0) + mode() + "), " + border(1) + ", wrap)";
+      break;
+    default: known = "pad(" + array + ", " + border(0) + ", " + border(1) + mode() + ")";
+    }
+    return known;
   }
 
   Random random_;
   std::vector<std::string> arrays_;
+  std::map<std::string, std::string> padded_;
 };
 
 // The outputs of one way to call it, each in the layout of `outputs`.
@@ -145,13 +169,15 @@ std::optional<std::string> find_changed_bit(std::uint64_t seed) {
 TEST_CASE("random chains of lets have the bits of whole arrays in tiles of any rows") {
   const std::uint64_t count = from_environment("BROADLOOM_FUZZ", default_count) / 4 + 1,
                       first = from_environment("BROADLOOM_SEED", 70000);
-  const auto in_tiles = [] { return jit::path_counts()[std::size_t(jit::Path::LetInTiles)]; };
-  const std::uint64_t before = in_tiles();
+  const auto count_of = [](jit::Path path) { return jit::path_counts()[std::size_t(path)]; };
+  const auto in_tiles = [&] { return count_of(jit::Path::LetInTiles); };
+  const std::uint64_t before = in_tiles(), before_padded = count_of(jit::Path::TilesPadded);
   for (std::uint64_t seed = first; seed < first + count; ++seed)
     if (const auto changed = find_changed_bit(seed))
       FAIL_CHECK("seed " << seed << ": " << *changed);
   MESSAGE(count << " chains, " << in_tiles() - before << " calls in tiles");
   CHECK(in_tiles() - before > count);
+  CHECK(count_of(jit::Path::TilesPadded) - before_padded > count / 10);
 }
 
 } // namespace broadloom::differential

@@ -134,10 +134,48 @@ TEST_CASE("what is read in another way than by rows is computed whole") {
        {"out y[i, j] = h[i, j] + sum(h[i + 1, j], i)",           // all rows for each
         "out y[i, j] = h[i, j] / sum(h[k, j], k) + h[i + 1, j]", // and these
         "out y[i, j] = h[19 - i, j]",                            // from the last to the first
-        "out y[i, j] = scan(sum, h[i, j] + h[i + 1, j], i)",     // one row after the other
-        "out y[i, j] = pad(h, 0: (1, 1))[i, j]"}) {              // with borders
+        "out y[i, j] = scan(sum, h[i, j] + h[i + 1, j], i)"}) {  // one row after the other
     INFO(body);
     CHECK_FALSE(goes_in_tiles("in x : f64[r, c]; let h[r, c] = x[r, c] * 2 + x[r, c]; " + body, x));
+  }
+}
+
+TEST_CASE("lets that are read past their ends lie in copies with borders in tiles") {
+  const Inputs x = {{"x", counted({23, 11}, 0.01)}};
+  const std::string h = "in x : f64[r, c]; let h[p, q] = x[p, q] - x[p, q + 1] * 2; ";
+  for (const std::string mode : {"", ", edge", ", reflect", ", 3"}) {
+    INFO(mode);
+    CHECK(goes_in_tiles(h + "out y[i, j] = pad(h, 0: (1, 1), 1: (1, 2)" + mode +
+                            ")[i + 2, j] - pad(h, 0: (1, 1), 1: (1, 2)" + mode + ")[i, j + 3]",
+                        x));
+    CHECK(
+        goes_in_tiles(h + "out y[i, j] = sum(pad(h, 0: (4, 3)" + mode + ")[i + u, j], u < 8)", x));
+    CHECK(goes_in_tiles(h + "out y[i, j] = pad(h, 0: (0, 3)" + mode + ")[i + 3, j] + h[i, j]", x));
+    CHECK(goes_in_tiles(h + "out y[i, j] = pad(h, 0: (2, 0)" + mode + ")[2*i, j]", x));
+    CHECK(goes_in_tiles(h + "let g[p, q] = pad(h, 0: (1, 1)" + mode + ")[p, q] + pad(h, 0: (1, 1)" +
+                            mode + ")[p + 2, q]; out y[i, j] = pad(g, 0: (2, 2), 1: (1, 1)" + mode +
+                            ")[i + 4, j + 2] + h[i, j]",
+                        x));
+  }
+  CHECK(goes_in_tiles(h + "out y[i, j] = pad(h, 1: (1, 1), wrap)[i, j] + h[i, j]", x));
+  CHECK(goes_in_tiles(h + "out y[i, j] = pad(pad(h, 0: (1, 1), 5), 1: (1, 1), wrap)[i, j]", x));
+  CHECK(goes_in_tiles(
+      "in x : f64[r, c]; let h[p, q] = pad(x, 0: (1, 1), 1: (1, 1))[p, q + 1] + "
+      "pad(x, 0: (1, 1), 1: (1, 1))[p + 2, q + 1]; "
+      "out y[i, j] = pad(h, 0: (1, 1), edge)[i, j] + pad(h, 0: (1, 1), edge)[i + 2, j]",
+      x));
+  // The other end of the array, two borders, another array, and more rows than there are.
+  for (const std::string value : {
+           "pad(h, 0: (1, 1), wrap)[i, j]",
+           "pad(h, 0: (1, 1), 2)[i, j] + pad(h, 0: (1, 1), edge)[i, j]",
+           "pad(h, 0: (1, 1))[i, j] + pad(x, 0: (1, 1))[i, j]",
+           "pad(h, 0: (23, 0), reflect)[i, j]",
+       }) {
+    const TileRows some("3");
+    const Kernel kernel = compile(kernel_of(h + "out y[i, j] = " + value), with(Engine::jit));
+    kernel.call(views(x));
+    INFO(value);
+    CHECK_FALSE(is_in_tiles(kernel));
   }
 }
 
@@ -153,8 +191,10 @@ TEST_CASE("arrays are small enough for the caches or go in tiles") {
     CHECK(has(kernel, "let-in-tiles") == large);
     CHECK(has(kernel, "let-is-array") != large);
     for (const Decision &decision : kernel.why())
-      if (decision.code == "lets-share-memory")
-        CHECK(decision.text.find(large ? "take 0 bytes" : "take 23760 bytes") != std::string::npos);
+      if (decision.code == "lets-share-memory") {
+        INFO(decision.text);
+        CHECK((decision.text.find(" 0 bytes") != std::string::npos) == large);
+      }
   }
   unsetenv("BROADLOOM_CACHES");
 }
