@@ -159,8 +159,8 @@ exports_the_errors() {
 loads_llvm_once() { # PROGRAM
   libraries() { BROADLOOM_CACHE=1 BROADLOOM_CACHE_DIR=$work/cache-of-$(basename "$1") LD_DEBUG=files "$@" 2>&1; }
   libraries "$@" >"$work/first" && libraries "$@" >"$work/second" || { tail -n 3 "$work/first" "$work/second"; return 1; }
-  grep -q 'calling init: .*libLLVM' "$work/first" || { echo 'the first process does not load LLVM'; return 1; }
-  ! grep -q 'libLLVM' "$work/second" || { echo 'the second process loads LLVM'; return 1; }
+  grep -q 'calling init: .*\(libLLVM\|libbroadloom.*-llvm-\)' "$work/first" || { echo 'the first process does not load LLVM'; return 1; }
+  ! grep -q 'libLLVM\|libbroadloom.*-llvm-' "$work/second" || { echo 'the second process loads LLVM'; return 1; }
 }
 
 consumer_loads_llvm_once() { loads_llvm_once "$work/by_pkg_config"; }
