@@ -132,6 +132,60 @@ def sobel(a):
     return hl.sqrt(s * s + t * t)
 
 
+def strips(rows, stages, result, built, planes=False):
+    """As Halide's own apps have it: strips of the result in parallel, a row of each stage at a time, kept for the strip."""
+    outer, inner, c = hl.Var("outer"), hl.Var("inner"), hl.Var("c")
+    result.split(y, outer, inner, rows).parallel(outer).vectorize(x, LANES)
+    result.reorder(x, c, inner, outer) if planes else result.reorder(x, inner, outer)
+    for stage in stages:
+        stage.store_at(result, outer).compute_at(result, inner).vectorize(x, LANES)
+    return pipeline(result, built)
+
+
+def blur(i, o):
+    a = hl.Buffer(i[0])
+    across, result = hl.Func("across"), hl.Func("result")
+    across[x, y] = (a[x, y] + a[x + 1, y] + a[x + 2, y]) * hl.f32(1 / 3)
+    result[x, y] = (across[x, y] + across[x, y + 1] + across[x, y + 2]) * hl.f32(1 / 3)
+    return strips(32, [across], result, o[0])
+
+
+def gray_of(a):
+    gray = hl.Func("gray")
+    gray[x, y] = hl.f32(0.299) * a[x, y, 0] + hl.f32(0.587) * a[x, y, 1] + hl.f32(0.114) * a[x, y, 2]
+    return gray
+
+
+def unsharp(i, o):
+    a, c = hl.Buffer(i[0]), hl.Var("c")
+    gray, down, across, ratio, result = (hl.Func(s) for s in ("gray", "down", "across", "ratio", "result"))
+    weights = [hl.f32(w) for w in (0.26596153, 0.21296533, 0.10934004, 0.035993979)]
+    gray = gray_of(a)
+    taps = lambda at: weights[0] * at(3) + sum((weights[k] * (at(3 - k) + at(3 + k)) for k in (1, 2, 3)), hl.f32(0))
+    down[x, y] = taps(lambda k: gray[x, y + k])
+    across[x, y] = taps(lambda k: down[x + k, y])
+    ratio[x, y] = (2 * gray[x + 3, y + 3] - across[x, y]) / gray[x + 3, y + 3]
+    result[x, y, c] = ratio[x, y] * a[x + 3, y + 3, c]
+    return strips(32, [gray, down, ratio], result, o[0], planes=True)
+
+
+def harris(i, o):
+    gray = gray_of(hl.Buffer(i[0]))
+    gx, gy, result = (hl.Func(s) for s in ("gx", "gy", "result"))
+    gy[x, y] = hl.f32(1 / 12) * (gray[x, y + 2] - gray[x, y] + 2 * (gray[x + 1, y + 2] - gray[x + 1, y])
+                                 + gray[x + 2, y + 2] - gray[x + 2, y])
+    gx[x, y] = hl.f32(1 / 12) * (gray[x + 2, y] - gray[x, y] + 2 * (gray[x + 2, y + 1] - gray[x, y + 1])
+                                 + gray[x + 2, y + 2] - gray[x, y + 2])
+
+    def sums(f, g):
+        return sum((f[x + u, y + v] * g[x + u, y + v] for v in range(3) for u in range(3)), hl.f32(0))
+
+    xx, yy, xy = sums(gx, gx), sums(gy, gy), sums(gx, gy)
+    result[x, y] = xx * yy - xy * xy - hl.f32(0.04) * (xx + yy) * (xx + yy)
+    gx.compute_with(gy, x)
+    return strips(32, [gx, gy], result, o[0])
+
+
 def images(define):
     """Images of NHWC, rows in parallel. `define(c, x, y, n, *buffers)` gives the values; windows are unrolled by hand."""
     def build(i, o):
@@ -172,6 +226,7 @@ def max_pool(side):
 CASES = {
     "depthwise": images(depthwise), "max_pool": images(max_pool(2)), "max_pool_3": images(max_pool(3)),
     "jacobi": by_rows(jacobi), "sobel": by_rows(sobel),
+    "blur": blur, "unsharp": unsharp, "harris": harris,
     "triad": elementwise(lambda a, b, c: a * b + c),
     "triad_i32": elementwise(lambda a, b, c: a * b + c),
     "map": elementwise(lambda a, b, c: hl.exp(-a * a) * hl.sin(b) + hl.sqrt(hl.abs(c))),

@@ -61,8 +61,49 @@ def sobel(x):
     return jnp.sqrt(a * a + b * b)
 
 
+def blur(x):
+    third = np.float32(1 / 3)
+    h = (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) * third
+    return (h[:-2] + h[1:-1] + h[2:]) * third
+
+
+def gray(x):
+    return np.float32(0.299) * x[0] + np.float32(0.587) * x[1] + np.float32(0.114) * x[2]
+
+
+def unsharp(x):
+    g, weights = gray(x), np.float32([0.26596153, 0.21296533, 0.10934004, 0.035993979])
+
+    def taps(a, at):
+        return weights[0] * at(a, 3) + sum(weights[k] * (at(a, 3 - k) + at(a, 3 + k)) for k in (1, 2, 3))
+
+    n = g.shape[0] - 6
+    down = taps(g, lambda a, k: a[k:k + n])
+    across = taps(down, lambda a, k: a[:, k:k + a.shape[1] - 6])
+    middle = g[3:-3, 3:-3]
+    return (2 * middle - across) / middle * x[:, 3:-3, 3:-3]
+
+
+def harris(x):
+    g, part = gray(x), np.float32(1 / 12)
+    gy = part * (g[2:, :-2] - g[:-2, :-2] + 2 * (g[2:, 1:-1] - g[:-2, 1:-1]) + g[2:, 2:] - g[:-2, 2:])
+    gx = part * (g[:-2, 2:] - g[:-2, :-2] + 2 * (g[1:-1, 2:] - g[1:-1, :-2]) + g[2:, 2:] - g[2:, :-2])
+
+    def sums(a):
+        rows = a[:-2] + a[1:-1] + a[2:]
+        return rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:]
+
+    xx, yy, xy = sums(gx * gx), sums(gy * gy), sums(gx * gy)
+    return xx * yy - xy * xy - np.float32(0.04) * (xx + yy) ** 2
+
+
 def conv(x, w):
     return jax.lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def conv_pool(x, w, bias):
+    h = jax.nn.relu(conv(x, w) + bias)
+    return jax.lax.reduce_window(h, -np.float32(np.inf), jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 
 
 def depthwise(x, w):
@@ -115,6 +156,7 @@ CASES = {key: jitted(function) for key, function in {
     "weighted_columns": lambda x, col: (x * col[:, None]).sum(0),
     "add_transposed": lambda a, b: a + b.T,
     "product": jnp.matmul, "product_f32": jnp.matmul, "jacobi": jacobi, "sobel": sobel, "conv": conv,
+    "blur": blur, "unsharp": unsharp, "harris": harris, "conv_pool": conv_pool,
     "depthwise": depthwise, "max_pool": max_pool, "max_pool_3": max_pool,
     "gather_rows": lambda x, k: jnp.take(x, 7919 * k % x.shape[0], axis=0),
     "softmax": lambda x: jax.nn.softmax(x, axis=1), "layernorm": layernorm,

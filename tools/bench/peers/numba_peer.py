@@ -60,6 +60,21 @@ def jacobi(x, y):
 
 
 @fast
+def blur(x, y):
+    third, rows = np.float32(1 / 3), 32
+    for s in prange((y.shape[0] + rows - 1) // rows):
+        first = s * rows
+        end = min(first + rows, y.shape[0])
+        h = np.empty((rows + 2, y.shape[1]), np.float32)
+        for i in range(first, end + 2):
+            for j in range(y.shape[1]):
+                h[i - first, j] = (x[i, j] + x[i, j + 1] + x[i, j + 2]) * third
+        for i in range(first, end):
+            for j in range(y.shape[1]):
+                y[i, j] = (h[i - first, j] + h[i - first + 1, j] + h[i - first + 2, j]) * third
+
+
+@fast
 def sobel(x, y):
     for i in prange(y.shape[0]):
         for j in range(y.shape[1]):
@@ -334,7 +349,7 @@ def first(body):
 
 
 CASES = {
-    "jacobi": on(jacobi), "sobel": on(sobel), "depthwise": on(depthwise),
+    "jacobi": on(jacobi), "blur": on(blur), "sobel": on(sobel), "depthwise": on(depthwise),
     "max_pool": on(max_pool), "max_pool_3": on(max_pool), "gather_rows": on(gather_rows),
     "triad": on(triad), "triad_i32": on(triad), "map": on(map_), "gelu": on(gelu),
     "black_scholes": on(black_scholes), "affine": on(affine), "sum": on(total),
