@@ -5,11 +5,13 @@
 
 A symbol is exported if it belongs to `namespace broadloom` itself (not to one inside of it, such as
 broadloom::jit) and the public headers declare it: its class is defined there, or the name of its function
-or object occurs there. All else stays inside, the code of libraries that was instantiated here too.
+or object occurs there. So is a function of the C interface. All else stays inside, the code of libraries that was
+instantiated here too.
 
     broadloom::Kernel::show(broadloom::Stage) const     exported: kernel.hpp has `class Kernel {`
     typeinfo for broadloom::SpecError                   exported: a caller may catch it
     broadloom::detail::fold_mode(..)                    exported: code in spec.hpp calls it
+    bl_run                                              exported: broadloom.h declares it
     broadloom::detail::KernelImpl::bind(..)             not: kernel.hpp only says that there is one
     broadloom::jit::find_target(..)                     not: a namespace of its own
 
@@ -36,6 +38,8 @@ def declared(headers):
 
 
 def is_public(demangled, classes, names):
+    if re.fullmatch(r"bl_\w+", demangled):
+        return demangled in names
     match = SYMBOL.match(demangled)
     if not match:
         return False

@@ -76,6 +76,27 @@ pkg_config_static() {
     ! loads_broadloom "$work/by_pkg_config_static" && runs "$work/by_pkg_config_static"
 }
 
+# The program of docs/c.md, by a compiler of C that takes nothing but C11, prints what the page says.
+block_of() { # PAGE LANGUAGE: the first block of it
+  awk -v start="\`\`\`$2" '$0 == start { inside = 1; next } inside && /^```/ { exit } inside' "$1"
+}
+
+c_program() {
+  mkdir -p "$work/c" && block_of docs/c.md c >"$work/c/main.c" && block_of docs/c.md text >"$work/c/wanted" || return 1
+  [ -s "$work/c/main.c" ] && [ -s "$work/c/wanted" ] || { echo 'docs/c.md has no program'; return 1; }
+  flags=$(pc "$root" --cflags --libs) || return 1
+  # shellcheck disable=SC2086 # a list of words
+  cc -std=c11 -pedantic -Wall -Wextra -Wconversion -Wshadow -Werror "$work/c/main.c" $flags -o "$work/c/main" &&
+    LD_LIBRARY_PATH=$root/$libdir "$work/c/main" 2>&1 | head -n 3 | diff "$work/c/wanted" -
+}
+
+# Without a package, as the page has it.
+ctypes_program() {
+  block_of docs/c.md python >"$work/c/main.py" && [ -s "$work/c/main.py" ] || return 1
+  seen=$(LD_LIBRARY_PATH=$root/$libdir python3 "$work/c/main.py") || return 1
+  [ "$seen" = 14.0 ] || { echo "$seen"; return 1; }
+}
+
 pkg_config_is_clean() { # the flags of a user of the shared library name nothing else
   seen=$(pc "$root" --cflags --libs | sed 's/ *$//')
   [ "$seen" = "-I$root/include -L$root/$libdir -lbroadloom" ] || { echo "$seen"; return 1; }
@@ -142,11 +163,16 @@ exported() {
 
 exports_only_public() {
   exported | sed -E 's/^(vtable|typeinfo name|typeinfo|guard variable) for //; s/@.*//' |
-    grep -vE '^broadloom::[A-Za-z_0-9]+(::|\(|\[|$)|^broadloom::operator|^BROADLOOM_0\.1$' >"$work/strangers"
+    grep -vE '^broadloom::[A-Za-z_0-9]+(::|\(|\[|$)|^broadloom::operator|^bl_[a-z_]+$|^BROADLOOM_0\.1$' >"$work/strangers"
   # Of namespaces within only what code in the headers calls.
   exported | grep -E '^(typeinfo for |vtable for )?broadloom::[a-z]+::' |
     grep -vE '^broadloom::(float16|bfloat16|detail::(fold_mode|input_of_rank|layout_within|scan_along))(::|\()' >>"$work/strangers"
   [ ! -s "$work/strangers" ] || { cat "$work/strangers"; return 1; }
+}
+
+exports_the_c_interface() {
+  grep -oE '\bbl_[a-z_]+\(' include/broadloom.h | tr -d '(' | sort -u >"$work/c_declared"
+  exported | grep -oE '^bl_[a-z_]+' | sort -u | diff "$work/c_declared" -
 }
 
 exports_the_errors() {
@@ -263,6 +289,8 @@ all_checks() {
   check 'the installed program takes its own part with LLVM, wherever it was started' takes_its_own_part
   check 'without the part that needs LLVM a program says so and has the right answer' runs_without_llvm
   check "the README's line builds a program that runs, without installing" readme_line
+  check 'the program of docs/c.md is built by a C compiler and prints what the page says' c_program
+  check 'Python calls the C interface by ctypes, as docs/c.md has it' ctypes_program
   check 'pkg-config names no library and no macro of others for the shared library' pkg_config_is_clean
   check 'a consumer is built with CMake and the shared library' cmake_shared
   check 'a consumer is built with CMake and the static library' cmake_static
@@ -272,6 +300,7 @@ all_checks() {
   check 'a meson project has Broadloom as a subproject' meson_subproject
   check 'the shared library exports the public interface only' exports_only_public
   check 'the shared library exports the types of all errors' exports_the_errors
+  check 'the shared library exports each function of broadloom.h' exports_the_c_interface
   check 'the static library is complete' static_has_all
   check 'a build with default_library=static installs the static library only' default_library static
   check 'a build with default_library=shared installs the shared library only' default_library shared
