@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -173,6 +174,25 @@ std::string prose_of(const std::string &text) {
     if (!inside && !fence) prose += line + '\n';
   }
   return prose;
+}
+
+std::vector<std::string> headings_of(const std::string &prose) {
+  std::vector<std::string> headings = lines_of(prose);
+  std::erase_if(headings, [](const std::string &line) {
+    const std::size_t marks = line.find_first_not_of('#');
+    return marks == 0 || marks == line.npos || line[marks] != ' ';
+  });
+  return headings;
+}
+
+std::string anchor_of(const std::string &title) {
+  std::string anchor;
+  for (const char c : title) {
+    if (c == ' ') anchor += '-';
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-')
+      anchor += char(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return anchor;
 }
 
 std::string output_of(const std::string &command) {

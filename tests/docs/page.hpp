@@ -34,6 +34,10 @@ std::string file_name(const Block &block);
 // The text without its blocks.
 std::string prose_of(const std::string &text);
 
+// The lines of headings in prose, with their marks: "## The disk cache". Its anchor is "the-disk-cache".
+std::vector<std::string> headings_of(const std::string &prose);
+std::string anchor_of(const std::string &title);
+
 // What a shell prints for a command that may call `broadloom`, stdout and stderr together.
 std::string output_of(const std::string &command);
 

@@ -46,17 +46,33 @@ TEST_CASE("every page for users shows what its commands print") {
   }
 }
 
-TEST_CASE("every link between pages for users leads to a file") {
-  std::vector<std::string> paths = pages_for_users();
-  paths.push_back("docs/contributing.md");
-  for (const std::string &path : paths) {
-    const std::string text = pages::prose_of(pages::text_of(path));
+TEST_CASE("every link in README.md, SECURITY.md and docs leads to a file, and to a heading of it") {
+  const fs::path root = BROADLOOM_SOURCE_DIR;
+  std::vector<fs::path> pages{"README.md", "SECURITY.md"};
+  for (const char *folder : {"docs", "docs/ideas"})
+    for (const auto &entry : fs::directory_iterator(root / folder))
+      if (entry.path().extension() == ".md") pages.push_back(entry.path().lexically_relative(root));
+  int links = 0;
+  for (const fs::path &page : pages) {
+    const std::string text = pages::prose_of(pages::text_of(page.string()));
     for (std::size_t at = text.find("]("); at != text.npos; at = text.find("](", at + 1)) {
-      const std::string link = text.substr(at + 2, text.find_first_of("#)", at + 2) - at - 2);
-      INFO(path << " links to " << link);
-      CHECK(fs::exists(fs::path(BROADLOOM_SOURCE_DIR) / fs::path(path).parent_path() / link));
+      const std::string link = text.substr(at + 2, text.find(')', at + 2) - at - 2);
+      if (link.find("://") != link.npos || link.find_first_of(" \n`") != link.npos) continue;
+      INFO(page << " links to " << link);
+      const std::string file = link.substr(0, link.find('#'));
+      const fs::path target = file.empty() ? page : (page.parent_path() / file).lexically_normal();
+      REQUIRE(fs::exists(root / target));
+      ++links;
+      if (link.find('#') == link.npos || target.extension() != ".md") continue;
+      std::vector<std::string> anchors;
+      for (const std::string &line :
+           pages::headings_of(pages::prose_of(pages::text_of(target.string()))))
+        anchors.push_back(pages::anchor_of(line.substr(line.find(' ') + 1)));
+      CHECK(std::find(anchors.begin(), anchors.end(), link.substr(link.find('#') + 1)) !=
+            anchors.end());
     }
   }
+  CHECK(links > 200);
 }
 
 TEST_CASE("every block on a page for users is run in one way or another") {

@@ -1,5 +1,5 @@
-// The language page and the README are tested as they stand: see tests/docs/page.hpp for how. The README's
-// example must be the sample of that name, which the samples suite runs.
+// The pages of the reference and the README are tested as they stand: see tests/docs/page.hpp for how.
+// The README's example must be the sample of that name, which the samples suite runs.
 #include "ops/ops.hpp"
 #include "tests/docs/page.hpp"
 
@@ -10,12 +10,46 @@
 
 namespace bl = broadloom;
 
-TEST_CASE("every kernel on the language page is a right one") {
-  CHECK(pages::check_loom_blocks("docs/language.md") >= 4);
+namespace {
+
+// Each with the least number of its kernels and of its commands.
+struct Page {
+  const char *path;
+  int kernels, commands;
+};
+constexpr Page reference[] = {{"docs/language.md", 12, 60},
+                              {"docs/command_line.md", 4, 15},
+                              {"docs/caches.md", 0, 0},
+                              {"docs/gradients.md", 1, 8}};
+
+std::string text_of_reference() {
+  std::string text;
+  for (const Page &page : reference) text += pages::text_of(page.path);
+  return text;
 }
 
-TEST_CASE("every command on the language page prints what is shown there") {
-  CHECK(pages::run_console_blocks("docs/language.md") >= 10);
+} // namespace
+
+TEST_CASE("every kernel on the language page and the other pages of the reference is a right one") {
+  for (const Page &page : reference) CHECK(pages::check_loom_blocks(page.path) >= page.kernels);
+}
+
+TEST_CASE(
+    "every command on the language page and the others of the reference prints what is shown") {
+  for (const Page &page : reference) CHECK(pages::run_console_blocks(page.path) >= page.commands);
+}
+
+TEST_CASE("each page of the reference lists all its sections at its top") {
+  for (const Page &page : reference) {
+    const std::string text = pages::prose_of(pages::text_of(page.path));
+    const std::string top = text.substr(0, text.find("\n## "));
+    for (const std::string &heading : pages::headings_of(text)) {
+      if (heading.starts_with("# ")) continue;
+      const std::string title = heading.substr(heading.find(' ') + 1);
+      INFO(page.path << ": " << title);
+      CHECK(top.find("[" + title + "](#" + pages::anchor_of(title) + ")") != top.npos);
+    }
+  }
 }
 
 TEST_CASE("the README's example is samples/example.cpp, but for line breaks and spaces") {
@@ -30,8 +64,8 @@ TEST_CASE("the README's example is samples/example.cpp, but for line breaks and 
   CHECK(solid(example) == solid(sample.substr(sample.find('\n')))); // without its first comment
 }
 
-TEST_CASE("the language page names every function, fold and option") {
-  const std::string text = pages::text_of("docs/language.md");
+TEST_CASE("the pages of the reference name every function, fold and option") {
+  const std::string text = text_of_reference();
   // As a word of its own between spaces, backquotes, parentheses or commas.
   const auto names = [&](const std::string &word) {
     const auto part = [](char c) {
@@ -56,5 +90,26 @@ TEST_CASE("the language page names every function, fold and option") {
       INFO(command << " " << word);
       if (word.rfind("--", 0) == 0) CHECK(names(word));
     }
+  }
+}
+
+TEST_CASE("the index of the language page has every function that is called, in order") {
+  const std::string text = pages::text_of("docs/language.md");
+  const std::string index = text.substr(text.find("\n## Index of functions"));
+  std::string all, last;
+  for (std::size_t at = index.find("[`"); at != index.npos; at = index.find("[`", at + 1)) {
+    const std::string name = index.substr(at + 2, index.find('`', at + 2) - at - 2);
+    CHECK_MESSAGE(last < name, last << " stands before " << name);
+    all += " " + name + " ";
+    last = name;
+  }
+  for (int i = 0; i < bl::ops::op_count(); ++i) {
+    const bl::ops::OpInfo &info = bl::ops::info(bl::ops::Op(i));
+    if (info.form == bl::ops::Form::Call)
+      CHECK_MESSAGE(all.find(" " + std::string(info.spelling) + " ") != all.npos, info.spelling);
+  }
+  for (int i = 0; i < bl::ops::fold_count(); ++i) {
+    const std::string name(bl::ops::info(bl::Fold(i)).name);
+    CHECK_MESSAGE(all.find(" " + name + " ") != all.npos, name);
   }
 }

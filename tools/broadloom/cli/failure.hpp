@@ -10,7 +10,7 @@
 
 namespace broadloom::cli {
 
-enum Status { // docs/language.md, "Command line"
+enum Status { // docs/command_line.md
   Fine = 0,
   WrongSpec = 1,
   WrongUsage = 2,

@@ -34,7 +34,7 @@ struct RunReport {
   CompileSteps steps = {}; // of compile_ms
 };
 
-std::string to_json(const RunReport &report); // one line, keys as in docs/language.md
+std::string to_json(const RunReport &report); // one line, keys as in docs/command_line.md
 std::string to_text(const RunReport &report); // one line for people
 
 } // namespace broadloom::cli
