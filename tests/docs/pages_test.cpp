@@ -89,6 +89,11 @@ TEST_CASE("every block on a page for users is run in one way or another") {
     }
 }
 
+TEST_CASE("the picture of the README is what its script makes of the benchmark's page") {
+  const std::string script = (fs::path(BROADLOOM_SOURCE_DIR) / "tools/bench/picture.py").string();
+  CHECK(pages::output_of("python3 '" + script + "' --check") == "the same\n");
+}
+
 // Rows are | our word | the field's word | what it is | `file` |; of several words, each counts.
 TEST_CASE("every word of the glossary stands in the file that its row names") {
   const fs::path root = BROADLOOM_SOURCE_DIR;

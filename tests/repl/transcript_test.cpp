@@ -1,4 +1,4 @@
-// The transcript in the README is what the REPL prints for the lines of transcript.txt.
+// The session on docs/repl.md is what the REPL prints for the lines of transcript.txt.
 // BROADLOOM_BLESS=1 writes it there.
 #include "tests/places.hpp"
 #include "tools/broadloom/cli/failure.hpp"
@@ -41,20 +41,20 @@ std::string transcript_of(const std::string &lines) {
 
 } // namespace
 
-TEST_CASE("the transcript in the README is what the REPL prints") {
-  const std::string root = BROADLOOM_SOURCE_DIR, path = root + "/README.md";
+TEST_CASE("the session on docs/repl.md is what the REPL prints") {
+  const std::string root = BROADLOOM_SOURCE_DIR, path = root + "/docs/repl.md";
   const std::string
       begin = "<!-- transcript of tests/repl/transcript.txt, written by ./dev bless -->\n```text\n",
       end = "```\n<!-- end of the transcript -->";
-  const std::string readme = contents(path);
-  const std::size_t from = readme.find(begin), to = readme.find(end);
-  REQUIRE(from != readme.npos);
-  REQUIRE(to != readme.npos);
+  const std::string page = contents(path);
+  const std::size_t from = page.find(begin), to = page.find(end);
+  REQUIRE(from != page.npos);
+  REQUIRE(to != page.npos);
   const std::size_t first = from + begin.size();
   const std::string made = transcript_of(contents(root + "/tests/repl/transcript.txt"));
   if (std::getenv("BROADLOOM_BLESS") != nullptr) {
-    std::ofstream(path, std::ios::binary) << readme.substr(0, first) + made + readme.substr(to);
+    std::ofstream(path, std::ios::binary) << page.substr(0, first) + made + page.substr(to);
     return;
   }
-  CHECK(readme.substr(first, to - first) == made);
+  CHECK(page.substr(first, to - first) == made);
 }
