@@ -38,8 +38,8 @@ std::vector<Section> sections() {
   std::vector<Section> found(1);
   for (std::string_view page = errors_page(); !page.empty();) {
     const std::string_view line = take_line(page);
-    if (line.starts_with("## ")) {
-      found.push_back({std::string(line.substr(3)), "", {}});
+    if (line.starts_with("## ") || line.starts_with("### ")) {
+      found.push_back({std::string(line.substr(line.find(' ') + 1)), "", {}});
     } else if (is_row(line)) {
       const std::size_t bar = line.find(" | ", 2);
       found.back().rows.push_back({std::string(line.substr(2, bar - 2)),
@@ -76,6 +76,20 @@ std::string shown(const Section &section) {
   return "\n" + without_marks(section.title) + "\n" + text + (text.empty() ? "" : "\n");
 }
 
+// The text of an example: what stands in its block, set in, below the words before it.
+std::string shown_example(const Section &section) {
+  std::string text, line;
+  bool inside = false;
+  for (std::string_view rest = section.text; !rest.empty();) {
+    line = take_line(rest);
+    if (line.starts_with("```"))
+      inside = !inside;
+    else
+      text += inside && !line.empty() ? "  " + line + '\n' : without_marks(line) + '\n';
+  }
+  return "\nFor example:\n" + trimmed(text) + "\n";
+}
+
 // "When memory ends" -> "when-memory-ends"
 std::string anchor_of(std::string_view title) {
   std::string anchor;
@@ -102,6 +116,8 @@ std::string explanation(std::string_view given) {
       for (const Section &other : all)
         if (row.meaning.find("(#" + anchor_of(other.title) + ")") != std::string::npos)
           text += shown(other);
+      for (const Section &other : all)
+        if (other.title == code) text += shown_example(other);
       return text;
     }
   const std::string near = nearest(code, codes);

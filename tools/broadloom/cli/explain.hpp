@@ -10,12 +10,18 @@ namespace broadloom::cli {
 
 std::string_view errors_page(); // docs/errors.md, to the byte
 
-// What the page says of a code: its row, what stands about its kind, and the sections that it links to.
+// What the page says of a code: its row, what stands about its kind, the sections that it links to, and its example.
 //
 //   E0401: an unknown option, a missing or malformed argument
 //
 //   E04xx: the command line
 //   These have no place in a text; ..
+//
+//   For example:
+//   Options are those of `broadloom COMMAND --help`.
+//
+//     $ broadloom run --thread 2 ..
+//     broadloom: error[E0401]: ..
 //
 // Throws UsageError E0401 where there is no such code.
 std::string explanation(std::string_view code);
