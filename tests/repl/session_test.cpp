@@ -271,6 +271,20 @@ TEST_CASE("help has every command with an example, and what is behind it") {
   contains(talk(".help .set"), "engine auto|jit|interpreter|reference");
 }
 
+TEST_CASE("help on a function is asked for in several ways") {
+  Talk talk;
+  const std::string help = talk(".help exp");
+  contains(help, "exp(x): e to the power of x\n");
+  contains(help, "d_x = d_z * exp(x)\n");
+  for (const char *line : {"?exp", "? exp", "help exp", "help(exp)"}) {
+    talk.out.str("");
+    Feeder(talk.session, "<input>").line(line);
+    CHECK(talk.out.str() == help);
+  }
+  contains(talk.error(".help exq"), "did you mean exp?");
+  contains(talk("help .run"), "SOURCE is a.npy");
+}
+
 TEST_CASE("lines are put together until a definition is complete") {
   Talk talk;
   Feeder feeder(talk.session, "<input>");

@@ -110,6 +110,7 @@ TEST_CASE("commands, kernels, stages, inputs, settings and generators are comple
   CHECK(completed(".set eng") == List{"engine"});
   CHECK(completed(".set engine ref") == List{"reference"});
   CHECK(completed(".help gr") == List{"grad"});
+  CHECK(completed(".help sq") == List{"sqrt", "square"});
   CHECK(complete("", ".load sam", library()).files);
   CHECK(complete("", ".run row x=sam", library()).files);
   CHECK(completed(".sh lo") == List{"loop"});

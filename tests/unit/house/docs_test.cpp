@@ -18,6 +18,7 @@ struct Page {
   int kernels, commands;
 };
 constexpr Page reference[] = {{"docs/language.md", 12, 60},
+                              {"docs/functions.md", 0, 0},
                               {"docs/command_line.md", 4, 15},
                               {"docs/caches.md", 0, 0},
                               {"docs/gradients.md", 1, 8}};

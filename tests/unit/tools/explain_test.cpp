@@ -3,6 +3,7 @@
 #include "tools/broadloom/cli/cli.hpp"
 #include "tools/broadloom/cli/explain.hpp"
 #include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/help/pages.hpp"
 
 #include <doctest/doctest.h>
 

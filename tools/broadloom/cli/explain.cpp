@@ -2,6 +2,7 @@
 #include "tools/broadloom/cli/explain.hpp"
 
 #include "tools/broadloom/cli/usage.hpp"
+#include "tools/broadloom/help/pages.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
 #include <fmt/format.h>
@@ -23,14 +24,6 @@ struct Section {
   std::vector<Row> rows;
 };
 
-// Up to the next line, which is taken off.
-std::string_view take_line(std::string_view &text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line;
-}
-
 // | E0102 | the meaning |
 bool is_row(std::string_view line) { return line.starts_with("| E") && line.ends_with(" |"); }
 
@@ -49,21 +42,6 @@ std::vector<Section> sections() {
     }
   }
   return found;
-}
-
-// [below](#when-memory-ends) -> below, \| -> |
-std::string without_marks(std::string_view text) {
-  std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text.substr(at, 2) == "](") {
-      at = std::min(text.find(')', at), text.size() - 1);
-    } else if (text[at] == '[' && text.find("](", at) < text.find(']', at) + 1) {
-      continue;
-    } else if (text.substr(at, 2) != "\\|") {
-      plain += text[at];
-    }
-  }
-  return plain;
 }
 
 std::string trimmed(const std::string &text) {

@@ -8,8 +8,6 @@
 
 namespace broadloom::cli {
 
-std::string_view errors_page(); // docs/errors.md, to the byte
-
 // What the page says of a code: its row, what stands about its kind, the sections that it links to, and its example.
 //
 //   E0401: an unknown option, a missing or malformed argument

@@ -77,8 +77,10 @@ struct CommandTable { // the session's friend: each row calls one of its members
               Argument::None, &call<&Session::list>},
       Command{".clear", "", "forget the statements that make up the kernel 'scratch'", "", ".clear",
               Argument::None, &call<&Session::clear>},
-      Command{".help", "[COMMAND|CODE]", "this, or all about a command or the code of an error", "",
-              ".help run", Argument::Command, &call<&Session::help>},
+      Command{".help", "[COMMAND|FUNCTION|CODE]",
+              "this, or all about a command, a function or the code of an error",
+              "`?exp` and `help exp` say the same as `.help exp`.", ".help exp", Argument::Command,
+              &call<&Session::help>},
       Command{".quit", "", "leave; so does Ctrl-D", "", ".quit", Argument::None,
               &call<&Session::quit>},
   };

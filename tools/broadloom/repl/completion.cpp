@@ -6,6 +6,7 @@
 #include "spec/words.hpp"
 #include "tools/broadloom/cli/stage_words.hpp"
 #include "tools/broadloom/data/source.hpp"
+#include "tools/broadloom/help/functions.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
 #include "tools/broadloom/repl/words.hpp"
@@ -131,6 +132,7 @@ Words arguments(const Command &command, const std::vector<std::string> &earlier,
   case Argument::File: break;
   case Argument::Command:
     for (const Command &other : command_table()) words.emplace(other.name.substr(1));
+    for (const std::string &name : function_names()) words.insert(name);
     break;
   case Argument::Setting:
     for (const Setting &setting : setting_table())

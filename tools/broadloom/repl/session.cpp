@@ -6,6 +6,7 @@
 #include "tools/broadloom/cli/explain.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/paths.hpp"
+#include "tools/broadloom/help/functions.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/fit.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
@@ -132,6 +133,16 @@ void Session::help(const Words &words) {
     return;
   }
   if (!words.empty()) {
+    if (const std::string text = function_help(words[0]); !text.empty()) {
+      tell(text);
+      return;
+    }
+    if (commands_like(words[0]).empty()) {
+      const std::string near = nearest(words[0], function_names());
+      if (!near.empty())
+        throw UsageError("E0401", fmt::format("there is no command and no function '{}'", words[0]),
+                         fmt::format("did you mean {}? .help lists the commands", near));
+    }
     const Command &command = find_command(words[0]);
     tell(fmt::format("{} {}\n{}\n", command.name, command.arguments, command.help));
     if (!command.more.empty()) tell(fmt::format("{}\n", command.more));

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <ostream>
 #include <set>
 
@@ -32,16 +33,36 @@ std::string dims_of(const Array &array) {
   return array.rank() > 0 ? fmt::format("[{}]", fmt::join(array.shape(), ", ")) : "";
 }
 
+// Of "?sum", "help sum" and "help(sum)" what help is wanted about; nothing of all else.
+std::string topic_of(std::string_view line) {
+  std::string word = trimmed(line);
+  if (word.starts_with("help(") && word.ends_with(')'))
+    word = word.substr(5, word.size() - 6);
+  else if (word.starts_with('?'))
+    word.erase(0, 1);
+  else if (word.starts_with("help "))
+    word.erase(0, 5);
+  else
+    return "";
+  word = trimmed(word);
+  const auto in_word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
+  return std::ranges::all_of(word, in_word) ? word : "";
+}
+
 } // namespace
 
 bool Session::is_word_of_shells(std::string_view line) {
   constexpr std::string_view words[] = {"help", "?", "exit", "exit()", "quit", "quit()", "help()"};
-  return std::ranges::find(words, trimmed(line)) != std::end(words);
+  return std::ranges::find(words, trimmed(line)) != std::end(words) || !topic_of(line).empty();
 }
 
 // `help`, `?` and `exit` as they are elsewhere; values and expressions of them are printed. False for all else.
 bool Session::answer(const std::string &text) {
   const std::string word = trimmed(text);
+  if (const std::string topic = topic_of(word); !topic.empty()) {
+    help({topic});
+    return true;
+  }
   if (is_word_of_shells(word)) {
     if (word[0] == 'h' || word[0] == '?')
       help({});

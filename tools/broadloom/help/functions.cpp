@@ -1,0 +1,144 @@
+// See functions.hpp.
+#include "tools/broadloom/help/functions.hpp"
+
+#include "tools/broadloom/help/pages.hpp"
+
+#include "analysis/analyse.hpp"
+
+#include <broadloom/gradient.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace broadloom::cli {
+namespace {
+
+enum class Kind { Other, Element, Fold };
+
+struct Row { // as on the page, without marks
+  std::string form, value, numpy, example;
+  Kind kind = Kind::Other;
+  std::string name() const { return form.substr(0, form.find('(')); }
+};
+
+std::string plain(const std::string &cell) {
+  std::string text = without_marks(cell);
+  std::erase(text, '`');
+  return text;
+}
+
+std::vector<Row> rows() {
+  std::vector<Row> rows;
+  Kind kind = Kind::Other;
+  for (std::string_view page = functions_page(); !page.empty();) {
+    const std::string_view line = take_line(page);
+    if (line.starts_with("## "))
+      kind = line == "## Of each element" ? Kind::Element
+             : line == "## Folds"         ? Kind::Fold
+                                          : Kind::Other;
+    if (const auto cells = cells_of(line); cells.size() == 4 && cells[0].starts_with('`'))
+      rows.push_back({plain(cells[0]), plain(cells[1]), plain(cells[2]), plain(cells[3]), kind});
+  }
+  return rows;
+}
+
+// atan2(y, x) -> y, x; of a fold without the axis
+std::vector<std::string> arguments(const Row &row) {
+  std::vector<std::string> names(1);
+  for (const char c : row.form.substr(row.form.find('(') + 1)) {
+    if (c == ',') names.emplace_back();
+    if (c != ',' && c != ' ' && c != ')') names.back() += c;
+  }
+  if (row.kind == Kind::Fold) names.resize(1);
+  return names;
+}
+
+LoopSpec kernel_of(const Row &row, DType dtype) {
+  std::string text = "kernel k { ";
+  for (const std::string &name : arguments(row))
+    text += fmt::format("in {} : {}{}; ", name, broadloom::name(name == "c" ? DType::Bool : dtype),
+                        row.kind == Kind::Fold ? "[i]" : "");
+  return parse(text + "out z = " + row.form + " }");
+}
+
+// "f16, f32 -> f32; i32 -> f64": what comes of arguments of each dtype.
+std::string dtypes(const Row &row) {
+  std::vector<std::pair<std::string, std::string>> groups; // by result, in the order of dtypes
+  for (int i = 0; i < dtype_count; ++i) {
+    const DType dtype = DType(i);
+    try {
+      const std::string result(
+          name(analysis::analyse(kernel_of(row, dtype).data()).outputs.at(0).dtype));
+      const auto group = std::ranges::find(groups, result, &decltype(groups)::value_type::first);
+      if (group == groups.end())
+        groups.emplace_back(result, name(dtype));
+      else
+        group->second += fmt::format(", {}", name(dtype));
+    } catch (const Error &) { // it is not defined for this one
+    }
+  }
+  std::vector<std::string> words;
+  for (const auto &[result, given] : groups) words.push_back(given + " -> " + result);
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
+std::string accuracy(const Row &row) {
+  std::vector<std::string> found;
+  for (std::string_view page = math_page(); !page.empty();) {
+    const auto cells = cells_of(take_line(page)); // function, dtype, mode, greatest error, ..
+    if (cells.size() == 7 && cells[0] == row.name() && (cells[2] == "high" || cells[2].empty()))
+      found.push_back(fmt::format("{} {} ulp", cells[1], cells[3]));
+  }
+  return fmt::format("{}", fmt::join(found, ", "));
+}
+
+// As `broadloom grad` prints it, with lines between statements.
+std::string gradient(const Row &row) {
+  try {
+    std::vector<std::string> by = arguments(row);
+    std::erase(by, "c");
+    const std::string text = print(broadloom::gradient(kernel_of(row, DType::F64), by));
+    std::vector<std::string> lines;
+    for (std::string_view rest = text; !rest.empty();) {
+      std::string line(take_line(rest));
+      if (line.starts_with("  let ")) lines.push_back(line.substr(2));
+      if (!line.starts_with("  out ")) continue;
+      line.erase(0, 6);
+      lines.push_back(line.erase(line.find(" :"), line.find(" =") - line.find(" :")));
+    }
+    return fmt::format("{}", fmt::join(lines, "\n            "));
+  } catch (const Error &) {
+    return "none";
+  }
+}
+
+} // namespace
+
+std::vector<std::string> function_names() {
+  std::vector<std::string> names;
+  for (const Row &row : rows()) names.push_back(row.name());
+  return names;
+}
+
+std::string function_help(std::string_view name) {
+  for (const Row &row : rows()) {
+    if (row.name() != name) continue;
+    std::string text = fmt::format("{}: {}\n", row.form, row.value);
+    const auto add = [&](const char *word, const std::string &said) {
+      if (!said.empty()) text += fmt::format("  {:8}  {}\n", word, said);
+    };
+    add("NumPy", row.numpy);
+    if (row.kind != Kind::Other) {
+      add("dtypes", dtypes(row));
+      add("accuracy", accuracy(row));
+      add("gradient", gradient(row));
+    }
+    add("example", row.example);
+    return text;
+  }
+  return "";
+}
+
+} // namespace broadloom::cli
