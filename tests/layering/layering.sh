@@ -125,6 +125,8 @@ all_checks() {
   verdict 'no type is defined twice under one name' "$work/found"
   PYTHONDONTWRITEBYTECODE=1 python3 tests/layering/circles.py >"$work/found" 2>&1
   verdict 'no units include each other in a circle, but for those of a call' "$work/found"
+  PYTHONDONTWRITEBYTECODE=1 python3 tests/layering/sentences.py >"$work/found" 2>&1
+  verdict 'no page has more sentences that are hard to read than it had' "$work/found"
   tests/layering/size.sh --check >"$work/found"
   verdict 'the table of rooms has each room, and its lines to a tenth' "$work/found"
   PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/mutation python3 -c '

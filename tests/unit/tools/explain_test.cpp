@@ -50,8 +50,9 @@ TEST_CASE("an explanation is the row, its kind, what it links to, and an example
         "E0408: there is no disk cache: no folder that is the user's own and closed to others, or "
         "only one in a home of another user\n\n"
         "E04xx: the command line\n"
-        "These have no place in a text, but for commands of a script, which have its line; the "
-        "program says `broadloom: error[..]` and ends with status 2.\n");
+        "These errors have no place in a text, but for commands of a script, which have its line. "
+        "The "
+        "program\nsays `broadloom: error[..]` and ends with status 2.\n");
   CHECK(text.substr(text.find(example)).starts_with(example + "Code is kept in a folder"));
   CHECK(text.find("\n  $ mkdir open") != text.npos);
   CHECK(text.find("```") == text.npos);

@@ -35,7 +35,7 @@ std::vector<Row> rows() {
   for (std::string_view page = functions_page(); !page.empty();) {
     const std::string_view line = take_line(page);
     if (line.starts_with("## "))
-      kind = line == "## Of each element" ? Kind::Element
+      kind = line == "## Elementwise" ? Kind::Element
              : line == "## Folds"         ? Kind::Fold
                                           : Kind::Other;
     if (const auto cells = cells_of(line); cells.size() == 4 && cells[0].starts_with('`'))

@@ -1,0 +1,93 @@
+"""Counts sentences of the pages that are hard to read, and holds each page to its bound, which may only fall.
+
+usage: sentences.py            compares the counts with tests/layering/sentences.txt
+       sentences.py --bless    lowers the bounds to what there is
+       sentences.py PAGE...    lists such sentences of these pages, the worst first
+
+Counted are sentences of more than 25 words, and those that begin with Of, That, What or Where, or with a pronoun
+that has no noun. Code, tables and headings are left out; a code span or a number counts as one word.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).parents[2]
+BOUNDS = pathlib.Path(__file__).with_suffix(".txt")
+MOST_WORDS = 25
+VERBS = ("is are was were has have had does do did can cannot may must will would should means says gives takes makes holds "
+         "costs needs goes comes leaves lets keeps runs stands lies also and so").split()
+
+
+def pages():
+    found = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md"]
+    return found + sorted(ROOT.glob("docs/*.md")) + sorted(ROOT.glob("docs/ideas/*.md"))
+
+
+def paragraphs(text):
+    """Each with the line that it begins in; a list item is one."""
+    inside, begin, gathered = False, 0, []
+    for number, line in enumerate([*text.splitlines(), ""], start=1):
+        fence = line.lstrip().startswith("```")
+        inside ^= fence
+        item = re.match(r"\s*(- |\d+\. )", line)
+        ends = inside or fence or not line.strip() or line[0] in "#|<!" or item
+        if ends and gathered:
+            yield begin, " ".join(gathered)
+            gathered = []
+        if inside or fence or not line.strip() or line[0] in "#|<!":
+            continue
+        if not gathered:
+            begin = number
+        gathered.append(line[item.end() :] if item else line.strip())
+
+
+def sentences(text):
+    for line, paragraph in paragraphs(text):
+        plain = re.sub(r"`[^`]*`", "CODE", paragraph)
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", plain).replace("*", "")
+        for sentence in re.split(r"(?<=[^.\s][.!?])\)?\s+", plain):
+            yield line, sentence
+
+
+def complaint(sentence):
+    words = re.findall(r"[\w'/%^.-]*\w[\w'/%^.-]*", sentence)
+    if len(words) > MOST_WORDS:
+        return f"{len(words)} words"
+    first, second = (words + ["", ""])[:2]
+    if first in ("Of", "That", "What", "Where"):
+        return f"begins with {first}"
+    if first in ("It", "They", "He", "She") or first in ("This", "These", "Those") and second in VERBS:
+        return f"begins with {first}"
+    return ""
+
+
+def bad(page):
+    found = [(line, why, sentence) for line, sentence in sentences(page.read_text(encoding="utf-8")) if (why := complaint(sentence))]
+    return sorted(found, key=lambda one: -len(one[2]))
+
+
+def main(arguments):
+    if arguments and arguments[0] != "--bless":
+        for name in arguments:
+            for line, why, sentence in bad(pathlib.Path(name)):
+                print(f"{name}:{line}: {why}: {sentence}")
+        return 0
+    counts = {str(page.relative_to(ROOT)): len(bad(page)) for page in pages()}
+    bounds = {}
+    if BOUNDS.exists():
+        bounds = {name: int(most) for name, most in (line.split() for line in BOUNDS.read_text().splitlines())}
+    if arguments:
+        BOUNDS.write_text("".join(f"{name} {min(count, bounds.get(name, count))}\n" for name, count in counts.items()))
+        return 0
+    worse = 0
+    for name, count in counts.items():
+        if count > bounds.get(name, 0):
+            worse = 1
+            print(f"{name} has {count} sentences that are hard to read, {bounds.get(name, 0)} are allowed: "
+                  f"python3 tests/layering/sentences.py {name}")
+    return worse
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
