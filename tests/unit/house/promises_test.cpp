@@ -94,7 +94,7 @@ const Promise promises[] = {
     {"2 text form", "parse(print(x)) == x", "differential/printing_test",
      "every random kernel prints as a text that means the same and prints itself"},
     {"2 text form", "the listing of the page", "unit/house/docs_test",
-     "every command on the language page prints what is shown there"},
+     "every command on the language page and the others of the reference prints what is shown"},
     {"2 text form", "three sets of names", "unit/text/parse_test",
      "values, callables and axes are three namespaces"},
     {"3 values", "promotion is NumPy 2's", "unit/ops/ops_typing_test",

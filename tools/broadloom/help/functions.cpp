@@ -4,6 +4,7 @@
 #include "tools/broadloom/help/pages.hpp"
 
 #include "analysis/analyse.hpp"
+#include "ops/ops.hpp"
 
 #include <broadloom/gradient.hpp>
 
@@ -11,6 +12,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace broadloom::cli {
 namespace {
@@ -36,8 +39,8 @@ std::vector<Row> rows() {
     const std::string_view line = take_line(page);
     if (line.starts_with("## "))
       kind = line == "## Elementwise" ? Kind::Element
-             : line == "## Folds"         ? Kind::Fold
-                                          : Kind::Other;
+             : line == "## Folds"     ? Kind::Fold
+                                      : Kind::Other;
     if (const auto cells = cells_of(line); cells.size() == 4 && cells[0].starts_with('`'))
       rows.push_back({plain(cells[0]), plain(cells[1]), plain(cells[2]), plain(cells[3]), kind});
   }
@@ -63,24 +66,36 @@ LoopSpec kernel_of(const Row &row, DType dtype) {
   return parse(text + "out z = " + row.form + " }");
 }
 
-// "f16, f32 -> f32; i32 -> f64": what comes of arguments of each dtype.
+// The dtype of what comes of arguments of a dtype, if it is defined for this one.
+std::optional<DType> result_of(const Row &row, DType dtype) {
+  try {
+    return analysis::analyse(kernel_of(row, dtype).data()).outputs.at(0).dtype;
+  } catch (const Error &) {
+    return {};
+  }
+}
+
+// "f32, f64 stay; i32, i64 -> f64": what comes of arguments of each dtype.
 std::string dtypes(const Row &row) {
-  std::vector<std::pair<std::string, std::string>> groups; // by result, in the order of dtypes
+  std::vector<std::pair<DType, std::string>> groups; // by result, in the order of dtypes
+  std::vector<std::string_view> same;
   for (int i = 0; i < dtype_count; ++i) {
     const DType dtype = DType(i);
-    try {
-      const std::string result(
-          name(analysis::analyse(kernel_of(row, dtype).data()).outputs.at(0).dtype));
-      const auto group = std::ranges::find(groups, result, &decltype(groups)::value_type::first);
-      if (group == groups.end())
-        groups.emplace_back(result, name(dtype));
-      else
-        group->second += fmt::format(", {}", name(dtype));
-    } catch (const Error &) { // it is not defined for this one
+    const std::optional<DType> result = result_of(row, dtype);
+    if (!result) continue;
+    if (*result == dtype) {
+      same.push_back(name(dtype));
+      continue;
     }
+    auto group = std::ranges::find(groups, *result, &std::pair<DType, std::string>::first);
+    if (group == groups.end()) group = groups.insert(group, {*result, ""});
+    group->second += (group->second.empty() ? "" : ", ") + std::string(name(dtype));
   }
   std::vector<std::string> words;
-  for (const auto &[result, given] : groups) words.push_back(given + " -> " + result);
+  if (!same.empty())
+    words.push_back(fmt::format("{} stay{}", fmt::join(same, ", "), same.size() == 1 ? "s" : ""));
+  for (const auto &[result, given] : groups)
+    words.push_back(fmt::format("{} -> {}", given, name(result)));
   return fmt::format("{}", fmt::join(words, "; "));
 }
 
@@ -91,11 +106,18 @@ std::string accuracy(const Row &row) {
     if (cells.size() == 7 && cells[0] == row.name() && (cells[2] == "high" || cells[2].empty()))
       found.push_back(fmt::format("{} {} ulp", cells[1], cells[3]));
   }
+  if (const auto fold = ops::find_fold(row.name()); fold && row.kind == Kind::Fold)
+    found.push_back(
+        fmt::format("f32 is kept in {}", name(ops::accumulate_dtype(*fold, DType::F32))));
+  if (const auto op = ops::find_function(row.name());
+      op && ops::info(*op).math == ops::Math::Inline)
+    found.push_back("rounded once, if at all");
   return fmt::format("{}", fmt::join(found, ", "));
 }
 
 // As `broadloom grad` prints it, with lines between statements.
 std::string gradient(const Row &row) {
+  if (result_of(row, DType::F64) != DType::F64) return "none";
   try {
     std::vector<std::string> by = arguments(row);
     std::erase(by, "c");

@@ -1,0 +1,66 @@
+"""Makes the folder that MkDocs builds the pages from, and its configuration.
+
+usage: site.py FOLDER        then: mkdocs build --strict -f FOLDER/mkdocs.yml
+
+README.md becomes the first page, and pages lie beside each other, so that links between them have to be turned. With
+--strict MkDocs fails where a link leads to no page or to no heading.
+"""
+
+import pathlib
+import re
+import shutil
+import sys
+
+ROOT = pathlib.Path(__file__).parents[2]
+# The pages in the order of the navigation, by what they are for; a page that stands nowhere is an error.
+GROUPS = {
+    "Start": ["tutorial", "install", "python", "repl", "samples", "coming_from", "compare"],
+    "Reference": ["language", "functions", "command_line", "caches", "gradients", "errors", "why"],
+    "Ideas": ["ideas/modes", "ideas/order", "ideas/accumulators", "ideas/gradients", "ideas/windows", "ideas/network",
+              "ideas/scales", "ideas/layouts", "ideas/performance"],
+    "Numbers": ["math", "benchmarks", "profiling"],
+    "Inside": ["design", "contributing", "testing", "glossary", "security", "changelog"],
+}
+OUTSIDE = {"README": "index", "SECURITY": "security", "CHANGELOG": "changelog"}  # of docs/
+
+CONFIG = """site_name: Broadloom
+docs_dir: pages
+site_dir: html
+use_directory_urls: false
+theme: {name: readthedocs}
+plugins: [search]
+markdown_extensions: [tables, fenced_code, toc: {permalink: true}]
+validation: {links: {anchors: warn, unrecognized_links: warn}}
+nav:
+  - index.md
+"""
+
+
+def turned(text, is_outside):
+    if is_outside:
+        text = re.sub(r"\]\(docs/", "](", text)
+    for name, page in OUTSIDE.items():
+        text = re.sub(rf"\]\((\.\./)?{name}\.md", f"]({page}.md", text)
+    # As GitHub has it: a list may follow a paragraph without a line between, and items are set in by two.
+    text = re.sub(r"(?m)^(?!\s*(?:- |\d+\. |\||#|```|$))(.+)\n(?=- )", r"\1\n\n", text)
+    return text
+
+
+def main(folder):
+    pages = folder / "pages"
+    shutil.rmtree(pages, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", pages)
+    for name, page in OUTSIDE.items():
+        shutil.copy(ROOT / f"{name}.md", pages / f"{page}.md")
+    for path in pages.rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(turned(text, path.stem in OUTSIDE.values() and path.parent == pages), encoding="utf-8")
+    nav = "".join(f"  - {group}:\n" + "".join(f"      - {name}.md\n" for name in names) for group, names in GROUPS.items())
+    (folder / "mkdocs.yml").write_text(CONFIG + nav, encoding="utf-8")
+    listed = {f"{name}.md" for names in GROUPS.values() for name in names} | {"index.md"}
+    if missing := {str(path.relative_to(pages)) for path in pages.rglob("*.md")} - listed:
+        sys.exit(f"tools/docs/site.py: these pages stand in no group: {', '.join(sorted(missing))}")
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))
