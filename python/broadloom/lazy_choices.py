@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from . import lazy_ops
-from .lazy import cast, lifted, refuse, view
+from .errors import DataError
+from .lazy import array, cast, lifted, refuse, view
 from .lazy_joins import broadcast_arrays, stack
 from .lazy_reads import take_along_axis
 from .numpy_calls import asked, is_number
@@ -101,6 +102,8 @@ def nan_moment(name: str):
 
 
 def average(a, axis=None, weights=None, keepdims=False):
+    if not a.size:
+        refuse("an average of nothing", "give at least one element", DataError, "E0307")
     if weights is None:
         return np.mean(a, axis=axis, keepdims=keepdims)
     weights = lifted(weights)
@@ -117,11 +120,13 @@ def covariance(m, y=None, rowvar=True, bias=False, ddof=None):
     """np.cov."""
     if y is not None or m.ndim > 2:
         refuse("numpy.cov with y= cannot be recorded", "stack the variables", code="E0021")
+    if not m.shape[0]:
+        return array(np.zeros((0, 0)))
     x = view(m, (None, 0)) if m.ndim == 1 else m if rowvar else m.T
     x = cast(x, np.result_type(x.dtype, "f8"))
     x = x - np.mean(x, axis=1, keepdims=True)
-    made = (x @ np.conjugate(x.T)) / float(x.shape[1] - (ddof if ddof is not None else 0 if bias else 1))
-    return made[0, 0] if m.ndim == 1 else made
+    made = (x @ np.conjugate(x.T)) / float(max(0, x.shape[1] - (ddof if ddof is not None else 0 if bias else 1)))
+    return np.squeeze(made)
 
 
 def corrcoef(x, y=None, rowvar=True):

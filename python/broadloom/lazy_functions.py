@@ -9,12 +9,12 @@ import operator
 
 import numpy as np
 
-from .lazy import array, cast, lifted, refuse, view
+from .lazy import LazyArray, array, cast, lifted, refuse, view
 from .lazy_choices import (average, choose, corrcoef, covariance, isclose, nan_extreme, nan_moment, nan_to_num, piecewise, select,
                            without_nan)
-from .lazy_joins import (append, at_least, along_one, axis_of, broadcast_arrays, by_places, column, convolved, diag, diff, joined, meshgrid, pad, parts, stack,
+from .lazy_joins import (append, at_least, along_one, broadcast_arrays, by_places, column, convolved, diag, diff, joined, meshgrid, pad, parts, stack,
                          tile, trace, triangle)
-from .lazy_reads import along, concatenate, reshape, take, take_along_axis
+from .lazy_reads import along, axis_of, concatenate, reshape, take, take_along_axis
 from .numpy_calls import asked
 
 
@@ -70,9 +70,11 @@ def searchsorted(a, v, side="left"):
 
 
 def digitize(x, bins, right=False):
-    if not isinstance(bins, np.ndarray) or bins.ndim != 1 or len(bins) < 2 or np.any(np.diff(bins) < 0):
-        refuse("numpy.digitize takes bins of NumPy's that increase", "give them as an array that is there", code="E0021")
-    return searchsorted(array(bins), x, "left" if right else "right")
+    if isinstance(bins, LazyArray):
+        refuse("numpy.digitize takes bins that are there", "np.searchsorted(bins, x) takes lazy ones that increase", code="E0021")
+    bins, side = np.asarray(bins), "left" if right else "right"
+    asked(np.digitize, np.zeros(0), bins)
+    return len(bins) - searchsorted(array(bins[::-1]), x, side) if len(bins) and bins[0] > bins[-1] else searchsorted(array(bins), x, side)
 
 
 def isin(element, test_elements, invert=False):
@@ -82,7 +84,8 @@ def isin(element, test_elements, invert=False):
 
 
 def sinc(x):
-    y = np.multiply(np.where(x == 0, 1.0e-20, x), np.pi)
+    y = np.multiply(x, np.pi)
+    y = np.where(y == 0, np.finfo(y.dtype).eps, y)
     return np.sin(y) / y
 
 
@@ -91,6 +94,8 @@ def rounded(a, decimals=0):
     if a.dtype.kind in "iub":
         if decimals < 0:
             refuse("numpy.round of integers with decimals= below 0 cannot be recorded", "divide and multiply", code="E0021")
+        if a.dtype.kind == "b" and decimals:
+            refuse("numpy.round of truths with decimals= cannot be recorded", "x.astype(..) converts before", code="E0201")
         return a if a.dtype.kind != "b" else np.rint(a)
     if decimals == 0:
         return np.rint(a) if a.dtype.kind != "c" else refuse("numpy.round of complex numbers cannot be recorded", "round the parts", code="E0201")
@@ -117,13 +122,13 @@ def array_equal(a1, a2, equal_nan=False):
 
 
 ROWS = [
-    ("angle", "z", lambda _: lambda z: np.arctan2(np.imag(z), np.real(z)) if z.dtype.kind == "c" else np.arctan2(np.zeros((), z.dtype), z)),
+    ("angle", "z", lambda _: lambda z: np.arctan2(np.imag(z), np.real(z)) if z.dtype.kind == "c" else np.arctan2(0, z)),
     ("array_equal", "a1 a2 equal_nan", lambda _: array_equal), ("copy", "a", lambda _: lambda a: a), ("trapezoid", "y x dx axis", lambda _: trapezoid),
-    ("ediff1d", "ary", lambda _: lambda ary: diff(reshape(ary, (-1,)))),
+    ("ediff1d", "ary", lambda _: lambda ary: (lambda x: x[1:] - x[:-1])(reshape(ary, (-1,)))),
     ("isneginf isposinf", "x", lambda name: lambda x: np.isinf(x) & (x < 0 if name == "isneginf" else x > 0)),
     ("isreal", "x", lambda _: lambda x: np.equal(np.imag(x), 0) if x.dtype.kind == "c" else np.equal(x, x) | True),
     ("iscomplex", "x", lambda _: lambda x: np.not_equal(np.imag(x), 0) if x.dtype.kind == "c" else np.not_equal(x, x) & False),
-    ("vdot", "a b", lambda _: lambda a, b: np.dot(np.conjugate(reshape(lifted(a), (-1,))), reshape(lifted(b), (-1,)))),
+    ("vdot", "a b", lambda _: lambda a, b: np.dot(reshape(lifted(a), (-1,)).conj(), reshape(lifted(b), (-1,)))),
     ("unstack", "x axis", lambda _: lambda x, axis=0: tuple([along_one(x, axis_of(axis, x.ndim), k) for k in range(x.shape[axis])])),
     ("concatenate", "arrays axis", lambda _: concatenate), ("stack", "arrays axis", lambda _: stack), ("append", "arr values axis", lambda _: append),
     ("vstack", "tup", lambda _: joined(lambda x: at_least(2, x), 0)), ("hstack", "tup", lambda _: joined(lambda x: at_least(1, x), 1)),

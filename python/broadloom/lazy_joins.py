@@ -8,12 +8,8 @@ import numpy as np
 
 from . import lazy_ops
 from .lazy import LazyArray, array, cast, lifted, refuse, view
-from .lazy_reads import along, concatenate, read, reshape
+from .lazy_reads import along, axis_of, concatenate, read, reshape
 from .numpy_calls import asked, is_number
-
-
-def axis_of(axis, rank: int) -> int:
-    return asked(np.lib.array_utils.normalize_axis_index, asked(operator.index, axis), rank)
 
 
 def count(n: int) -> LazyArray:
@@ -96,6 +92,8 @@ def by_places(called):
 
 def diff(a, n=1, axis=-1, prepend=np._NoValue, append=np._NoValue):
     axis = axis_of(axis, a.ndim)
+    if not asked(operator.index, n):
+        return a
     ends = [x if x is np._NoValue else lifted(x) for x in (prepend, append)]
     ends = [x if x is np._NoValue or x.ndim else np.broadcast_to(x, [1 if d == axis else m for d, m in enumerate(a.shape)]) for x in ends]
     parts = [x for x in (ends[0], a, ends[1]) if x is not np._NoValue]
@@ -122,7 +120,11 @@ def convolved(turned: bool):
         length = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]
         after = length + m - 1 - n - before
         wide = pad(long, (before, after)) if before or after else long
-        made = np.sum(read(wide, [(0, ((1, 0), (1, 1)))], (length, m)) * weights, axis=1, dtype=dtype)
+        products = read(wide, [(0, ((1, 0), (1, 1)))], (length, m)) * weights
+        if wide is not long and dtype.kind in "fc":  # beside the ends a NaN or an infinity meets nothing
+            at = count(length)[:, None] + count(m)
+            products = np.where((at >= before) & (at < before + n), products, np.zeros((), products.dtype))
+        made = np.sum(products, axis=1, dtype=dtype)
         return made[::-1] if swapped and not turned else made
 
     return call
@@ -130,10 +132,10 @@ def convolved(turned: bool):
 
 def triangle(lower: bool):
     def call(m, k=0):
-        m = view(m, (None, 0)) if m.ndim == 1 else m
-        rows, columns = count(m.shape[-2])[:, None], count(m.shape[-1])
+        if not m.ndim:
+            refuse("a triangle of an array without dims", "it takes an array of one dim or more", code="E0102")
+        rows, columns = count(m.shape[-2:][0])[:, None], count(m.shape[-1])
         mask = columns <= rows + k if lower else columns >= rows + k
-        m = np.broadcast_to(m, (m.shape[-1], m.shape[-1])) if m.shape[0] == 1 and m.ndim == 2 and mask.shape[0] == 1 and m.shape[1] > 1 else m
         return np.where(mask, m, np.zeros((), m.dtype))
 
     return call
@@ -145,6 +147,8 @@ def diag(v, k=0):
     if v.ndim != 1:
         refuse("numpy.diag takes an array of one or two dims", "numpy.diagonal(x) takes more", code="E0101")
     n = len(v) + abs(k)
+    if not len(v):
+        return array(np.zeros((n, n), v.dtype))
     places = np.clip(np.arange(n) - max(-k, 0), 0, len(v) - 1)
     return np.where(count(n) == count(n)[:, None] + k, along(v, 0, places)[:, None], np.zeros((), v.dtype))
 

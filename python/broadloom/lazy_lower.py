@@ -180,7 +180,7 @@ class _Lowering:
             parts.append(", " * (d > 0))
             if type(place) is int:
                 element, of = indices[place]
-                parts += [*element.parts, "[]" * (not spans[place])]  # written out, as a name alone would be an axis
+                parts += [*element.parts, "[]" * (len(element.parts) == 1)]  # written out, as a name alone would be an axis
                 axes |= of
                 continue
             start, moves = place

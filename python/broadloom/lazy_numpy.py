@@ -14,7 +14,7 @@ from .errors import DTypeError
 from .lazy import LazyArray, array, cast, fold, node, number, operand, part, refuse
 from .lazy_calls import Composed, Row
 from .lazy_folds import clip, count_nonzero, norm, ptp, reduced, running, vector_norm, where
-from .lazy_products import call_einsum, dot, inner, outer, tensordot
+from .lazy_products import call_einsum, dot, inner, lettered, outer, tensordot
 from .lazy_reads import indexed, reshape, view_of
 from .lazy_ufuncs import call_ufunc, operator_of, unknown
 from .numpy_calls import Call, asked
@@ -118,6 +118,8 @@ def _functions() -> dict:
 
     for names, takes, make in rows:
         table.update({called: Row(called, called, make(name), takes) for name, called in numpys(names)})
+    row = table[np.einsum]
+    table[np.einsum] = lambda args, options: row(lettered(args), options)
     for _, called in numpys("transpose swapaxes moveaxis squeeze expand_dims matrix_transpose linalg.matrix_transpose flip diagonal "
                             "linalg.diagonal broadcast_to rot90 flipud fliplr rollaxis lib.stride_tricks.sliding_window_view"):
         table[called] = of_view(called)

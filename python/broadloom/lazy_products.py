@@ -10,7 +10,7 @@ import numpy as np
 
 from .errors import ShapeError
 from .lazy import LazyArray, lifted, node, operand, refuse
-from .numpy_calls import is_number
+from .numpy_calls import asked, is_number
 
 
 def einsum(letters, result, operands, stretched=True) -> LazyArray:
@@ -31,10 +31,18 @@ def einsum(letters, result, operands, stretched=True) -> LazyArray:
     return node("einsum", operands, (tuple(map(tuple, letters)), tuple(result)), dtype, tuple([extents[c] for c in result]))
 
 
+def lettered(args) -> tuple:
+    """The operands of np.einsum with a text, where lists of numbers say their dims: (a, [0, 1], b, [1, 2], [0, 2])."""
+    if not args or isinstance(args[0], str):
+        return args
+    word = lambda dims: "".join(["..." if d is Ellipsis else chr(asked(range(65, 91).__getitem__, d) if d < 26 else d + 71) for d in dims])
+    pairs = args[: len(args) // 2 * 2]
+    text = ",".join(map(word, pairs[1::2])) + (f"->{word(args[-1])}" if len(args) % 2 else "")
+    return text, *pairs[::2]
+
+
 def call_einsum(operands, optimize=False):
     subscripts, *arrays = operands
-    if not isinstance(subscripts, str):
-        refuse("numpy.einsum takes letters for the dims of lazy arrays", "as in np.einsum('ij,jk->ik', a, b)")
     arrays = [lifted(x) for x in arrays]
     given, arrow, result = subscripts.replace(" ", "").partition("->")
     rest = lambda text, count: [*text.partition("...")[0], *range(-count, 0), *text.partition("...")[2]] if "..." in text else [*text]

@@ -67,12 +67,18 @@ def _digits(value: int, radix) -> list:
     return digits
 
 
+def axis_of(axis, rank: int) -> int:
+    return asked(np.lib.array_utils.normalize_axis_index, asked(operator.index, axis), rank)
+
+
 # --- by an index ----------------------------------------------------------------------------------
 
 
 def _index(k, n: int, mode="raise") -> LazyArray:
     """Positions along a dim of n elements. Below 0 they count from the end, as NumPy has it."""
     is_there, k = not isinstance(k, LazyArray), lifted(k)
+    if not n and k.size:
+        asked([].__getitem__, 0)
     if is_there and mode == "raise" and k.size and k.dtype.kind in "iu":  # NumPy says at once what is outside
         asked(range(n).__getitem__, int(k.value.min())), asked(range(n).__getitem__, int(k.value.max()))
     if k.dtype.kind not in "iu":
@@ -132,7 +138,7 @@ def take(a, indices, axis=None, mode="raise"):
         if a.ndim != 1:
             refuse("numpy.take of all dims cannot be recorded", "name one: axis=", code="E0103")
         axis = 0
-    axis = operator.index(axis) % a.ndim
+    axis = axis_of(axis, a.ndim)
     k = _index(indices, a.shape[axis], mode)
     shape = (*a.shape[:axis], *k.shape, *a.shape[axis + 1:])
     positions = [d if d < axis else d + k.ndim - 1 for d in range(a.ndim)]
@@ -140,7 +146,7 @@ def take(a, indices, axis=None, mode="raise"):
 
 
 def take_along_axis(arr, indices, axis=-1):
-    axis = operator.index(axis) % arr.ndim
+    axis = axis_of(axis, arr.ndim)
     k = _index(indices, arr.shape[axis])
     shape = [n if d == axis else asked(np.broadcast_shapes, (n,), (arr.shape[d],))[0] for d, n in enumerate(k.shape)]
     return read(arr, [0 if d == axis else (0, ((1, d),) if arr.shape[d] == shape[d] else ()) for d in range(arr.ndim)], shape, (k,),
@@ -161,9 +167,9 @@ def concatenate(arrays, axis=0):
     arrays = [cast(x, dtype) for x in arrays]
     if axis is None:
         arrays, axis = [ravel(x) for x in arrays], 0
-    axis = operator.index(axis) % arrays[0].ndim
+    axis = axis_of(axis, arrays[0].ndim) if arrays[0].ndim else refuse("arrays without dims have no side", "np.stack gives them one", ShapeError, "E0102")
     shape = list(arrays[0].shape)
-    shape[axis] = sum(x.shape[axis] for x in arrays)
+    shape[axis] = sum(x.shape[axis] for x in arrays if x.ndim > axis)
     for x in arrays:
         if x.ndim != len(shape) or any(n != m for d, (n, m) in enumerate(zip(x.shape, shape)) if d != axis):
             refuse("arrays side by side have other shapes", "they may differ along axis= only", ShapeError, "E0102")

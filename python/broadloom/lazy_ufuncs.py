@@ -10,6 +10,7 @@ from numpy import ndarray
 from . import lazy_ops
 from .errors import DataError, DTypeError, ShapeError
 from .lazy import LazyArray, array, cast, lifted, node, number, operand, refuse, view
+from .lazy_bits import MADE
 from .lazy_calls import Row
 from .lazy_folds import reduced, running
 from .lazy_forms import MOST_LEAVES, know, known, meeting
@@ -115,10 +116,8 @@ def call_ufunc(ufunc, method, args, options):
             return written(ufunc, args, **options)
         if ufunc.signature is not None:
             return row_of(ufunc, method)(args, options)
-        if ufunc.nout == 2 and ufunc in TWO and not options and len(args) == ufunc.nin:
-            return TWO[ufunc](*[x if is_number(x) and ufunc.nin > 1 else lifted(x) for x in args])
-        if ufunc in MADE and not options:
-            return MADE[ufunc](*[lifted(x) for x in args])
+        if ufunc in MADE:
+            return composed(ufunc, **Call(name, "ufunc", args, options, "recorded").given("operands casting"))
         made = elementwise(ufunc, **Call(name, "ufunc", args, options, "recorded").given("operands casting dtype"))
         key, leaves = key_of(ufunc, args) if is_short else (None, None)
         if leaves is not None and made.op == "map" and made.info[0] == name:  # comparisons with what is beyond a type are others
@@ -131,12 +130,22 @@ def call_ufunc(ufunc, method, args, options):
 def written(ufunc, args, out=None, where=True, **options):
     """The result in the array that is given, which is computed now; where `where` says so, if that is given."""
     out = out if isinstance(out, tuple) else (out,)
+    if ufunc.nout > 1 and where is True:
+        return tuple([made if one is None else into_array(made, one, f"numpy.{ufunc.__name__}", options.get("casting", "same_kind"))
+                      for one, made in zip(out, ufunc(*args, **options))])
     if ufunc.nout != 1 or len(out) != 1 or type(out[0]) is not ndarray:
         refuse(f"numpy.{ufunc.__name__} with " + ("where=" if out[0] is None else "out=") + " cannot be recorded", "where= needs an array of NumPy's as "
                "out=, which is written now: compute(out=..) writes into an array later", code="E0021")
     into, = out
     made = ufunc(*args, **options)
-    if not np.can_cast(made.dtype, into.dtype, options.get("casting", "same_kind")):
+    return into_array(made, into, f"numpy.{ufunc.__name__}", options.get("casting", "same_kind"), where)
+
+
+def into_array(made, into, what: str, casting="unsafe", where=True):
+    """What is computed now, into an array of NumPy's."""
+    if type(into) is not ndarray:
+        refuse(f"{what} with out= of class {type(into).__name__} cannot be recorded", "out= is an array of NumPy's, which is written now", DTypeError, "E0021")
+    if not np.can_cast(made.dtype, into.dtype, casting):
         refuse(f"{made.dtype} does not go into an array of {into.dtype}", "x.astype(..) converts before", DTypeError, "E0201")
     if where is not True:
         made = np.where(where, made, into)
@@ -150,14 +159,15 @@ def written(ufunc, args, out=None, where=True, **options):
     return made.compute(out=into)
 
 
-def modf(x):
-    x = x if x.dtype.kind == "f" else cast(x, lazy_ops.loop_of(np.exp, (x.dtype,))[1])
-    whole = np.trunc(x)
-    return np.copysign(np.where(np.isinf(x), np.zeros((), x.dtype), x - whole), x), whole
-
-
-TWO = {np.divmod: lambda a, b: (np.floor_divide(a, b), np.remainder(a, b)), np.modf: modf}
-MADE = {np.logaddexp2: lambda a, b: np.logaddexp(a * float(np.log(2)), b * float(np.log(2))) / float(np.log(2))}
+def composed(ufunc, operands, casting="same_kind"):
+    """A ufunc that is made of others: of operands of the dtypes of NumPy's loop, results of its dtypes."""
+    operands = [x if is_number(x) else lifted(x) for x in operands]
+    loop = asked(ufunc.resolve_dtypes, (*map(kind_of, operands), *[None] * ufunc.nout), casting=casting)
+    if any(dtype.kind == "O" or not lazy_ops.word_of(dtype) for dtype in loop):
+        unknown(ufunc.__name__)
+    made = MADE[ufunc](*[array(number(x, to)) if is_number(x) else cast(x, to) for x, to in zip(operands, loop)])
+    made = tuple([cast(one, dtype) for one, dtype in zip(made if ufunc.nout > 1 else (made,), loop[ufunc.nin:])])
+    return made if ufunc.nout > 1 else made[0]
 
 
 @functools.lru_cache(maxsize=None)

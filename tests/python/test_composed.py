@@ -1,0 +1,254 @@
+"""Functions of NumPy's that lazy arrays make of others, with random arguments: shapes, also empty ones, dtypes, NaN, axes from either end.
+
+What NumPy gives must come, in value, dtype and shape; where it raises, an error of ours; or a refusal by its code. BROADLOOM_COMPOSED=N
+draws N times as often.
+"""
+
+import os
+import unittest
+import warnings
+
+import numpy as np
+
+import broadloom as bl
+from broadloom import lazy_calls, lazy_numpy
+
+TIMES = int(os.environ.get("BROADLOOM_COMPOSED", "1"))
+DTYPES = "? i1 i4 i8 u1 u4 f2 f4 f8 D".split()
+EPS = {"e": 1e-2, "f": 1e-4, "d": 1e-11, "F": 1e-4, "D": 1e-11}
+REFUSED = {"E0008", "E0021", "E0201", "E0205", "E0206", "E0102", "E0103", "E0101", "E0307"}
+
+
+class Draw:
+    """Arguments of one call."""
+
+    def __init__(self, rng):
+        self.rng = rng
+
+    def pick(self, *values):
+        return values[self.rng.integers(len(values))]
+
+    def shape(self, low=0, high=3):
+        return tuple([int(self.pick(0, 1, 1, 2, 3, 4, 4)) for _ in range(self.rng.integers(low, high + 1))])
+
+    def array(self, low=0, high=3, dtypes=DTYPES, shape=None):
+        shape = self.shape(low, high) if shape is None else shape
+        dtype = np.dtype(str(self.rng.choice(dtypes)))
+        if dtype.kind == "b":
+            return np.asarray(self.rng.random(shape) < 0.5)
+        values = np.asarray(self.rng.integers(0 if dtype.kind == "u" else -4, 5, shape))
+        if dtype.kind in "fc":
+            values = np.where(self.rng.random(shape) < 0.1, self.pick(np.nan, np.inf, -0.0), values / 2)
+        return np.asarray((values + 1j * self.rng.integers(-2, 3, shape) if dtype.kind == "c" else values).astype(dtype))
+
+    def like(self, x, dtypes=DTYPES):
+        return self.array(dtypes=dtypes, shape=x.shape)
+
+    def axis(self, x, none=True):
+        axes = [*range(-x.ndim, x.ndim)]
+        return self.pick(*axes, *[None] * none) if axes or none else 0
+
+    def index(self, n, shape):
+        return self.rng.integers(-n, max(n, 1), shape) if n else np.zeros(shape, int)
+
+
+REAL, INTS, FLOATS = [d for d in DTYPES if d != "D"], ["i1", "i4", "i8", "u1", "u4"], ["f2", "f4", "f8"]
+
+
+def along(**options):
+    """Of an array, an axis and options."""
+    def draw(d):
+        x = d.array()
+        how = {name: d.pick(*values) for name, values in options.items()}
+        return (x,), {**how, "axis": d.axis(x)} if d.rng.random() < 0.7 else how
+
+    return draw
+
+
+def one(*values, low=0, high=3, dtypes=DTYPES):
+    """Of an array and another argument, if there is one."""
+    return lambda d: ((d.array(low, high, dtypes), *([d.pick(*values)] if values else [])), {})
+
+
+def two(dtypes=DTYPES, low=0, high=3, **options):
+    def draw(d):
+        x = d.array(low, high, dtypes)
+        y = d.like(x, dtypes) if d.rng.random() < 0.6 else d.array(low, high, dtypes)
+        return (x, y), {name: d.pick(*values) for name, values in options.items() if d.rng.random() < 0.6}
+
+    return draw
+
+
+def several(axis=False):
+    def draw(d):
+        x = d.array()
+        arrays = [x, *[d.like(x) if d.rng.random() < 0.9 else d.array() for _ in range(d.rng.integers(0, 3))]]
+        return (arrays,), {"axis": d.axis(x, False)} if axis and d.rng.random() < 0.7 else {}
+
+    return draw
+
+
+def taken(d):
+    x = d.array(1)
+    axis = d.axis(x)
+    n = x.size if axis is None else x.shape[axis]
+    return (x, d.index(n, d.shape(0, 2))), {"axis": axis, "mode": d.pick("raise", "wrap", "clip") if n else "raise"}  # NumPy goes on for ever
+
+
+def taken_along(d):
+    x = d.array(1)
+    axis = d.axis(x, False)
+    shape = [n if k != axis % x.ndim else 2 for k, n in enumerate(x.shape)]
+    return (x, d.index(x.shape[axis], shape)), {"axis": axis}
+
+
+def averaged(d):
+    x = d.array(1, dtypes=REAL)
+    axis = d.axis(x)
+    shape = x.shape if axis is None or d.rng.random() < 0.5 else (x.shape[axis],)
+    return (x,), {"axis": axis, "weights": d.pick(None, np.abs(d.array(shape=shape, dtypes=["i4", "f4", "f8"])) + 1), "keepdims": d.pick(False, True)}
+
+
+def selected(d):
+    x = d.array()
+    return ([d.like(x, ["?"]) for _ in range(2)], [d.like(x), d.like(x)], d.pick(0, -1.5, True)), {}
+
+
+def padded(d):
+    x = d.array(0)
+    mode = d.pick("constant", "edge", "wrap", "reflect", "symmetric")
+    return (x, d.pick(0, 1, 2, (1, 2), [(1, 0)] * max(x.ndim, 1)), mode), {"constant_values": d.pick(0, 3)} if mode == "constant" else {}
+
+
+def moments(**options):
+    return lambda d: ((d.array(1, 2),), {name: d.pick(*values) for name, values in options.items() if d.rng.random() < 0.5})
+
+
+def text_of_product(d):
+    letters = "abc"
+    words = ["".join(d.rng.choice([*letters], d.rng.integers(1, 4))) for _ in range(d.rng.integers(1, 4))]
+    extents = {c: int(d.pick(1, 2, 3, 3)) for c in letters}
+    result = "".join(dict.fromkeys(d.rng.permutation([c for c in letters if any(c in w for w in words)])[: d.rng.integers(0, 4)]))
+    return words, extents, result
+
+
+def by_text(d):
+    words, extents, result = text_of_product(d)
+    dots = d.rng.random() < 0.3
+    arrays = [np.nan_to_num(d.array(shape=(*(2, 3)[: 2 * dots], *[extents[c] for c in w]), dtypes=["i4", "f8", "D"]), posinf=1) for w in words]
+    text = ",".join("..." * dots + w for w in words)
+    return (text + ("" if d.rng.random() < 0.3 else "->" + "..." * dots + result), *arrays), {"optimize": d.pick(False, True, "greedy")}
+
+
+def by_lists(d):
+    words, extents, result = text_of_product(d)
+    args = [one for w in words for one in (d.array(shape=[extents[c] for c in w], dtypes=["i4", "f8"]), [ord(c) - 97 for c in w])]
+    return (*args, *[[ord(c) - 97 for c in result]] * (d.rng.random() < 0.7)), {}
+
+
+CALLS = {
+    "concatenate": several(True), "stack": several(True), "vstack": several(), "hstack": several(), "dstack": several(), "column_stack": several(),
+    "tile": one(0, 1, 2, (2, 1), (1, 2, 2), ()), "repeat": along(repeats=(0, 1, 2)), "roll": along(shift=(0, 1, -2, 7)), "diff": lambda d: ((x := d.array(1),), {
+        "n": d.pick(0, 1, 2), "axis": d.axis(x, False), **({"prepend": 2} if d.rng.random() < 0.3 else {})}), "ediff1d": one(),
+    "delete": along(obj=(0, -1, [0], slice(0, 2))), "append": lambda d: ((x := d.array(), d.like(x)), {"axis": d.axis(x)}), "pad": padded,
+    "take": taken, "take_along_axis": taken_along, "tril": one(0, 1, -2, low=1), "triu": one(0, 1, -2, low=1), "diag": one(0, 1, -2, low=1, high=2),
+    "diagflat": one(0, 1, -1), "trace": one(0, 1, -1, low=2), "convolve": two(low=1, high=1, mode=("full", "same", "valid")),
+    "correlate": two(low=1, high=1, mode=("full", "same", "valid")), "meshgrid": lambda d: ([d.array(0, 1) for _ in range(d.rng.integers(1, 4))], {
+        "indexing": d.pick("xy", "ij"), "sparse": d.pick(False, True)}), "broadcast_arrays": two(), "select": selected,
+    "piecewise": lambda d: ((x := d.array(), [d.like(x, ["?"])], [lambda v: v + 1, 2][: d.pick(1, 2)]), {}),
+    "choose": lambda d: ((x := d.array(dtypes=["i4", "i8"]) % 2, [d.like(x), d.array(0, 1)]), {"mode": d.pick("raise", "wrap", "clip")}),
+    "isclose": two(REAL, rtol=(0, 0.1), atol=(0, 1), equal_nan=(True, False)), "allclose": two(REAL, equal_nan=(True, False)),
+    "nan_to_num": lambda d: ((d.array(dtypes=REAL),), {"nan": d.pick(0.0, 2)}), "array_equal": two(equal_nan=(True, False)),
+    **dict.fromkeys("nansum nanprod nanmin nanmax nanmean".split(), along(keepdims=(True, False))),
+    **dict.fromkeys("nanvar nanstd".split(), along(keepdims=(True, False), ddof=(0, 1))), "nancumsum": along(), "nancumprod": along(),
+    "average": averaged, "cov": moments(rowvar=(True, False), bias=(True, False), ddof=(0, 1)), "corrcoef": moments(rowvar=(True, False)),
+    "kron": two(low=0, high=2), "cross": lambda d: ((x := d.array(shape=(*d.shape(0, 1), 3)), d.like(x)), {}), "polyval": lambda d: ((d.array(1, 1), d.array()), {}),
+    "vander": lambda d: ((d.array(1, 1),), {"N": d.pick(None, 0, 1, 3), "increasing": d.pick(True, False)}),
+    "searchsorted": lambda d: ((np.sort(d.array(1, 1, REAL)), d.array(dtypes=REAL)), {"side": d.pick("left", "right")}),
+    "digitize": lambda d: ((d.array(dtypes=REAL), [-1.0, 0.5, 0.5, 2][:: d.pick(1, -1)]), {"right": d.pick(True, False)}),
+    "isin": lambda d: ((d.array(dtypes=REAL), d.array(dtypes=REAL)), {"invert": d.pick(True, False)}), "sinc": one(dtypes=REAL), "fix": one(dtypes=REAL),
+    "round": one(0, 1, -1, 2), "around": one(0, 1, -1), "trapezoid": lambda d: ((x := d.array(1, dtypes=REAL),), {"axis": d.axis(x, False), "dx": d.pick(1.0, 0.5)}),
+    "angle": one(), "copy": one(), "isneginf": one(dtypes=REAL), "isposinf": one(dtypes=REAL), "isreal": one(), "iscomplex": one(),
+    "vdot": two(high=2), "unstack": lambda d: ((x := d.array(1),), {"axis": d.axis(x, False)}), "atleast_1d": one(), "atleast_2d": one(), "atleast_3d": one(),
+    **dict.fromkeys(("split", "array_split"), lambda d: ((x := d.array(1), d.pick(1, 2, [1], [1, 2])), {"axis": d.axis(x, False)})),
+    "hsplit": one(1, 2, [1], low=1), "vsplit": one(1, 2, [1], low=2), "dsplit": one(1, 2, [1], low=3),
+    "einsum": lambda d: by_text(d) if d.rng.random() < 0.6 else by_lists(d),
+}
+
+
+def lazy(x):
+    """With each array wrapped."""
+    return bl.array(x) if isinstance(x, np.ndarray) else type(x)([lazy(one) for one in x]) if type(x) in (list, tuple) else x
+
+
+def quietly(f, *args, **options):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return f(*args, **options)
+
+
+class Composed(unittest.TestCase):
+    def case(self, name, draw, rng):
+        """What is wrong with one call, or "", and whether it was recorded."""
+        args, options = draw(Draw(rng))
+        called = getattr(np, name, None) or getattr(np.lib.stride_tricks, name)
+        try:
+            theirs = quietly(called, *args, **options)
+        except Exception as error:
+            theirs = error
+        told = f"{name}(*{args!r}, **{options!r})"
+        try:
+            ours = quietly(called, *lazy(args), **{key: lazy(value) for key, value in options.items()})
+        except bl.Error as error:
+            if isinstance(theirs, Exception) and not isinstance(error, bl.InternalError):
+                return "", False
+            return ("", False) if error.code in REFUSED else (f"{told}: {error}", False)
+        except Exception as error:
+            return ("" if type(error) is type(theirs) else f"{told}: {error!r} for {theirs!r}"), False
+        if isinstance(theirs, Exception):
+            return f"{told}: {ours!r} for {theirs!r}", False
+        several = isinstance(theirs, (tuple, list))
+        if several and len(theirs) != len(ours):
+            return f"{told}: {len(ours)} for {len(theirs)}", True
+        for mine, other in zip(ours, theirs) if several else [(ours, theirs)]:
+            wrong = self.differs(mine, np.asarray(other))
+            if wrong:
+                return f"{told}: {wrong}", True
+        return "", True
+
+    def differs(self, ours, theirs):
+        if (ours.dtype, ours.shape) != (theirs.dtype, theirs.shape):
+            return f"{ours!r} for {theirs.dtype}{list(theirs.shape)}"
+        try:
+            made = np.asarray(ours)
+        except Exception as error:
+            return f"compute: {error!r}"
+        eps = EPS.get(theirs.dtype.char, 0)
+        if eps == 0:
+            return "" if np.array_equal(made, theirs) else f"{made!r} for {theirs!r}"
+        with np.errstate(all="ignore"):
+            if theirs.dtype.kind == "c":
+                near = ~np.isfinite(theirs) | (np.abs(made - theirs) <= eps * (1 + np.abs(theirs)))
+            else:
+                near = np.isclose(made.astype("f8"), theirs.astype("f8"), eps, eps, equal_nan=True)
+        return "" if near.all() else f"{made!r} for {theirs!r}"
+
+    def test_calls_with_random_arguments_are_those_of_numpy(self):
+        found, refused = [], []
+        for name, draw in CALLS.items():
+            rng, recorded = np.random.default_rng(sum(map(ord, name))), 0
+            for _ in range(25 * TIMES):
+                wrong, is_recorded = self.case(name, draw, rng)
+                recorded += is_recorded
+                found += [wrong] * bool(wrong)
+            if recorded < 8 * TIMES:
+                refused.append(f"{name}: {recorded} of {25 * TIMES} recorded")
+        self.assertEqual(found + refused, [], f"{len(found)} differences:\n" + "\n".join([*found[: 60 * TIMES], *refused]))
+
+    def test_each_function_that_is_made_of_others_is_drawn(self):
+        rows = {called.__name__ for called, row in lazy_numpy.functions.items() if isinstance(row, lazy_calls.Composed)}
+        self.assertEqual(rows - CALLS.keys(), set())
+
+
+if __name__ == "__main__":
+    unittest.main()
