@@ -111,8 +111,8 @@ class LazyArray:
         refuse("a lazy array has no truth: it is not computed yet", "write np.where(condition, a, b) instead of `if`, and `&`, `|`, "
                "`~` instead of and, or, not; or compute() it first", code="E0002")
 
-    def item(self):
-        return asked(self.compute().item)
+    def item(self, *at):
+        return asked(self.compute().item, *at)
 
     def tolist(self):
         return self.compute().tolist()

@@ -120,9 +120,9 @@ def covariance(m, y=None, rowvar=True, bias=False, ddof=None):
     """np.cov."""
     if y is not None or m.ndim > 2:
         refuse("numpy.cov with y= cannot be recorded", "stack the variables", code="E0021")
-    if not m.shape[0]:
-        return array(np.zeros((0, 0)))
     x = view(m, (None, 0)) if m.ndim == 1 else m if rowvar else m.T
+    if not x.shape[0]:
+        return array(np.zeros((0, 0)))
     x = cast(x, np.result_type(x.dtype, "f8"))
     x = x - np.mean(x, axis=1, keepdims=True)
     made = (x @ np.conjugate(x.T)) / float(max(0, x.shape[1] - (ddof if ddof is not None else 0 if bias else 1)))

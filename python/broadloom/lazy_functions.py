@@ -5,6 +5,7 @@ NumPy is not asked about the whole of such a function by small arrays, as some h
 
 from __future__ import annotations
 
+import functools
 import operator
 
 import numpy as np
@@ -30,8 +31,10 @@ def kron(a, b):
     return reshape(one * other, [n * m for n, m in zip(a.shape, b.shape)])
 
 
-def cross(a, b):
+def cross(a, b, axis=-1):
     a, b = lifted(a), lifted(b)
+    if axis != -1:
+        return np.moveaxis(cross(np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)), -1, axis)
     if a.shape[-1:] != (3,) or b.shape[-1:] != (3,):
         refuse("numpy.cross of other than vectors of 3 cannot be recorded", "write the components", code="E0102")
     turned = lambda x, places: along(x, x.ndim - 1, places)
@@ -121,9 +124,34 @@ def array_equal(a1, a2, equal_nan=False):
     return np.all(same | (np.isnan(a1) & np.isnan(a2)) if equal_nan else same)
 
 
+def matrix_norm(x, keepdims=False, ord="fro"):
+    if ord == "fro":
+        return np.linalg.norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord not in (1, -1, np.inf, -np.inf):
+        refuse(f"numpy.linalg.matrix_norm with ord={ord!r} cannot be recorded", "it is no loop over elements: compute() the array first", code="E0021")
+    sums = np.sum(np.abs(x), axis=-2 if abs(ord) == 1 else -1, keepdims=True)
+    made = (np.max if ord > 0 else np.min)(sums, axis=(-2, -1), keepdims=True)
+    return made if keepdims else np.squeeze(made, (-2, -1))
+
+
+def matrix_power(a, n):
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or asked(operator.index, n) < 0:
+        refuse("numpy.linalg.matrix_power of these cannot be recorded", "it takes square matrices and a power of 0 or more", code="E0021")
+    made = np.broadcast_to(array(np.eye(a.shape[-1], dtype=a.dtype)), a.shape) if n == 0 else a
+    for bit in bin(n)[3:]:
+        made = made @ made
+        made = made @ a if bit == "1" else made
+    return made
+
+
 ROWS = [
+    ("linalg.matmul linalg.outer linalg.vecdot", "x1 x2 axis", lambda name: lambda x1, x2, axis=-1: np.vecdot(np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1))
+     if name.endswith("vecdot") else getattr(np, name[7:])(x1, x2)),
+    ("linalg.tensordot", "x1 x2 axes", lambda _: lambda x1, x2, axes=2: np.tensordot(x1, x2, axes)), ("linalg.matrix_norm", "x keepdims ord", lambda _: matrix_norm),
+    ("linalg.trace", "x offset dtype", lambda _: lambda x, offset=0, dtype=None: trace(x, offset, -2, -1, dtype)),
+    ("linalg.matrix_power", "a n", lambda _: matrix_power), ("linalg.multi_dot", "arrays", lambda _: lambda arrays: functools.reduce(np.dot, arrays)),
     ("angle", "z", lambda _: lambda z: np.arctan2(np.imag(z), np.real(z)) if z.dtype.kind == "c" else np.arctan2(0, z)),
-    ("array_equal", "a1 a2 equal_nan", lambda _: array_equal), ("copy", "a", lambda _: lambda a: a), ("trapezoid", "y x dx axis", lambda _: trapezoid),
+    ("array_equal", "a1 a2 equal_nan", lambda _: array_equal), ("copy", "a", lambda _: lambda a: array(a.value.copy()) if a.op == "leaf" else a), ("trapezoid", "y x dx axis", lambda _: trapezoid),
     ("ediff1d", "ary", lambda _: lambda ary: (lambda x: x[1:] - x[:-1])(reshape(ary, (-1,)))),
     ("isneginf isposinf", "x", lambda name: lambda x: np.isinf(x) & (x < 0 if name == "isneginf" else x > 0)),
     ("isreal", "x", lambda _: lambda x: np.equal(np.imag(x), 0) if x.dtype.kind == "c" else np.equal(x, x) | True),
@@ -151,7 +179,7 @@ ROWS = [
     ("nanmin nanmax", "a axis keepdims", lambda name: nan_extreme(name[3:])), ("nanmean", "a axis dtype keepdims", lambda name: nan_moment("mean")),
     ("nanvar nanstd", "a axis dtype ddof keepdims", lambda name: nan_moment(name[3:])), ("average", "a axis weights keepdims", lambda _: average),
     ("cov", "m y rowvar bias ddof", lambda _: covariance), ("corrcoef", "x y rowvar", lambda _: corrcoef), ("kron", "a b", lambda _: kron),
-    ("cross", "a b", lambda _: cross), ("polyval", "p x", lambda _: polyval), ("vander", "x N increasing", lambda _: vander),
+    ("cross", "a b axis", lambda _: cross), ("linalg.cross", "x1 x2 axis", lambda _: lambda x1, x2, axis=-1: cross(x1, x2, axis)), ("polyval", "p x", lambda _: polyval), ("vander", "x N increasing", lambda _: vander),
     ("searchsorted", "a v side", lambda _: searchsorted), ("digitize", "x bins right", lambda _: digitize),
     ("atleast_1d atleast_2d atleast_3d", "arys", lambda name: lambda arys: at_least(int(name[8]), lifted(arys[0])) if len(arys) == 1 else tuple(
         [at_least(int(name[8]), lifted(x)) for x in arys])),

@@ -9,14 +9,14 @@ import operator
 
 import numpy as np
 
-from . import lazy_functions, lazy_ops
+from . import lazy_curves, lazy_functions, lazy_ops
 from .errors import DTypeError
 from .lazy import LazyArray, array, cast, fold, node, number, operand, part, refuse
 from .lazy_calls import Composed, Row
 from .lazy_folds import clip, count_nonzero, norm, ptp, reduced, running, vector_norm, where
 from .lazy_products import call_einsum, dot, inner, lettered, outer, tensordot
 from .lazy_reads import indexed, reshape, view_of
-from .lazy_ufuncs import call_ufunc, operator_of, unknown
+from .lazy_ufuncs import call_ufunc, in_place, into_out, operator_of, unknown
 from .numpy_calls import Call, asked
 
 
@@ -70,9 +70,24 @@ def sliced(x: LazyArray, index) -> LazyArray:
         refuse("a lazy array takes integers, slices, None, ... and arrays of integers as indices", "np.where chooses by a condition; compute() gives "
                "an array that takes others")
     if any(isinstance(entry, (list, np.ndarray, LazyArray)) for entry in entries):
-        return indexed(x, entries)
+        return indexed(x, chosen(x, entries))
     entries = entries if any(entry is Ellipsis for entry in entries) else (*entries, ...)
     return viewed(x, lambda value: value[entries], "a part")
+
+
+def chosen(x: LazyArray, entries) -> tuple:
+    """The entries of an index, conditions that are there as the positions that they choose."""
+    made, at = [], 0
+    dims = lambda e: e.ndim if isinstance(e, np.ndarray) and e.dtype.kind == "b" else e is not None and e is not Ellipsis
+    entries = [np.asarray(e) if isinstance(e, list) and np.asarray(e).dtype.kind == "b" else e for e in entries]
+    for k, e in enumerate(entries):
+        if isinstance(e, np.ndarray) and e.dtype.kind == "b" and e.ndim:
+            asked(np.broadcast_to(False, x.shape[at:][: e.ndim]).__getitem__, e)
+            made.extend(e.nonzero())
+        else:
+            made.append(e)
+        at = x.ndim - sum(map(dims, entries[k + 1:])) if e is Ellipsis else at + dims(e)
+    return tuple(made)
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -86,6 +101,20 @@ def as_it_looks(called):
         return type(x)(map(look, x)) if type(x) in (tuple, list) else x
 
     return lambda args, options: asked(called, *map(look, args), **{name: look(x) for name, x in options.items()})
+
+
+def at_once(called):
+    """What prints, saves or writes into an array of NumPy's: it is given what lazy arrays have come to."""
+    writes = called.__name__ in "copyto put putmask place fill_diagonal put_along_axis"
+
+    def call(args, options):
+        if writes and args and isinstance(args[0], LazyArray):
+            refuse(f"numpy.{called.__name__} would write into a lazy array", "np.where(condition, a, b) chooses; compute() gives an array that can be written",
+                   code="E0002")
+        done = lambda x: x.compute() if isinstance(x, LazyArray) else x
+        return asked(called, *map(done, args), **{name: done(x) for name, x in options.items()})
+
+    return call
 
 
 def _functions() -> dict:
@@ -124,9 +153,13 @@ def _functions() -> dict:
                             "linalg.diagonal broadcast_to rot90 flipud fliplr rollaxis lib.stride_tricks.sliding_window_view"):
         table[called] = of_view(called)
     table.update({called: of_reshape(called) for _, called in numpys("reshape ravel")})
-    for names, takes, make in lazy_functions.ROWS:
+    for names, takes, make in (*lazy_functions.ROWS, *lazy_curves.ROWS):
         table.update({called: Composed(called, make(name), takes) for name, called in numpys(names)})
-    table.update({called: as_it_looks(called) for _, called in numpys("shape ndim size result_type zeros_like ones_like empty_like iscomplexobj isrealobj")})
+    table.update({called: as_it_looks(called) for _, called in numpys(
+        "shape ndim size result_type zeros_like ones_like empty_like iscomplexobj isrealobj tril_indices_from triu_indices_from diag_indices_from "
+        "common_type can_cast may_share_memory shares_memory einsum_path")})
+    table.update({called: at_once(called) for _, called in numpys(
+        "array2string array_repr array_str save savetxt savez savez_compressed copyto put putmask place fill_diagonal put_along_axis")})
     return table
 
 
@@ -136,7 +169,10 @@ functions = _functions()
 def call_numpy(called, args, options):
     if called not in functions:
         unknown(called.__name__)
+    if options.get("out") is not None:
+        return into_out(functions[called], called.__name__, args, **options)
     return functions[called](args, options)
+
 
 
 # --- the functions of broadloom -------------------------------------------------------------------
@@ -178,6 +214,21 @@ def fold_ours(name: str, value, axes, options):
     return fold(value, name, axes or None, correction=asked(operator.index, correction or 0))
 
 
+def of_method(row, name):
+    def call(self, *args, **options):
+        return row((self, *args), options) if options.get("out") is None else into_out(row, name, (self, *args), **options)
+
+    return call
+
+
+def as_input(x: LazyArray, what: str) -> LazyArray:
+    return x if x.op == "leaf" else refuse(f"what is not computed yet has no {what}", "it has no memory: compute() it first", code="E0021")
+
+
+def missing(self, name):
+    raise AttributeError(f"a lazy array has no '{name}'" + (", and an array of NumPy's has: compute() gives one" if hasattr(np.ndarray, name) else ""))
+
+
 # --- the methods of lazy arrays -------------------------------------------------------------------
 
 
@@ -195,22 +246,32 @@ def _define_methods():
     methods = {"__rpow__": lambda a, b: np.power(b, a), "__pow__": power}
     for name, ufunc in binary.items():
         methods[f"__{name}__"], methods[f"__r{name}__"] = operator_of(ufunc), operator_of(ufunc, True)
+        if name != "divmod":
+            methods[f"__i{name}__"] = in_place(ufunc)
+    methods["__ipow__"] = in_place(np.power)
     methods.update({f"__{name}__": operator_of(ufunc) for name, ufunc in {
         "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal, "neg": np.negative,
         "pos": np.positive, "invert": np.invert, "abs": np.absolute}.items()})
     for name in "sum prod min max any all mean var std argmin argmax cumsum cumprod clip round dot".split():
         of = functions[getattr(np, name)]
         if isinstance(of, Composed):
-            methods[name] = lambda self, *args, of=of, **options: of((self, *args), options)
+            methods[name] = of_method(of, name)
             continue
         row = Row(of.called, f"ndarray.{name}" if name in ("any", "all", "var", "std") else of.signature, of.function, of.takes.replace("correction", ""))
-        methods[name] = lambda self, *args, row=row, **options: row((self, *args), options)
+        methods[name] = of_method(row, name)
     for name in "transpose swapaxes squeeze".split():
         methods[name] = lambda self, *args, name=name, **options: viewed(
             self, lambda value: getattr(value, name)(*args, **options), f"the {name} method")
-    for name in "take repeat diagonal trace ravel".split():
-        methods[name] = lambda self, *args, name=name, **options: functions[getattr(np, name)]((self, *args), options)
-    methods["flatten"] = lambda self: methods["ravel"](self)
+    for name in "take repeat diagonal trace ravel copy choose searchsorted".split():
+        methods[name] = of_method(functions[getattr(np, name)], name)
+    methods["compress"] = lambda self, condition, axis=None: np.compress(condition, self, axis)
+    methods["flatten"] = lambda self: np.ravel(self) if self.op != "leaf" else self.copy().ravel()
+    methods["flat"] = property(lambda self: np.reshape(self, -1))
+    methods["view"] = lambda self, dtype=None: self if dtype in (None, self.dtype) else viewed(as_input(self, "view"), lambda value: value.view(dtype), "a view")
+    methods["strides"] = property(lambda self: as_input(self, "strides").value.strides)
+    methods["tobytes"] = lambda self, *args, **options: asked(self.compute().tobytes, *args, **options)
+    methods["__format__"] = lambda self, spec: asked(format, self.compute()[()], spec) if spec else repr(self)
+    methods["__getattr__"] = missing
     methods["reshape"] = lambda self, *shape, **options: np.reshape(self, shape[0] if len(shape) == 1 else shape, **options)
     for name in ("T", "mT"):
         methods[name] = property(lambda self, name=name: viewed(self, lambda value: getattr(value, name), name))

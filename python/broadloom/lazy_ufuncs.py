@@ -103,6 +103,20 @@ def operator_of(ufunc, turned=False):
     return operate
 
 
+def in_place(ufunc):
+    """`z += y`: another lazy array, of the dtype and the shape of z. Who else holds z has what it was."""
+    operate = operator_of(ufunc)
+
+    def call(a, b):
+        made = operate(a, b)
+        if made.shape != a.shape or not np.can_cast(made.dtype, a.dtype, "same_kind"):
+            refuse(f"{made.dtype}{list(made.shape)} does not go into {a.dtype}{list(a.shape)}", "write z = z + y", ShapeError if made.shape != a.shape else DTypeError,
+                   "E0102" if made.shape != a.shape else "E0201")
+        return cast(made, a.dtype)
+
+    return call
+
+
 def call_ufunc(ufunc, method, args, options):
     name = ufunc.__name__
     if method == "__call__":
@@ -124,7 +138,9 @@ def call_ufunc(ufunc, method, args, options):
             know(key, made.form)
         return made
     row = row_of(ufunc, method)
-    return row(args, options) if row else unknown(f"{name}.{method}")
+    if row is None:
+        unknown(f"{name}.{method}")
+    return row(args, options) if options.get("out") is None else into_out(row, f"{name}.{method}", args, **options)
 
 
 def written(ufunc, args, out=None, where=True, **options):
@@ -157,6 +173,14 @@ def into_array(made, into, what: str, casting="unsafe", where=True):
         into[...] = made.value
         return into
     return made.compute(out=into)
+
+
+def into_out(row, name, args, out, **options):
+    """A function or a method that is given `out=`: it is computed now."""
+    made, into = row(args, options), out[0] if type(out) is tuple and len(out) == 1 else out
+    if not isinstance(made, LazyArray) or np.shape(into) != made.shape:
+        refuse(f"the result has no shape {np.shape(into)}", "give out= an array of NumPy's of the shape of the result", ShapeError, "E0021")
+    return into_array(made, into, f"numpy.{name}", "same_kind")
 
 
 def composed(ufunc, operands, casting="same_kind"):
