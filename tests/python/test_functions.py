@@ -278,6 +278,13 @@ class Functions(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "compute"):
             kept.argsort
 
+    def test_what_is_asked_about_shapes_and_dtypes_looks_at_no_element(self):
+        for lazy in (bl.array(M[:, :3]), bl.array(M[:, :3]) * 2):
+            for call in (lambda x: np.tril_indices_from(x), lambda x: np.triu_indices_from(x, 1), lambda x: np.diag_indices_from(x), lambda x: np.common_type(x),
+                         lambda x: np.can_cast(x, "c16"), lambda x: np.einsum_path("ij,jk->ik", x, x)[0]):
+                self.assertEqual(str(call(lazy)), str(call(M[:, :3])))
+        self.assertTrue(np.may_share_memory(bl.array(M), M) and not np.shares_memory(bl.array(M) + 1, M))
+
     def test_what_prints_saves_or_writes_computes_at_once(self):
         x, lazy = np.zeros((3, 4)), bl.array(M) * 2
         self.assertEqual(np.array2string(lazy), np.array2string(M * 2))

@@ -248,7 +248,8 @@ class Lazy(unittest.TestCase):
 
     def test_every_function_is_that_of_numpy(self):
         for called in lazy_numpy.functions:
-            if called is not np.einsum and called is not np.result_type and not isinstance(lazy_numpy.functions[called], lazy_calls.Composed):
+            row = lazy_numpy.functions[called]
+            if called.__name__ not in TESTED_ELSEWHERE and not isinstance(row, lazy_calls.Composed) and "at_once" not in getattr(row, "__qualname__", ""):
                 self.every(called.__name__, called, called)
 
     def test_every_method_is_that_of_numpy(self):
@@ -492,6 +493,7 @@ def ways(of, arrays, given=()):
     return made
 
 
+TESTED_ELSEWHERE = "einsum result_type tril_indices_from triu_indices_from diag_indices_from common_type can_cast may_share_memory shares_memory einsum_path".split()
 ARRAYS = {"where": 3, "dot": 2, "inner": 2, "outer": 2, "tensordot": 2, ".dot": 2}
 VIEWS = [called for called, row in lazy_numpy.functions.items() if "of_view" in getattr(row, "__qualname__", "")]
 UFUNCS = [name for name in lazy_ops.TEMPLATES if isinstance(getattr(np, name, None), np.ufunc)]
