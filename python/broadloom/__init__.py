@@ -106,7 +106,7 @@ def load_ipython_extension(ipython):
     load(ipython)
 
 
-_ADAPTERS = ("dask", "jax", "torch")  # modules that import the library that they are named after
+_ADAPTERS = ("array_api", "dask", "jax", "torch")  # modules that import what they are named after
 # What takes milliseconds to import, by the module that has it.
 _LATER = {"LazyArray": "lazy_numpy", **dict.fromkeys(("Decision", "GradientCheck", "Input", "Output", "Partial", "Slope"), "records")}
 

@@ -1,6 +1,7 @@
 from os import PathLike
 from typing import Any, Optional, Sequence, Union
 
+from . import array_api as array_api
 from ._core import Bound as Bound, Kernel as Kernel, Results as Results, release_kept_memory as release_kept_memory
 from .errors import (
     ArgumentError as ArgumentError, AxisError as AxisError, CancelledError as CancelledError, CompileError as CompileError, DataError as DataError,

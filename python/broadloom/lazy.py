@@ -12,6 +12,7 @@ from .errors import ArgumentError, DTypeError, ShapeError, SpecError
 from .expr import Expr, caller, checked
 from .lazy_forms import Form, form, known, leaf_form, leaves_of
 from .numpy_calls import asked
+from .others import elements
 
 
 def refuse(message: str, help: str, kind=SpecError, code: str = "E0008"):
@@ -81,7 +82,17 @@ class LazyArray:
         return self
 
     def __array_namespace__(self, *, api_version=None):
-        return np
+        from . import array_api
+
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", array_api.__array_api_version__):
+            refuse(f"there is no version {api_version!r} of the array API here", f"the newest is {array_api.__array_api_version__!r}", ArgumentError, "E0401")
+        return array_api
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        return asked(self.compute().__dlpack__, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def __dlpack_device__(self):
+        return (1, 0)  # the memory of the processor
 
     # --- computing ------------------------------------------------------------------------------
 
@@ -160,7 +171,7 @@ def array(x) -> LazyArray:
 
 def _shared(x) -> np.ndarray:
     """What exports memory, as an array that shares it."""
-    if isinstance(x, np.generic):
+    if isinstance(x, (np.generic, bool, int, float, complex)):
         return np.asarray(x)
     try:
         return np.asarray(memoryview(x))
@@ -174,9 +185,11 @@ def _shared(x) -> np.ndarray:
     except (TypeError, ValueError, BufferError, RuntimeError) as error:
         refuse(f"an argument of class {type(x).__name__} cannot be read: {error}", "make it an array of NumPy first", DTypeError,
                "E0203")
+    made = elements(x)
+    if isinstance(made, np.ndarray):
+        return made
     refuse(f"an argument of class {type(x).__name__} is no array",
-           "what has a buffer, __array_interface__ or __dlpack__ is taken as it lies; numpy.asarray(x) makes one of lists and tables",
-           DTypeError, "E0203")
+           "what has a buffer, __array_interface__ or __dlpack__ is taken as it lies; lists, pandas and xarray, too", DTypeError, "E0203")
 
 
 def operand(x) -> LazyArray:

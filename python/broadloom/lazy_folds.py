@@ -61,6 +61,18 @@ def running(name):
     return call
 
 
+def cumulative(name):
+    def call(x, axis=None, dtype=None, include_initial=False):
+        made = running(name)(x, axis, dtype)
+        if not include_initial:
+            return made
+        axis = 0 if axis is None else axis
+        first = np.full([1 if d == axis % made.ndim else n for d, n in enumerate(made.shape)], _NOTHING[name], made.dtype)
+        return np.concatenate([first, made], axis=axis)
+
+    return call
+
+
 def norm(x, ord=None, axis=None, keepdims=False):
     if ord is not None and not (ord == 2 and (axis is None and x.ndim == 1 or isinstance(axis, int))):
         refuse("numpy.linalg.norm with ord= cannot be recorded", "write it with abs, max and sum", code="E0021")

@@ -13,7 +13,7 @@ from . import lazy_curves, lazy_functions, lazy_ops
 from .errors import DTypeError
 from .lazy import LazyArray, array, cast, fold, node, number, operand, part, refuse
 from .lazy_calls import Composed, Row
-from .lazy_folds import clip, count_nonzero, norm, ptp, reduced, running, vector_norm, where
+from .lazy_folds import clip, count_nonzero, cumulative, norm, ptp, reduced, running, vector_norm, where
 from .lazy_products import call_einsum, dot, inner, lettered, outer, tensordot
 from .lazy_reads import indexed, reshape, view_of
 from .lazy_ufuncs import call_ufunc, in_place, into_out, operator_of, unknown
@@ -127,7 +127,7 @@ def _functions() -> dict:
         ("amin amax", "a axis keepdims initial where", lambda name: reduced(name[1:])),
         ("ptp", "a axis keepdims", lambda _: ptp), ("count_nonzero", "a axis keepdims", lambda _: count_nonzero),
         ("cumsum cumprod", "a axis dtype", lambda name: running(name[3:])),
-        ("cumulative_sum cumulative_prod", "x axis dtype", lambda name: lambda x, **how: running(name[11:])(x, **how)),
+        ("cumulative_sum cumulative_prod", "x axis dtype include_initial", lambda name: cumulative(name[11:])),
         ("linalg.norm", "x ord axis keepdims", lambda _: norm), ("linalg.vector_norm", "x ord axis keepdims", lambda _: vector_norm),
         ("where", "condition x y", lambda _: where), ("clip", "a a_min a_max min max", lambda _: clip),
         ("real imag", "val", lambda name: lambda val: part(val, name)),

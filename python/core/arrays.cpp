@@ -253,8 +253,7 @@ nb::object shared_array(PyObject *object, const Slot &slot) {
     wrong_type(slot, "on a GPU", "move it to the host first: Broadloom runs on the processor");
   wrong_type(slot, "of class " + words_of(handle.type().attr("__name__").ptr()),
              "pass an array: what has a buffer, __array_interface__ or __dlpack__ is taken as it "
-             "lies; numpy.asarray(x) "
-             "makes one of lists and tables");
+             "lies; lists and the arrays of pandas, xarray and dask are taken, too");
 }
 
 bool is_masked(PyArrayObject *array) {

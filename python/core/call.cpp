@@ -181,32 +181,52 @@ template <class T> T &payload(PyObject *self, Py_ssize_t offset) {
   return *reinterpret_cast<T *>(reinterpret_cast<char *>(self) + offset);
 }
 
+// What python/broadloom/others.py makes of arguments that are no arrays; null where it has nothing
+// to make of them.
+PyObject *call_with_others(PyObject *self, PyObject *const *args, std::size_t positional,
+                           PyObject *names) {
+  nb::list given;
+  for (std::size_t k = 0; k < positional; ++k) given.append(nb::handle(args[k]));
+  nb::dict named;
+  for (Py_ssize_t k = 0; names != nullptr && k < NB_TUPLE_GET_SIZE(names); ++k)
+    named[nb::handle(NB_TUPLE_GET_ITEM(names, k))] = nb::handle(args[positional + std::size_t(k)]);
+  nb::object made = nb::module_::import_("broadloom.others")
+                        .attr("call")(nb::handle(self), nb::tuple(given), named);
+  return made.is(nb::handle(Py_NotImplemented)) ? nullptr : made.release().ptr();
+}
+
+nb::object call_with_arrays(State &state, PyObject *const *args, std::size_t positional,
+                            PyObject *names) {
+  Arguments arguments(state);
+  arguments.place_positional(state, args, positional);
+  if (names != nullptr)
+    for (Py_ssize_t k = 0; k < NB_TUPLE_GET_SIZE(names); ++k)
+      arguments.place(state, NB_TUPLE_GET_ITEM(names, k), args[positional + std::size_t(k)]);
+
+  std::vector<nb::object> keep;
+  Small<Number> numbers(state.inputs.size());
+  Inputs inputs(state, arguments, numbers.data(), keep);
+  const MemoPtr kept = state.memo(inputs.views.data());
+  const Memo &memo = *kept;
+  const std::vector<PyObject *> given = given_outputs(state, arguments.out);
+  if (!given.empty()) return call_into(state, inputs, memo, given, keep);
+  if (memo.outputs.empty()) [[unlikely]]
+    return call_first(state, inputs.span());
+  return call_repeated(state, memo, inputs.span());
+}
+
 } // namespace
 
 PyObject *call_kernel(PyObject *self, PyObject *const *args, std::size_t nargsf, PyObject *names) {
   return guarded([&] {
-    State &state = *payload<KernelObject>(self, kernel_offset).state;
-    Arguments arguments(state);
     const auto positional = std::size_t(PyVectorcall_NARGS(nargsf));
-    arguments.place_positional(state, args, positional);
-    if (names != nullptr)
-      for (Py_ssize_t k = 0; k < NB_TUPLE_GET_SIZE(names); ++k)
-        arguments.place(state, NB_TUPLE_GET_ITEM(names, k), args[positional + std::size_t(k)]);
-
-    std::vector<nb::object> keep;
-    Small<Number> numbers(state.inputs.size());
-    Inputs inputs(state, arguments, numbers.data(), keep);
-    const MemoPtr kept = state.memo(inputs.views.data());
-    const Memo &memo = *kept;
-    const std::vector<PyObject *> given = given_outputs(state, arguments.out);
-    nb::object result;
-    if (!given.empty())
-      result = call_into(state, inputs, memo, given, keep);
-    else if (memo.outputs.empty()) [[unlikely]]
-      result = call_first(state, inputs.span());
-    else
-      result = call_repeated(state, memo, inputs.span());
-    return result.release().ptr();
+    State &state = *payload<KernelObject>(self, kernel_offset).state;
+    try {
+      return call_with_arrays(state, args, positional, names).release().ptr();
+    } catch (const DTypeError &) {
+      if (PyObject *made = call_with_others(self, args, positional, names)) return made;
+      throw;
+    }
   });
 }
 

@@ -305,7 +305,7 @@ class WrongArrays(unittest.TestCase):
                 self.assertEqual(caught.exception.code, "E0310")
 
     def test_what_is_no_array_is_refused(self):
-        for wrong in ([1.0, 2.0], (1.0,), "text", {}, None, object(), 1.0, lambda: 1, np.float64, int):
+        for wrong in ([object()], (None,), "text", {}, None, object(), 1.0, lambda: 1, np.float64, int):
             self.refuses(wrong, "E0203", "is of class|array of object")
 
     def test_other_shapes_are_named_with_their_sizes(self):
