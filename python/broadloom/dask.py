@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def _tree(state, blocks):
     return blocks
 
 
-def apply(kernel: Kernel, *args, **kwargs):
+def apply(kernel: Kernel, *args, **kwargs) -> Any:
     """The outputs of a kernel for arrays of dask, as arrays of dask: one as it is, several as a tuple. Arrays of NumPy and numbers may stand beside them.
 
     Along axes that all outputs have, blocks give blocks, and windows that move along them are given their halos; one axis may be folded. The bits

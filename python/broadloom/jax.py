@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import jax
@@ -96,7 +98,7 @@ def _back(kernel: Kernel, wrt: tuple, policy: str):
     return call
 
 
-def function(kernel: Kernel, *, wrt=None, policy="auto", forward=False):
+def function(kernel: Kernel, *, wrt=None, policy="auto", forward=False) -> Any:
     """A function of JAX that calls `kernel`: by position, in declared order. Its derivatives are the kernel's, by the inputs `wrt` (a
     name or several; by default all of real and complex numbers).
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import torch
@@ -143,7 +145,7 @@ class _Operation:
         raise DTypeError("E0203", f"input '{said.name}' is {said.dtype}, which does not hold {arg!r}", None, "change the dtype in the kernel")
 
 
-def function(kernel: Kernel, *, wrt=None, policy="auto"):
+def function(kernel: Kernel, *, wrt=None, policy="auto") -> Any:
     """A function of torch that calls `kernel`: by position, in declared order. Its derivatives, in reverse and in forward mode, are the
     kernel's, by the inputs `wrt` (a name or several; by default all of real and complex numbers).
 

@@ -57,6 +57,8 @@ def _declared(function, parameter: inspect.Parameter, where: Place) -> Annotatio
             raise
         if isinstance(said, Annotation) and said.place is not None and said.place.file == "<string>":
             said = Annotation(said.dtype, said.dims, said.role, said.known, where)
+    for one in getattr(said, "__metadata__", ()):  # of typing.Annotated
+        said = one if isinstance(one, (Annotation, DType)) else said
     if isinstance(said, DType):
         said = Annotation(said, ())
     if not isinstance(said, Annotation):
