@@ -18,6 +18,7 @@ from .errors import (ArgumentError, AxisError, CancelledError, CompileError, Dat
                      NumberError, Place, PositionError, ShapeError, SpecError)
 from .expr import DType, Expr, checked as _checked, param
 from .functions import ELEMENTWISE, FOLDS, extent, fold, iota, logical_and, logical_not, logical_or, out, scan
+from . import telling as _telling
 from .timing import Bench, bench
 from .trace import kernel
 

@@ -70,6 +70,11 @@ class LazyArray:
     def __repr__(self) -> str:
         return f"<broadloom.LazyArray {lazy_ops.word_of(self.dtype)}[{', '.join(map(str, self.shape))}]>"
 
+    def _repr_html_(self) -> str:
+        from .notebook import html_of_lazy
+
+        return html_of_lazy(self)
+
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: int(np.prod(self.shape, dtype=object)))
     itemsize = property(lambda self: self.dtype.itemsize)

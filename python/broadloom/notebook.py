@@ -23,6 +23,12 @@ def html_of(kernel) -> str:
     return "<div>" + "".join(parts) + "</div>"
 
 
+def html_of_lazy(x) -> str:
+    """What a lazy array is, and the kernel that computes it; of an input its values."""
+    body = repr(x.value) if x.op == "leaf" else x.kernel.text
+    return f"<div><b>{html.escape(repr(x)[1:-1])}</b>{_folded('values' if x.op == 'leaf' else 'kernel', f'<pre>{html.escape(body)}</pre>')}</div>"
+
+
 def _folded(title: str, body: str, unfolded: bool = False) -> str:
     return f"<details{' open' * unfolded}><summary>{title}</summary>{body}</details>"
 

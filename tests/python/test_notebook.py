@@ -1,6 +1,8 @@
 """Kernels in notebooks."""
 
 import html.parser
+import inspect
+import pydoc
 import unittest
 
 import numpy as np
@@ -48,6 +50,30 @@ class Notebooks(unittest.TestCase):
                 self.assertIn(words, page.said)
             self.assertEqual(page.pages, [k.show("graph", graph="html")])
             k(np.ones(3))
+
+    def test_a_lazy_array_is_shown_with_its_kernel_and_an_input_with_its_values(self):
+        x = bl.array(np.array([1.5, 2]))
+        for lazy, words in ((x < 2, (x < 2).kernel.text), (x, "1.5")):
+            page = Balanced()
+            page.feed(lazy._repr_html_())
+            self.assertEqual(page.open, [])
+            self.assertIn(repr(lazy)[1:-1], page.said)
+            self.assertIn(words, page.said)
+            self.assertLess(len(lazy._repr_html_()), 1000)
+
+    def test_help_and_signatures_of_kernels_say_dtypes_and_axes(self):
+        k = bl.compile("kernel k { in x : f64[i, j]; param w : f32[3]; in by : i64; out z = x * by; out s = sum(w) }")
+        self.assertEqual(str(inspect.signature(k)), "(x: f64[i, j], w: f32[j=3], by: i64, *, out=None) -> (z: f64[i, j], s: f32)")
+        inspect.signature(k).bind(1, 2, by=3)
+        shown = pydoc.render_doc(k, renderer=pydoc.plaintext)
+        for words in (str(inspect.signature(k)), "w : f32[j=3], a parameter", "z : f64[i, j]", k.text.split("\n")[1]):
+            self.assertIn(words, shown)
+        example = next(line for line in shown.split("\n") if "= k(" in line).strip(" |")
+        names = {"np": np, "k": k}
+        exec(example, names)
+        self.assertEqual((names["z"].shape, names["s"]), ((3, 3), 3))
+        self.assertIn("A compiled kernel", bl.Kernel.__doc__)
+        self.assertIn("grad", pydoc.render_doc(bl.Kernel, renderer=pydoc.plaintext))
 
     def test_a_cell_of_kernels_gives_each_its_name(self):
         shell = Shell()
