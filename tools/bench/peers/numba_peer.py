@@ -167,25 +167,40 @@ def few_columns(x, o):
 
 @fast
 def sum_columns(x, o):
-    # A block of columns at a time, so that its sums stay in the first-level cache.
-    blocks = (x.shape[1] + 511) // 512
-    for b in prange(blocks):
-        low, high = b * 512, min((b + 1) * 512, x.shape[1])
-        o[low:high] = 0
-        for i in range(x.shape[0]):
-            for j in range(low, high):
-                o[j] += x[i, j]
+    # A row of sums for each thread, and four rows of x at a time: so x is read as it lies, and each sum once for four.
+    threads = numba.get_num_threads()
+    parts = np.zeros((threads, x.shape[1]), np.float32)
+    rows = (x.shape[0] + threads - 1) // threads
+    for p in prange(threads):
+        part, end = parts[p], min((p + 1) * rows, x.shape[0])
+        fours = p * rows + max(end - p * rows, 0) // 4 * 4
+        for i in range(p * rows, fours, 4):
+            for j in range(part.size):
+                part[j] += (x[i, j] + x[i + 1, j]) + (x[i + 2, j] + x[i + 3, j])
+        for i in range(fours, end):
+            for j in range(part.size):
+                part[j] += x[i, j]
+    for j in range(x.shape[1]):
+        o[j] = parts[:, j].sum()
 
 
 @fast
 def weighted_columns(x, col, o):
-    blocks = (x.shape[1] + 511) // 512
-    for b in prange(blocks):
-        low, high = b * 512, min((b + 1) * 512, x.shape[1])
-        o[low:high] = 0
-        for i in range(x.shape[0]):
-            for j in range(low, high):
-                o[j] += x[i, j] * col[i]
+    threads = numba.get_num_threads()
+    parts = np.zeros((threads, x.shape[1]), np.float32)
+    rows = (x.shape[0] + threads - 1) // threads
+    for p in prange(threads):
+        part, end = parts[p], min((p + 1) * rows, x.shape[0])
+        fours = p * rows + max(end - p * rows, 0) // 4 * 4
+        for i in range(p * rows, fours, 4):
+            a, b, c, d = col[i], col[i + 1], col[i + 2], col[i + 3]
+            for j in range(part.size):
+                part[j] += (x[i, j] * a + x[i + 1, j] * b) + (x[i + 2, j] * c + x[i + 3, j] * d)
+        for i in range(fours, end):
+            for j in range(part.size):
+                part[j] += x[i, j] * col[i]
+    for j in range(x.shape[1]):
+        o[j] = parts[:, j].sum()
 
 
 @fast
