@@ -19,6 +19,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -245,6 +246,7 @@ struct CallPlan {
 
   std::shared_ptr<const Lets::Layouts> lets; // null: there are none
   std::vector<bool> needed;                  // [let]: it is computed
+  std::vector<std::string> not_in_tiles;     // [let]: why; empty: it is, or nobody asked
   std::size_t operands = 0;                  // of the caller: arrays from 0 on
   std::int64_t bytes = 0;                    // of the memory that a call needs
   std::vector<std::int64_t> arrays = {};     // behind those of the caller: where each begins in it

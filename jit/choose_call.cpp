@@ -128,7 +128,7 @@ private:
   // Where nothing that is written is read as well, so that no tile is read behind one.
   void find_tiles() {
     if (is_reference_ || kernel_.setup().is_debugged() || !overlaps_.written.empty()) return;
-    groups_ = find_groups(kernel_, needed_, inputs_, views_, outputs_);
+    groups_ = find_groups(kernel_, needed_, inputs_, views_, outputs_, plan_->not_in_tiles);
     if (groups_.empty()) return;
     std::vector<Lets::InTiles> lets;
     for (const TileGroup &group : groups_)

@@ -143,9 +143,10 @@ void choose_rows(TileGroup &group, std::int64_t asked, bool must, std::int64_t o
   for (std::size_t m = 0; m + 1 < group.members.size(); ++m)
     all += group.members[m].rows * group.members[m].row_bytes;
   const auto cache = std::int64_t(machine.own_caches);
-  if (asked == 0 || (!must && all <= 2 * threads * cache))
-    return; // they stay in the caches as they are
+  group.why_not = "whole arrays stay in the caches";
+  if (asked == 0 || (!must && all <= 2 * threads * cache)) return;
   const std::int64_t one = bytes_of(1), more = bytes_of(2) - one;
+  group.why_not = "the rows of one tile would not stay in a cache";
   if (!must && one > cache / 2) return;
   group.tasks = threads > 1 ? 2 * threads : 1;
   std::int64_t tile =
@@ -158,6 +159,7 @@ void choose_rows(TileGroup &group, std::int64_t asked, bool must, std::int64_t o
     }
   // Rows that are computed twice, as two tasks need them.
   const std::vector<Rows> needed = rows_needed(group, {rows / 2, rows / 2 + 1});
+  group.why_not = "many rows would be computed once for each thread";
   for (std::size_t m = 0; !must && m + 1 < needed.size(); ++m)
     if ((needed[m].end - needed[m].begin) * group.tasks * 16 > group.members[m].rows) return;
   group.rows = tile;

@@ -50,10 +50,11 @@ struct TileGroup {
   std::vector<TileMember> members;
   std::int64_t rows = 0;  // of a tile
   std::int64_t tasks = 1; // that the tiles are shared out to
+  std::string_view why_not = {}; // with rows of 0
 };
 
 // How many rows a tile has and in how many tasks they come; 0 where the whole arrays are as good,
-// or the tiles would not stay in a cache. `asked` is a number of rows, or -1; a schedule that asks
+// or the tiles would not stay in a cache, which `why_not` says. `asked` is a number of rows, or -1; a schedule that asks
 // for tiles (`must`) has them of any size.
 void choose_rows(TileGroup &group, std::int64_t asked, bool must, std::int64_t other_row_bytes,
                  const support::Machine &machine);
@@ -74,10 +75,10 @@ std::optional<Tiles::RowsOfNest> rows_of_nest(const loop::Program &program,
                                               std::span<const std::size_t> dims);
 
 // The groups of a call, in the order of their last members. `views` are those of the lets, `call`
-// the operands of the kernel with all that it reads.
+// the operands of the kernel with all that it reads. `why_not`: of each let that is in none.
 std::vector<TileGroup> find_groups(const KernelImpl &kernel, const std::vector<bool> &needed,
                                    kernel::Operands inputs, std::span<const AnyView> views,
-                                   kernel::Operands outputs);
+                                   kernel::Operands outputs, std::vector<std::string> &why_not);
 
 class TileChooser : protected ReaderChooser {
 protected:

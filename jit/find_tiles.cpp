@@ -4,6 +4,8 @@
 #include "jit/kernel.hpp"
 #include "kernel/by_parts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -15,9 +17,12 @@ namespace {
 class GroupFinder {
 public:
   GroupFinder(const KernelImpl &kernel, const std::vector<bool> &needed, kernel::Operands inputs,
-              std::span<const AnyView> views, kernel::Operands outputs)
+              std::span<const AnyView> views, kernel::Operands outputs,
+              std::vector<std::string> &why_not)
       : kernel_(kernel), lets_(kernel.subs().lets()), needed_(needed), inputs_(inputs),
-        views_(views), outputs_(outputs), taken_(lets_.specs().size()) {}
+        views_(views), outputs_(outputs), taken_(lets_.specs().size()), why_not_(why_not) {
+    why_not_.assign(lets_.specs().size(), {});
+  }
 
   std::vector<TileGroup> run() {
     const std::size_t count = lets_.specs().size();
@@ -82,8 +87,11 @@ private:
     std::vector<TileMember> backwards{last}; // then lets before it
     const std::size_t root = last.let;
     for (std::size_t k = std::min(root, lets_.specs().size()); k-- > 0;) {
-      if (!needed_[k] || taken_[k] || readers_[k].empty() || !lets_.stands_alone(k) || is_kept(k))
+      if (!needed_[k] || taken_[k] || readers_[k].empty() || !lets_.stands_alone(k)) continue;
+      if (is_kept(k)) {
+        why_not_[k] = "`keep` asks for all of it";
         continue;
+      }
       if (std::optional<TileMember> member = let_member(k, backwards))
         backwards.push_back(std::move(*member));
     }
@@ -101,10 +109,16 @@ private:
       choose_rows(group, kernel_.setup().tile_rows, asked_.has_value(), other_row_bytes(group),
                   machine);
     }
-    if (group.rows == 0 || !sees_borders_of_lets_alone(group)) return std::nullopt;
+    if (group.rows > 0 && !sees_borders_of_lets_alone(group)) {
+      group.rows = 0;
+      group.why_not = "who looks past its ends looks past those of another array, too";
+    }
     for (const TileMember &member : group.members)
-      if (member.let < taken_.size()) taken_[member.let] = true;
-    return group;
+      if (member.let < taken_.size()) {
+        taken_[member.let] = taken_[member.let] || group.rows > 0;
+        why_not_[member.let] = group.rows > 0 ? "" : group.why_not;
+      }
+    return group.rows > 0 ? std::optional(std::move(group)) : std::nullopt;
   }
 
   // Who looks past the ends of a let of the group sees it in a copy with borders, and would make
@@ -162,26 +176,36 @@ private:
   }
 
   // A let that members alone read, each by the rows that it computes.
-  std::optional<TileMember> let_member(std::size_t k, std::vector<TileMember> &members) const {
+  std::optional<TileMember> let_member(std::size_t k, std::vector<TileMember> &members) {
     const AnyView *const view = &views_[k];
     const std::optional<std::size_t> dim = outermost_dim(view->layout);
-    if (!dim) return std::nullopt;
+    const auto no = [&](std::string why) {
+      why_not_[k] = std::move(why);
+      return std::nullopt;
+    };
+    if (!dim) return no("it has no rows of which one lies behind the other");
     const int axis = kernel_of(k).typed().outputs[0].axes[*dim];
     std::optional<TileMember> made = member_of(k, {&view, 1}, axis);
-    if (!made) return std::nullopt;
+    if (!made) return no("one row of it cannot be computed without the others");
     made->row_bytes = view->layout.strides[*dim] * std::int64_t(size_of(view->dtype));
     std::vector<std::pair<std::size_t, RowsRead>> reads;
     for (const std::size_t reader : readers_[k]) {
       const auto member = std::ranges::find(members, reader, &TileMember::let);
-      if (member == members.end()) return std::nullopt;
+      if (member == members.end())
+        return no(fmt::format("'{}', which reads it, is no part of the same tiles",
+                              name_of(reader)));
       std::optional<RowsRead> read = rows_read_by(*member, k);
-      if (!read || (!reads.empty() && made->times != member->times * read->times))
-        return std::nullopt;
+      if (!read)
+        return no(fmt::format("'{}' reads other rows of it than those around its own",
+                              name_of(reader)));
+      if (!reads.empty() && made->times != member->times * read->times)
+        return no(fmt::format("'{}' reads it by other steps than another does", name_of(reader)));
       made->times = member->times * read->times;
       read->reads = members.size();
       reads.emplace_back(std::size_t(member - members.begin()), *read);
     }
-    if (!take_border(*made, *dim, *view, members, reads)) return std::nullopt;
+    if (!take_border(*made, *dim, *view, members, reads))
+      return no("its readers see two borders around it, or one larger than it");
     for (const auto &[member, read] : reads) members[member].reads.push_back(read);
     return made;
   }
@@ -215,6 +239,11 @@ private:
     return true;
   }
 
+  const std::string &name_of(std::size_t k) const {
+    return k < lets_.specs().size() ? lets_.specs()[k]->typed.outputs[0].name
+                                    : kernel_.typed().name;
+  }
+
   std::optional<RowsRead> rows_read_by(const TileMember &reader, std::size_t let) const {
     const TypedSpec &typed = kernel_of(reader.let).typed();
     const std::vector<const AnyView *> named =
@@ -240,14 +269,15 @@ private:
   std::vector<bool> taken_;
   std::optional<int> asked_;                      // of the last member that is looked at
   std::vector<std::vector<std::size_t>> readers_; // [let]; the number of lets: the kernel
+  std::vector<std::string> &why_not_;             // [let]
 };
 
 } // namespace
 
 std::vector<TileGroup> find_groups(const KernelImpl &kernel, const std::vector<bool> &needed,
                                    kernel::Operands inputs, std::span<const AnyView> views,
-                                   kernel::Operands outputs) {
-  return GroupFinder(kernel, needed, inputs, views, outputs).run();
+                                   kernel::Operands outputs, std::vector<std::string> &why_not) {
+  return GroupFinder(kernel, needed, inputs, views, outputs, why_not).run();
 }
 
 } // namespace broadloom::jit::choice

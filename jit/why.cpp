@@ -393,9 +393,9 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
   const KernelImpl &let = *lets.kernels()[k];
   const std::string reader = takes_positions_from(kernel, name);
   const std::optional<Decision> tiles = in_tiles(kernel, name);
-  if (tiles)
+  if (tiles) {
     why.push_back(*tiles);
-  else
+  } else {
     why.push_back(decide(
         Reason::LetIsArray, name, "an array",
         fmt::format("let '{}' {}: it is computed first, into an array of {}", name,
@@ -404,6 +404,10 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
         {{"computed where it is read",
           reader.empty() ? "only a whole array has positions"
                          : "all positions are looked at before anything is read"}}));
+    const std::shared_ptr<const CallPlan> call = kernel.plans().latest();
+    if (call && k < call->not_in_tiles.size() && !call->not_in_tiles[k].empty())
+      why.back().alternatives.push_back({"in tiles", call->not_in_tiles[k]});
+  }
   if (const std::optional<int> time = let.typed().time) {
     const std::string &axis = let.typed().axes[std::size_t(*time)].name;
     why.push_back(decide(Reason::LetGoesByStep, name, "step by step along " + axis,
