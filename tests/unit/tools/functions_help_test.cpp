@@ -56,7 +56,7 @@ TEST_CASE("help on a function tells dtypes, accuracy, gradient and an example") 
         "  example   exp(1) gives 2.718281828459045\n");
   CHECK(has(cli::function_help("sum"), " stay; bool, i8, i16, i32 -> i64; u8, u16, u32 -> u64\n"));
   CHECK(has(cli::function_help("sum"), "  accuracy  f32 is kept in f64\n"));
-  CHECK(has(cli::function_help("sqrt"), "  accuracy  rounded once, if at all\n"));
+  CHECK(has(cli::function_help("sqrt"), "  accuracy  f32, f64 rounded once at most, c128"));
   CHECK(has(cli::function_help("sum"), "  gradient  d_x = broadcast(like=x) d_z\n"));
   CHECK(has(cli::function_help("where"), "d_y = where(c, 0, d_z)\n"));
   CHECK(has(cli::function_help("argmax"), "  gradient  none\n"));

@@ -106,12 +106,12 @@ std::string accuracy(const Row &row) {
     if (cells.size() == 7 && cells[0] == row.name() && (cells[2] == "high" || cells[2].empty()))
       found.push_back(fmt::format("{} {} ulp", cells[1], cells[3]));
   }
-  if (const auto fold = ops::find_fold(row.name()); fold && row.kind == Kind::Fold)
-    found.push_back(
-        fmt::format("f32 is kept in {}", name(ops::accumulate_dtype(*fold, DType::F32))));
+  if (const auto fold = ops::find_fold(row.name());
+      fold && ops::accumulate_dtype(*fold, DType::F32) == DType::F64)
+    found.push_back("f32 is kept in f64");
   if (const auto op = ops::find_function(row.name());
       op && ops::info(*op).math == ops::Math::Inline)
-    found.push_back("rounded once, if at all");
+    found.insert(found.begin(), "f32, f64 rounded once at most");
   return fmt::format("{}", fmt::join(found, ", "));
 }
 

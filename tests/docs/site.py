@@ -59,7 +59,7 @@ def main(folder):
     (folder / "mkdocs.yml").write_text(CONFIG + nav, encoding="utf-8")
     listed = {f"{name}.md" for names in GROUPS.values() for name in names} | {"index.md"}
     if missing := {str(path.relative_to(pages)) for path in pages.rglob("*.md")} - listed:
-        sys.exit(f"tools/docs/site.py: these pages stand in no group: {', '.join(sorted(missing))}")
+        sys.exit(f"tests/docs/site.py: these pages stand in no group: {', '.join(sorted(missing))}")
 
 
 if __name__ == "__main__":
