@@ -110,7 +110,7 @@ std::string accuracy(const Row &row) {
       fold && ops::accumulate_dtype(*fold, DType::F32) == DType::F64)
     found.push_back("f32 is kept in f64");
   if (const auto op = ops::find_function(row.name());
-      op && ops::info(*op).math == ops::Math::Inline)
+      op && ops::info(*op).math == ops::Math::Inline && result_of(row, DType::F64) == DType::F64)
     found.insert(found.begin(), "f32, f64 rounded once at most");
   return fmt::format("{}", fmt::join(found, ", "));
 }
