@@ -90,6 +90,25 @@ TEST_CASE("every block on a page for users is run in one way or another") {
     }
 }
 
+TEST_CASE("the commands of the README that call the program run") {
+  int run = 0;
+  for (const pages::Block &block : pages::blocks_of(pages::text_of("README.md"))) {
+    const std::string folder = "build/tools/";
+    if (block.language != "sh" || !block.text.starts_with(folder)) continue;
+    std::string commands = block.text;
+    for (std::size_t at = 0; (at = commands.find(folder)) != commands.npos;)
+      commands.erase(at, folder.size());
+    const std::string shown = pages::output_of(std::string("set -e; cd '") + BROADLOOM_SOURCE_DIR +
+                                               "'\n" + commands + "\necho all");
+    CAPTURE(shown);
+    CHECK(shown.ends_with("all\n"));
+    for (const char *part : {"s: f32[3]", "out d_x : f32", "phase 0:"})
+      CHECK(shown.find(part) != shown.npos);
+    ++run;
+  }
+  CHECK(run == 1);
+}
+
 TEST_CASE("the picture of the README is what its script makes of the benchmark's page") {
   const std::string script = (fs::path(BROADLOOM_SOURCE_DIR) / "tools/bench/picture.py").string();
   CHECK(pages::output_of("python3 '" + script + "' --check") == "the same\n");

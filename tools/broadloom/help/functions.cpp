@@ -20,7 +20,7 @@ namespace {
 
 enum class Kind { Other, Element, Fold };
 
-struct Row { // as on the page, without marks
+struct FunctionRow { // as on the page, without marks
   std::string form, value, numpy, example;
   Kind kind = Kind::Other;
   std::string name() const { return form.substr(0, form.find('(')); }
@@ -32,8 +32,8 @@ std::string plain(const std::string &cell) {
   return text;
 }
 
-std::vector<Row> rows() {
-  std::vector<Row> rows;
+std::vector<FunctionRow> rows() {
+  std::vector<FunctionRow> rows;
   Kind kind = Kind::Other;
   for (std::string_view page = functions_page(); !page.empty();) {
     const std::string_view line = take_line(page);
@@ -48,7 +48,7 @@ std::vector<Row> rows() {
 }
 
 // atan2(y, x) -> y, x; of a fold without the axis
-std::vector<std::string> arguments(const Row &row) {
+std::vector<std::string> arguments(const FunctionRow &row) {
   std::vector<std::string> names(1);
   for (const char c : row.form.substr(row.form.find('(') + 1)) {
     if (c == ',') names.emplace_back();
@@ -58,7 +58,7 @@ std::vector<std::string> arguments(const Row &row) {
   return names;
 }
 
-LoopSpec kernel_of(const Row &row, DType dtype) {
+LoopSpec kernel_of(const FunctionRow &row, DType dtype) {
   std::string text = "kernel k { ";
   for (const std::string &name : arguments(row))
     text += fmt::format("in {} : {}{}; ", name, broadloom::name(name == "c" ? DType::Bool : dtype),
@@ -67,7 +67,7 @@ LoopSpec kernel_of(const Row &row, DType dtype) {
 }
 
 // The dtype of what comes of arguments of a dtype, if it is defined for this one.
-std::optional<DType> result_of(const Row &row, DType dtype) {
+std::optional<DType> result_of(const FunctionRow &row, DType dtype) {
   try {
     return analysis::analyse(kernel_of(row, dtype).data()).outputs.at(0).dtype;
   } catch (const Error &) {
@@ -76,7 +76,7 @@ std::optional<DType> result_of(const Row &row, DType dtype) {
 }
 
 // "f32, f64 stay; i32, i64 -> f64": what comes of arguments of each dtype.
-std::string dtypes(const Row &row) {
+std::string dtypes(const FunctionRow &row) {
   std::vector<std::pair<DType, std::string>> groups; // by result, in the order of dtypes
   std::vector<std::string_view> same;
   for (int i = 0; i < dtype_count; ++i) {
@@ -99,7 +99,7 @@ std::string dtypes(const Row &row) {
   return fmt::format("{}", fmt::join(words, "; "));
 }
 
-std::string accuracy(const Row &row) {
+std::string accuracy(const FunctionRow &row) {
   std::vector<std::string> found;
   for (std::string_view page = math_page(); !page.empty();) {
     const auto cells = cells_of(take_line(page)); // function, dtype, mode, greatest error, ..
@@ -116,7 +116,7 @@ std::string accuracy(const Row &row) {
 }
 
 // As `broadloom grad` prints it, with lines between statements.
-std::string gradient(const Row &row) {
+std::string gradient(const FunctionRow &row) {
   if (result_of(row, DType::F64) != DType::F64) return "none";
   try {
     std::vector<std::string> by = arguments(row);
@@ -140,12 +140,12 @@ std::string gradient(const Row &row) {
 
 std::vector<std::string> function_names() {
   std::vector<std::string> names;
-  for (const Row &row : rows()) names.push_back(row.name());
+  for (const FunctionRow &row : rows()) names.push_back(row.name());
   return names;
 }
 
 std::string function_help(std::string_view name) {
-  for (const Row &row : rows()) {
+  for (const FunctionRow &row : rows()) {
     if (row.name() != name) continue;
     std::string text = fmt::format("{}: {}\n", row.form, row.value);
     const auto add = [&](const char *word, const std::string &said) {
