@@ -368,7 +368,7 @@ struct Part {
 Expr parts(const std::vector<Part> &parts,
            std::source_location where = std::source_location::current());
 
-// Elementwise functions, named as in the text form. Meaning and dtypes: docs/language.md.
+// Elementwise functions, named as in the text form. Meaning: docs/functions.md.
 Expr floor_divide(const Operand &a, const Operand &b);
 Expr bitwise_xor(const Operand &a, const Operand &b);
 Expr pow(const Operand &base, const Operand &exponent);

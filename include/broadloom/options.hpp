@@ -28,7 +28,7 @@ enum class Profile : unsigned {
 };
 constexpr Profile operator|(Profile a, Profile b) { return Profile(unsigned(a) | unsigned(b)); }
 
-// What is checked of each call, slowly: docs/language.md, "Checked runs". The outputs are written once all of it holds.
+// What is checked of each call, slowly: docs/command_line.md, "Checked runs". The outputs are written once all of it holds.
 enum class Debug : unsigned {
   none = 0,
   interpreter = 1, // native code and the interpreter give the same bits; else InternalError E0901

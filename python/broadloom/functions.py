@@ -131,7 +131,7 @@ def _is_lazy(value) -> bool:
 def _elementwise(name: str, count: int):
     def call(*args):
         if len(args) != count:
-            raise SpecError("E0009", f"{name} takes {count} arguments, {len(args)} were given", caller(), "see docs/language.md")
+            raise SpecError("E0009", f"{name} takes {count} arguments, {len(args)} were given", caller(), "see docs/functions.md")
         if not any(isinstance(arg, Expr) for arg in args):
             if any(_is_lazy(arg) for arg in args):
                 from .lazy_numpy import call_ours
@@ -143,7 +143,7 @@ def _elementwise(name: str, count: int):
         return function(name, *args)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`{name}` of docs/language.md, in traced kernels."
+    call.__doc__ = f"`{name}` of docs/functions.md, in traced kernels."
     return call
 
 
@@ -188,7 +188,7 @@ def _unknown(name: str):
 
     near = difflib.get_close_matches(name, [*ELEMENTWISE, *FOLDS], 1)
     help = f"did you mean 'bl.{near[0]}'? " if near else ""
-    raise SpecError("E0008", f"numpy.{name} cannot be traced", caller(), help + "docs/language.md has the functions that can")
+    raise SpecError("E0008", f"numpy.{name} cannot be traced", caller(), help + "docs/python.md has the functions that can")
 
 
 def _reduced(name: str, value, axis) -> Expr:

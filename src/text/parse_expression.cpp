@@ -488,7 +488,7 @@ private:
                  !hint.empty()          ? hint
                  : !near.empty()        ? "did you mean '" + near + "'?"
                  : symbols_.count(word) ? "'" + word + "' is a value; write * to multiply"
-                                        : "docs/language.md lists the functions");
+                                        : "docs/functions.md lists the functions");
   }
 
   // The operand between the parentheses is on top of the values.
@@ -516,7 +516,7 @@ private:
                    "'" + std::string(cursor_.word(frame.token)) + "' takes " +
                        support::count(std::int64_t(wanted), "argument") + ", not " +
                        std::to_string(count),
-                   frame.token, paren, "see docs/language.md for its arguments");
+                   frame.token, paren, "see docs/functions.md for its arguments");
     Place place = cursor_.source().place(frame.token, paren);
     if (frame.kind == Frame::Kind::CastCall)
       return replace(frame, paren, make_cast(frame.dtype, values_.back().expr, place));
