@@ -26,6 +26,7 @@ __version__ = "0.1.0"
 
 bool_, i8, i16, i32, i64, u8, u16, u32, u64 = map(DType, "bool i8 i16 i32 i64 u8 u16 u32 u64".split())
 f16, bf16, f32, f64, c64, c128 = map(DType, "f16 bf16 f32 f64 c64 c128".split())
+Float, Int, Number = map(DType, "Float Int Number".split())  # any of these: a kernel for each dtype that comes
 globals().update(ELEMENTWISE)  # bl.exp, bl.where, ..: for traced kernels
 globals().update(FOLDS)  # bl.sum, bl.max, ..
 

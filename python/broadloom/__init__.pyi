@@ -82,6 +82,9 @@ f32: DType
 f64: DType
 c64: DType
 c128: DType
+Float: DType
+Int: DType
+Number: DType
 
 abs: _One
 sign: _One

@@ -133,7 +133,7 @@ class DType:
 class Expr:
     """A value of a traced kernel. Operators, NumPy's functions and those of `broadloom` make others of it."""
 
-    __slots__ = ("parts", "place", "name", "said", "is_array")
+    __slots__ = ("parts", "place", "name", "said", "is_array", "axes", "kept")
     __hash__ = object.__hash__
     __array_priority__ = 1000
 
@@ -143,6 +143,8 @@ class Expr:
         self.name = name  # of an input
         self.said = said  # its declaration
         self.is_array = False  # whether it is read at positions
+        self.axes = None  # their order, where it is another than the kernel would give
+        self.kept = False  # whether NumPy would keep the dims that it folds, with an extent of 1
 
     def __repr__(self) -> str:
         return "".join(part if isinstance(part, str) else repr(part) for part in self.parts)
@@ -161,20 +163,27 @@ class Expr:
         self._refuse("has no length: bl.extent('i') is the one along an axis")
 
     def __getitem__(self, index) -> "Expr":
-        """An element at positions, one for each dim: values of integers, ints, and words of axes, ``x[k + 1, "2*j + u"]``."""
-        parts = []
-        for d, at in enumerate(index if isinstance(index, tuple) else (index,)):
+        """An element at positions, one for each dim: values of integers, sums of `bl.iota("i")`, ints, and words of axes, ``x[k + 1, "2*j + u"]``. ``:``
+        and dims that are left out stay as they are, where they have a label."""
+        parts, entries = [], list(index) if isinstance(index, tuple) else [index]
+        rank = len(self.said.dims) if self.said is not None else len(entries)
+        rest = [slice(None)] * (rank - len([e for e in entries if e is not Ellipsis]))
+        at = next((d for d, e in enumerate(entries) if e is Ellipsis), None)
+        entries = [*entries, *rest] if at is None else [*entries[:at], *rest, *entries[at + 1:]]
+        for d, at in enumerate(entries):
             if isinstance(at, slice) and at == slice(None) and self.said is not None and d < len(self.said.dims) and self.said.dims[d].isidentifier():
                 at = self.said.dims[d]
+            at = position(at) or at if isinstance(at, Expr) else at
             if not isinstance(at, (Expr, str)) and (isinstance(at, bool) or not hasattr(at, "__index__")):
                 raise SpecError("E0002", f"a traced value cannot be read at {at!r}", caller(),
-                                'a position is a traced value of integers, an int, or a word of axes: x[k + 1, "2*j + u"], x[k, :] where the dim has a label')
+                                'a position is a traced value of integers, an int, or a word of axes: x[k + 1, "2*j + u"], x[k, :] where the dim has a label'
+                                if not isinstance(at, slice) else 'an axis says which positions: p = bl.iota("p"), x[p + 1] - x[p]')
             # A name alone would be an axis.
             parts += [", "] * (d > 0) + (["i64(", at, ")"] if isinstance(at, Expr) else [at if isinstance(at, str) else str(operator.index(at))])
         array = self
         if not self.name:
             array = Expr(self.parts if any(isinstance(part, Expr) for part in self.parts) else (self,), self.place)
-            array.is_array = True
+            array.is_array, array.axes = True, self.axes
         return Expr((array, "[", *parts, "]"), caller())
 
     def __array__(self, dtype=None, copy=None):
@@ -187,6 +196,38 @@ class Expr:
 
     def astype(self, dtype) -> "Expr":
         return function(dtype_name(dtype), self)
+
+    @property
+    def T(self) -> "Expr":
+        from .trace_axes import transpose
+
+        return transpose(self)
+
+    def conj(self) -> "Expr":
+        return function("conj", self)
+
+    conjugate = conj
+
+    def __round__(self, digits=None) -> "Expr":
+        if digits is not None:
+            self._refuse("is rounded to whole numbers only")
+        return function("round", self)
+
+    def __divmod__(self, other) -> tuple:
+        return self // other, self % other
+
+    def __rdivmod__(self, other) -> tuple:
+        return other // self, other % self
+
+    def __matmul__(self, other) -> "Expr":
+        from .trace_axes import matmul
+
+        return matmul(self, other)
+
+    def __rmatmul__(self, other) -> "Expr":
+        from .trace_axes import matmul
+
+        return matmul(other, self)
 
     @property
     def real(self) -> "Expr":
@@ -218,6 +259,19 @@ def _complex_word(value: complex) -> str:
     if value.imag > 0:
         return f"(-(0.0 - {imag}j))" if real == "-0.0" else f"({real} + {imag}j)"
     return f"({real} - {imag}j)"
+
+
+def position(expr: Expr) -> str:
+    """A sum of multiples of axes as a word, where the value is one of `bl.iota`, else ""."""
+    parts = expr.parts
+    if len(parts) == 1 and isinstance(parts[0], str):
+        found = re.fullmatch(r"iota\((\w+)\)", parts[0])
+        return found[1] if found else parts[0] if re.fullmatch(r"\(?-?\d+\)?", parts[0]) else ""
+    if len(parts) == 5 and parts[2] in (" + ", " - ", " * ") and isinstance(parts[1], Expr) and isinstance(parts[3], Expr):
+        one, other = position(parts[1]), position(parts[3])
+        if one and other and (parts[2] != " * " or one.strip("(-)").isdigit() or other.strip("(-)").isdigit()):
+            return f"({one}{parts[2]}{other})"
+    return ""
 
 
 def filled(text: str, exprs) -> "Expr":

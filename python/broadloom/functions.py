@@ -42,10 +42,13 @@ def _axes(axes) -> str:
     return "".join(", " + word for word in words)
 
 
-def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, like=None) -> Expr:
+def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, like=None, keepdims=False) -> Expr:
     """Folds a value along axes (all, where none is named) by an accumulator: a built-in one."""
+    value = operand(value)
+    if value.axes is not None:
+        axes = [value.axes[a] if type(a) is int and -len(value.axes) <= a < len(value.axes) else a for a in axes]
     tail = _axes(axes)
-    parts = [f"{accumulator}(", operand(value)]
+    parts = [f"{accumulator}(", value]
     if isinstance(like, Expr) and like.parts[1:2] == ("[",):  # a read, where the values are added
         parts += [", like=", like]
     elif like is not None:
@@ -57,7 +60,9 @@ def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, l
     parts.append(tail)
     if init is not None:
         parts += [", init=", operand(init)]
-    return Expr((*parts, ")"), caller())
+    made = Expr((*parts, ")"), caller())
+    made.kept = bool(keepdims)
+    return made
 
 
 def scan(accumulator, value, axis, *, reverse=False, exclusive=False, init=None) -> Expr:
@@ -191,8 +196,8 @@ def _unknown(name: str):
     raise SpecError("E0008", f"numpy.{name} cannot be traced", caller(), help + "docs/python.md has the functions that can")
 
 
-def _reduced(name: str, value, axis) -> Expr:
-    return fold(name, _summed(name, value)[0], *_positions(axis))
+def _reduced(name: str, value, axis, keepdims=False) -> Expr:
+    return fold(name, _summed(name, value)[0], *_positions(axis), keepdims=keepdims)
 
 
 def _running(name: str, value, axis) -> Expr:
@@ -215,12 +220,18 @@ def _summed(name: str, value) -> tuple:
 def call_ufunc(ufunc, method, args, options):
     name = ufunc.__name__
     if method in ("reduce", "accumulate") and name in _REDUCING:
-        given = Call(f"{name}.{method}", f"ufunc.{method}", args, options, "traced").given("array axis")
+        given = Call(f"{name}.{method}", f"ufunc.{method}", args, options, "traced").given("array axis" + " keepdims" * (method == "reduce"))
         word, value, axis = _REDUCING[name], given["array"], given.get("axis", 0)
-        return _reduced(word, value, axis) if method == "reduce" else _running(word, value, axis)
+        return _reduced(word, value, axis, given.get("keepdims", False)) if method == "reduce" else _running(word, value, axis)
     if method != "__call__":
         _unknown(f"{name}.{method}")
     args = Call(name, "ufunc", args, options, "traced").given("operands")["operands"]
+    if name in _AXES:
+        from . import trace_axes
+
+        return getattr(trace_axes, name)(*args)
+    if name in ("divmod",):
+        return binary("//", *args), binary("%", *args)
     if name in _SPELLED:
         return Expr((filled(_SPELLED[name], [operand(arg) for arg in args]),), caller())
     word = _UFUNCS.get(name, name)
@@ -255,12 +266,15 @@ def _cumulative(name: str):
 
 
 def _numpy_fold(name: str):
-    def call(a, axis=None, ddof=None, correction=None):
+    def call(a, axis=None, ddof=None, correction=None, keepdims=False):
         if name.startswith("arg") and isinstance(axis, (tuple, list)):
             raise ArgumentError("E0308", f"numpy.{name} takes one axis", caller(), f"bl.{name}(x, 'i', 'j') takes several")
-        return fold(name, a, *_positions(axis), correction=ddof if correction is None else correction)
+        return fold(name, a, *_positions(axis), correction=ddof if correction is None else correction, keepdims=keepdims)
 
     return call
+
+
+_AXES = ("matmul",)
 
 
 @functools.lru_cache(maxsize=None)
@@ -269,13 +283,18 @@ def _numpy_functions() -> dict:
     import numpy as np
 
     folds = {name: name for name in _FOLDS.split() if name not in ("norm", "logsumexp")}
-    rows = {getattr(np, name): (_numpy_fold(word), "a axis" + " ddof correction" * (word in ("var", "std")))
+    rows = {getattr(np, name): (_numpy_fold(word), "a axis keepdims" + " ddof correction" * (word in ("var", "std")))
             for name, word in {**folds, "amin": "min", "amax": "max"}.items()}
     rows.update({getattr(np, "cum" + name): (_cumulative(name), "a axis") for name in ("sum", "prod")})
     rows.update({getattr(np, name): (lambda val, name=name: function(name, val), "val") for name in ("real", "imag")})
     rows.update({np.round: (lambda a: function("round", a), "a"), np.around: (lambda a: function("round", a), "a"),
                  np.linalg.norm: (lambda x, axis=None: fold("norm", x, *_positions(axis)), "x axis"),
                  np.where: (_where, "condition x y"), np.clip: (_clip, "a a_min a_max min max")})
+    from . import trace_axes
+
+    rows.update({getattr(np, name): (getattr(trace_axes, name), takes) for name, takes in {
+        "transpose": "a axes", "swapaxes": "a axis1 axis2", "moveaxis": "a source destination", "dot": "a b", "inner": "a b", "outer": "a b"}.items()})
+    rows[np.einsum] = (trace_axes.call_einsum, "operands optimize")
     return rows
 
 

@@ -8,12 +8,16 @@ is of was written. The innermost piece around the place of an error is what the 
 from __future__ import annotations
 
 import inspect
+import threading
 from typing import Dict, List, Tuple
 
 from . import _core
 from .errors import ArgumentError, Error, Place, SpecError
 from .expr import Annotation, DType, Expr, caller, operand
 from .functions import Out
+
+
+_tracing = threading.local()  # the inputs of the kernel that is traced
 
 
 class _Writer:
@@ -46,21 +50,27 @@ class _Writer:
         return min(around, key=lambda piece: piece[1] - piece[0])[2] if around else None
 
 
-def _declared(function, parameter: inspect.Parameter, where: Place) -> Annotation:
+def declared_by(function, parameter: inspect.Parameter, where=None):
+    """What a parameter says that it is."""
     said = parameter.annotation
     if isinstance(said, str):  # from __future__ import annotations
         closure = inspect.getclosurevars(function)
         try:
             said = eval(said, {**closure.builtins, **function.__globals__, **closure.nonlocals})
         except Error as error:
-            error.where = where
+            error.where = where or error.where
             raise
-        if isinstance(said, Annotation) and said.place is not None and said.place.file == "<string>":
+        except NameError:
+            return None
+        if isinstance(said, Annotation) and where is not None and said.place is not None and said.place.file == "<string>":
             said = Annotation(said.dtype, said.dims, said.role, said.known, where)
     for one in getattr(said, "__metadata__", ()):  # of typing.Annotated
         said = one if isinstance(one, (Annotation, DType)) else said
-    if isinstance(said, DType):
-        said = Annotation(said, ())
+    return Annotation(said, ()) if isinstance(said, DType) else said
+
+
+def _declared(function, parameter: inspect.Parameter, where: Place) -> Annotation:
+    said = declared_by(function, parameter, where)
     if not isinstance(said, Annotation):
         raise SpecError("E0002", f"parameter '{parameter.name}' does not say what it is", where,
                         f'annotate it with a dtype and its axes: `{parameter.name}: bl.f32["i", "j"]`')
@@ -78,7 +88,10 @@ def _outputs(returned, inputs, where: Place) -> Dict[str, Out]:
         if isinstance(value, tuple) or value is None or not isinstance(name, str):
             raise SpecError("E0002", "a traced function returns one expression, or a dict of them by the names of the outputs",
                             where, "return {'s': .., 'm': ..}")
-        outputs[name] = value if isinstance(value, Out) else Out(value, "", None, None, False)
+        outputs[name] = value if isinstance(value, Out) else Out(value, "", getattr(value, "axes", None), None, False)
+        if getattr(outputs[name].value, "kept", False):
+            raise SpecError("E0021", f"output '{name}' with keepdims=True cannot be traced", outputs[name].value.place or where,
+                            "values meet by the names of their axes, so it is for those that meet others: leave it out, and reshape the result")
     return outputs
 
 
@@ -129,7 +142,7 @@ def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out]
     for expr in _shared(outputs, arrays):
         while f"t{count}" in taken:
             count += 1
-        axes = arrays.get(id(expr))
+        axes = arrays.get(id(expr)) or expr.axes
         writer.write(f"  let t{count} = " if not axes else f"  let t{count}[{', '.join(axes)}] = ")
         writer.write_expr(expr, whole=True)
         writer.write("\n")
@@ -150,19 +163,17 @@ def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out]
 
 def dtype_of(value: Expr) -> str:
     """The dtype of a traced value, or "?" where it has a mistake, which the kernel will tell."""
-    inputs, seen, stack = {}, set(), [value]
-    while stack:
-        expr = stack.pop()
-        if expr.said is not None:
-            inputs[expr.name] = expr.said
-        if id(expr) not in seen:
-            seen.add(id(expr))
-            stack.extend(part for part in expr.parts if isinstance(part, Expr))
-    text = write_text("asked", inputs, _outputs(value, inputs, None), []).text
+    found = asked_of(value)
+    return "?" if found is None else found.dtype
+
+
+def asked_of(value: Expr):
+    """A traced value as the output of a kernel, or None where it has a mistake."""
+    text = write_text("asked", getattr(_tracing, "inputs", {}), {"asked": Out(value, "", None, None, False)}, []).text
     try:
-        return _core._compile(text, None, 0, "", "auto", False, "<asked>").outputs[0].dtype
+        return _core._compile(text, None, 0, "", "auto", False, "<asked>").outputs[0]
     except Error:
-        return "?"
+        return None
 
 
 def _tuple(axes) -> tuple:
@@ -186,6 +197,18 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
                                        target=target, engine=engine, debug=debug)
     if not inspect.isfunction(function):
         raise ArgumentError("E0308", f"a kernel is traced from a function, and this is a {type(function).__name__}", caller(), "bl.compile takes texts")
+    options = {"name": name, "order": order, "accuracy": accuracy, "relaxed": relaxed, "threads": threads, "target": target, "engine": engine, "debug": debug}
+    if any("Float" in str(said) or "Int" in str(said) or "Number" in str(said) for said in function.__annotations__.values()):
+        from .trace_generic import Generic
+
+        made = Generic(function, options)
+        if made.generic:
+            return made
+    return traced(function, {}, **options)
+
+
+def traced(function, instead, name, order, accuracy, relaxed, threads, target, engine, debug):
+    """The kernel of a function; `instead` are declarations in place of its own."""
     code = function.__code__
     where = Place(code.co_filename, code.co_firstlineno, 1, 1, "")
     inputs: Dict[str, Annotation] = {}
@@ -198,13 +221,17 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
                 continue  # a constant
             raise SpecError("E0002", f"input '{parameter.name}' has a default", where,
                             "inputs come with each call; a constant has a default and no annotation")
-        inputs[parameter.name] = _declared(function, parameter, where)
+        inputs[parameter.name] = instead.get(parameter.name) or _declared(function, parameter, where)
         expr = Expr((parameter.name,), None, parameter.name, inputs[parameter.name])
         if parameter.kind == parameter.KEYWORD_ONLY:
             named[parameter.name] = expr
         else:
             args.append(expr)
-    returned = function(*args, **named)
+    before, _tracing.inputs = getattr(_tracing, "inputs", {}), inputs
+    try:
+        returned = function(*args, **named)
+    finally:
+        _tracing.inputs = before
     settings = [f"order {order}"] * (order is not None) + [f"set accuracy = {accuracy}"] * (accuracy is not None)
     writer = write_text(name or function.__name__, inputs, _outputs(returned, inputs, where),
                    settings + ["set relaxed = on"] * relaxed)

@@ -177,6 +177,81 @@ class Traces(unittest.TestCase):
             self.assertEqual((str(made.real[0]), str(made.imag[0])), (str(real), str(imag)))
 
 
+class Axes(unittest.TestCase):
+    def setUp(self):
+        rng = np.random.default_rng(8)
+        self.x, self.y, self.z, self.v = rng.normal(size=(3, 4)), rng.normal(size=(4, 5)), rng.normal(size=(5, 2)), rng.normal(size=4)
+
+    def test_products_are_sums_along_axes_that_meet(self):
+        for f in (lambda x, y, z, v: x @ y, lambda x, y, z, v: (x * 2) @ y @ z, lambda x, y, z, v: x @ x.T, lambda x, y, z, v: x.T @ x, lambda x, y, z, v: x @ v,
+                  lambda x, y, z, v: v @ y, lambda x, y, z, v: v @ v, lambda x, y, z, v: np.matmul(np.exp(x), y + 1) - 1, lambda x, y, z, v: np.dot(x, v), lambda x, y, z, v: np.inner(x, v),
+                  lambda x, y, z, v: np.outer(v, v), lambda x, y, z, v: (x @ y).T, lambda x, y, z, v: np.exp(x @ y).T @ x, lambda x, y, z, v: np.einsum("ij,jk->ki", x, y),
+                  lambda x, y, z, v: np.einsum("ij,jk,kl", x, y, z), lambda x, y, z, v: np.einsum("ij->j", x), lambda x, y, z, v: np.einsum("ij,j", x, v),
+                  lambda x, y, z, v: np.einsum("ij,kj->ik", x, x + 1), lambda x, y, z, v: np.einsum("ii->i", x @ x.T), lambda x, y, z, v: np.einsum("ii", x @ x.T),
+                  lambda x, y, z, v: np.transpose(x), lambda x, y, z, v: np.swapaxes(x * 2, 0, 1), lambda x, y, z, v: np.moveaxis(x, 0, -1), lambda x, y, z, v: np.sum(x.T, axis=0)):
+            f.__annotations__ = {"x": bl.f64["i", "k"], "y": bl.f64["k", "j"], "z": bl.f64["j", "m"], "v": bl.f64["k"]}
+            made = bl.kernel(f, name="f")
+            np.testing.assert_allclose(made(self.x, self.y, self.z, self.v), f(self.x, self.y, self.z, self.v), 1e-12, err_msg=made.text)
+
+    def test_where_labels_meet_that_are_others_the_second_is_read_at_those_of_the_first(self):
+        @bl.kernel
+        def f(x: bl.f64["i", "j"], y: bl.f64["i", "j"]):
+            return {"z": x @ y, "w": (x @ y) @ (y @ x)}
+
+        x, y = self.x[:, :3], self.x[:, 1:]
+        np.testing.assert_allclose(f(x, y).z, x @ y, 1e-12)
+        np.testing.assert_allclose(f(x, y).w, (x @ y) @ (y @ x), 1e-12)
+
+    def test_windows_are_read_at_sums_of_axes(self):
+        @bl.kernel
+        def f(x: bl.f64["n", "j"], w: bl.f64["u"]):
+            i, u = bl.iota("i"), bl.iota("u")
+            return {"d": bl.out(x[i + 1] - x[i], axes=["i", "j"]), "c": bl.out(bl.sum(x[2 * bl.iota("m") + u, ...] * w, "u"), axes=["m", "j"]), "first": x[0], "last": x[-1, ...]}
+
+        x, w = np.arange(28.0).reshape(7, 4) ** 2, np.array([1.0, 2, 1])
+        made = f(x, w)
+        np.testing.assert_array_equal(made.first, x[0])
+        np.testing.assert_array_equal(made.last, x[-1])
+        np.testing.assert_array_equal(made.d, np.diff(x, axis=0))
+        np.testing.assert_array_equal(made.c, np.array([x[2 * m:2 * m + 3].T @ w for m in range(3)]))
+
+    def test_folds_keep_dims_for_what_meets_others_by_name(self):
+        @bl.kernel
+        def f(x: bl.f64["i", "j"]):
+            e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+            return {"p": e / e.sum("j", keepdims=True), "r": x / np.add.reduce(x, axis=1, keepdims=True)}
+
+        e = np.exp(self.x - self.x.max(1, keepdims=True))
+        np.testing.assert_allclose(f(self.x).p, e / e.sum(1, keepdims=True), 1e-14)
+        np.testing.assert_allclose(f(self.x).r, self.x / self.x.sum(1, keepdims=True), 1e-14)
+        with self.assertRaisesRegex(bl.SpecError, "keepdims"):
+            @bl.kernel
+            def g(x: bl.f64["i", "j"]):
+                return np.sum(x, axis=1, keepdims=True)
+
+    def test_one_function_is_a_kernel_for_each_dtype(self):
+        @bl.kernel(threads=1)
+        def f(x: bl.Float["i"], by: bl.Float, n: bl.i64):
+            return x * by + n
+
+        for dtype in ("f2", "f4", "f8"):
+            made = f(np.arange(3, dtype=dtype), 2, 1)
+            self.assertEqual((made.dtype, made.tolist()), (np.result_type(dtype, np.int64), [1, 3, 5]))
+        self.assertEqual(sorted(f.kernels), ["f16", "f32", "f64"])
+        self.assertIs(f[bl.f32], f[np.float32])
+        self.assertEqual((f[bl.f32].inputs[0].dtype, f[bl.f32].threads), ("f32", 1))
+        self.assertIn("Float[i]", repr(f))
+        for wrong in (lambda: f(np.arange(3), 2, 1), lambda: f(1, 2, 3), lambda: f[bl.i32], lambda: f(np.ones(3), np.float32(2), 1), lambda: f(np.ones(3)), lambda: f(np.array(["a"]), 1, 1)):
+            self.assertRaises(bl.Error, wrong)
+
+    def test_mistakes_about_axes_are_errors_of_ours(self):
+        for wrong in (lambda x, y: x @ x, lambda x, y: x @ 2, lambda x, y: np.einsum("ijk", x), lambda x, y: np.einsum("ij,jk", x), lambda x, y: np.einsum("...", x),
+                      lambda x, y: np.swapaxes(x, 0, 2), lambda x, y: np.transpose(x, (0, 0)), lambda x, y: x[1:], lambda x, y: x[0, 1, 2], lambda x, y: round(x, 2)):
+            wrong.__annotations__ = {"x": bl.f64["i", "j"], "y": bl.f64[":", ":"]}
+            with self.assertRaises(bl.Error, msg=wrong.__code__.co_firstlineno):
+                bl.kernel(wrong, name="f")(np.ones((2, 3)), np.ones((2, 3)))
+
+
 class Mistakes(unittest.TestCase):
     def line_of(self, function, offset):
         return function.__code__.co_firstlineno + offset
@@ -267,11 +342,6 @@ class Mistakes(unittest.TestCase):
             return np.median(x)
 
         self.refused(median, 1, "E0008", r"(?s)numpy.median.*did you mean 'bl.mean'")
-
-        def keep(x: bl.f32["i"]):
-            return np.sum(x, keepdims=True)
-
-        self.refused(keep, 1, "E0021", "keepdims")
 
         def array(x: bl.f32["i"]):
             return x + np.ones(3)

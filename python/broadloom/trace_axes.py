@@ -1,0 +1,130 @@
+"""Axes of traced values by their order: products of matrices, `.T`, and NumPy's functions that count dims.
+
+Axes of kernels have names, so that `x @ y` is a sum along the last axis of x, at whose positions y is read: ``sum(x * y[k, j], k)``. The order of
+axes matters for what NumPy counts and for outputs; each value that has another order than the kernel would give it notes it in `axes`.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from .errors import AxisError, ShapeError, SpecError
+from .expr import Expr, caller, operand
+
+
+def axes_of(value: Expr) -> tuple:
+    """The labels of a traced value in order; of what has a mistake the kernel will tell."""
+    if value.axes is not None:
+        return value.axes
+    if value.said is not None and all(dim.isidentifier() for dim in value.said.dims):
+        return value.said.dims
+    from .trace import asked_of
+
+    found = asked_of(value)
+    if found is None or not all(found.axes):
+        raise SpecError("E0103", "the axes of this value have no names", caller(), 'declare inputs with labels: x: bl.f64["i", "j"]')
+    return tuple(found.axes)
+
+
+def ordered(value, axes) -> Expr:
+    made = Expr((operand(value),), caller())
+    made.axes = tuple(axes)
+    return made
+
+
+def turned(value: Expr, order) -> Expr:
+    axes = axes_of(value)
+    return ordered(value, [axes[d] for d in order])
+
+
+def at_labels(value: Expr, labels) -> Expr:
+    """The value read at these labels: itself, where they are its own."""
+    axes = axes_of(value)
+    return value if axes == tuple(labels) else ordered((value if value.name else ordered(value, axes))[tuple(labels)], labels)
+
+
+def einsum(letters, result, values) -> Expr:
+    """The sum of the product over the letters that the result lacks."""
+    label = {}
+    for word, value in zip(letters, values):
+        axes = axes_of(value)
+        if len(word) != len(axes):
+            raise ShapeError("E0101", f"{len(word)} letters for a value of {len(axes)} dims", caller(), f"its axes are {', '.join(axes)}")
+        for letter, axis in zip(word, axes):
+            while letter not in label and axis in label.values():  # an axis that another letter has
+                axis += "_"
+            label.setdefault(letter, axis)
+    product = functools.reduce(lambda a, b: a * b, [at_labels(value, [label[c] for c in word]) for word, value in zip(letters, values)])
+    along = [label[c] for c in dict.fromkeys("".join(map("".join, letters)) if isinstance(letters[0], str) else sum(map(list, letters), [])) if c not in result]
+    if along:
+        from .functions import fold
+
+        product = fold("sum", product, *along)
+    return ordered(product, [label[c] for c in result])
+
+
+def matmul(a, b) -> Expr:
+    return _product(operand(a), operand(b), 2)
+
+
+def dot(a, b) -> Expr:
+    a, b = operand(a), operand(b)
+    return a * b if not axes_of(a) or not axes_of(b) else _product(a, b, 2)
+
+
+def inner(a, b) -> Expr:
+    return _product(operand(a), operand(b), 1)
+
+
+def _product(a: Expr, b: Expr, back: int) -> Expr:
+    """Along the last dim of a and, counted from the end, the dim `back` of b (the only one, where it has one)."""
+    n, m = len(axes_of(a)), len(axes_of(b))
+    if not n or not m or max(n, m) > 2:
+        raise ShapeError("E0101", f"a product of traced values of {n} and {m} dims", caller(), "np.einsum('bij,bjk->bik', x, y) says what is summed")
+    one, other = ["a", "k"][-n:], ["k"] if m == 1 else ["k", "b"] if back == 2 else ["b", "k"]
+    return einsum([one, other], [c for c in one + other if c != "k"], [a, b])
+
+
+def outer(a, b) -> Expr:
+    return einsum([["a"], ["b"]], ["a", "b"], [operand(a), operand(b)])
+
+
+def call_einsum(operands, optimize=False) -> Expr:
+    text, *values = operands
+    if not isinstance(text, str) or "." in text:
+        raise SpecError("E0021", "numpy.einsum of traced values takes letters for all dims", caller(), "as in np.einsum('ij,jk->ik', x, y)")
+    given, arrow, result = text.replace(" ", "").partition("->")
+    words = given.split(",")
+    if len(words) != len(values):
+        raise ShapeError("E0101", f"numpy.einsum of {len(values)} values by {len(words)} words", caller(), "give one for each")
+    if not arrow:
+        result = "".join(sorted(c for c in set(given) - {","} if given.count(c) == 1))
+    return einsum([[*word] for word in words], [*result], [operand(x) for x in values])
+
+
+def place(axis, rank: int) -> int:
+    if not isinstance(axis, int) or not -rank <= axis < rank:
+        raise AxisError("E0104", f"{axis!r} is no dim of {rank}", caller(), "dims count from 0, or from the end below 0")
+    return axis % rank
+
+
+def transpose(a, axes=None) -> Expr:
+    rank = len(axes_of(a))
+    order = [*range(rank)][::-1] if axes is None else [place(d, rank) for d in axes] if isinstance(axes, (tuple, list)) else []
+    if sorted(order) != [*range(rank)]:
+        raise ShapeError("E0102", f"the dims {axes} are no order of {rank} dims", caller(), "name each once")
+    return turned(a, order)
+
+
+def swapaxes(a, axis1, axis2) -> Expr:
+    rank = len(axes_of(a))
+    order, one, other = [*range(rank)], place(axis1, rank), place(axis2, rank)
+    order[one], order[other] = other, one
+    return turned(a, order)
+
+
+def moveaxis(a, source, destination) -> Expr:
+    rank = len(axes_of(a))
+    order = [d for d in range(rank) if d != place(source, rank)]
+    order.insert(place(destination, rank), place(source, rank))
+    return turned(a, order)
