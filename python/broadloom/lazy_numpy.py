@@ -225,8 +225,8 @@ def as_input(x: LazyArray, what: str) -> LazyArray:
     return x if x.op == "leaf" else refuse(f"what is not computed yet has no {what}", "it has no memory: compute() it first", code="E0021")
 
 
-def missing(self, name):
-    raise AttributeError(f"a lazy array has no '{name}'" + (", and an array of NumPy's has: compute() gives one" if hasattr(np.ndarray, name) else ""))
+def missing(name):
+    raise AttributeError(f"a lazy array has no '{name}', and an array of NumPy's has: compute() gives one")
 
 
 # --- the methods of lazy arrays -------------------------------------------------------------------
@@ -271,7 +271,6 @@ def _define_methods():
     methods["strides"] = property(lambda self: as_input(self, "strides").value.strides)
     methods["tobytes"] = lambda self, *args, **options: asked(self.compute().tobytes, *args, **options)
     methods["__format__"] = lambda self, spec: asked(format, self.compute()[()], spec) if spec else repr(self)
-    methods["__getattr__"] = missing
     methods["reshape"] = lambda self, *shape, **options: np.reshape(self, shape[0] if len(shape) == 1 else shape, **options)
     for name in ("T", "mT"):
         methods[name] = property(lambda self, name=name: viewed(self, lambda value: getattr(value, name), name))
@@ -287,6 +286,9 @@ def _define_methods():
         if not isinstance(method, property):
             method.__name__ = name
         setattr(LazyArray, name, method)
+    for name in dir(np.ndarray):  # a __getattr__ would slow all others down
+        if not hasattr(LazyArray, name):
+            setattr(LazyArray, name, property(lambda self, name=name: missing(name)))
 
 
 _define_methods()
