@@ -30,7 +30,7 @@ if __name__ == "__main__":
     os.chdir(folder)
     sys.path.insert(0, folder)
     count = Count()
-    pytest.main(["-q", "-p", "no:cacheprovider", "--disable-warnings", "--tb=no", "--no-header", "-o", "addopts=", *(options or ["array_api_tests"])], plugins=[count])
+    pytest.main(["-q", "-p", "no:cacheprovider", "--disable-warnings", "--tb=no", "--no-header", "-o", "addopts=", "--disable-deadline", *(options or ["array_api_tests"])], plugins=[count])
     numbers = collections.Counter(count.outcomes.values())
     for test, outcome in sorted(count.outcomes.items()):
         if outcome == "failed":

@@ -7,7 +7,6 @@ from .records import Counters, Decision, GradientCheck, Input, Output, Partial
 _Names = Union[str, Sequence[str], None]
 _Lies = Tuple[Sequence[int], Sequence[int]]
 
-@final
 class Kernel:
     """A compiled kernel: call it with arrays, by position or by name."""
 

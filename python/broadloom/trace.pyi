@@ -3,14 +3,19 @@ from typing import Any, Callable, Optional, overload
 from ._core import Kernel
 from .expr import Expr
 
+class Traced(Kernel):
+    """A kernel; one whose inputs are declared by `bl.Float`, `bl.Int` or `bl.Number` is a kernel for each dtype."""
+
+    def __getitem__(self, dtype: Any, /) -> Kernel: ...
+
 @overload
 def kernel(
     function: Callable[..., Any], *, name: Optional[str] = None, order: Optional[str] = None, accuracy: Optional[str] = None, relaxed: bool = False,
     threads: int = 0, target: str = "", engine: str = "auto", debug: Any = False,
-) -> Kernel: ...
+) -> Traced: ...
 @overload
 def kernel(
     *, name: Optional[str] = None, order: Optional[str] = None, accuracy: Optional[str] = None, relaxed: bool = False, threads: int = 0, target: str = "",
     engine: str = "auto", debug: Any = False,
-) -> Callable[[Callable[..., Any]], Kernel]: ...
+) -> Callable[[Callable[..., Any]], Traced]: ...
 def dtype_of(value: Expr) -> str: ...

@@ -32,6 +32,9 @@ class Generic:
     def __repr__(self) -> str:
         return f"<broadloom kernel of any dtype: {self.function.__name__}(" + ", ".join(f"{name}: {said}" for name, said in self.generic.items()) + ")>"
 
+    def __getattr__(self, name):
+        raise AttributeError(f"a kernel of any dtype has no '{name}'" + (f", and that of one has: {self.__name__}[bl.f32].{name}" if hasattr(Kernel, name) else ""))
+
     def __getitem__(self, dtype) -> Kernel:
         word = dtype_name(dtype)
         for name, said in self.generic.items():

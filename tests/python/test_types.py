@@ -25,7 +25,7 @@ def code_of_the_page() -> str:
     made = ["from typing import Annotated"]
     for block in re.findall(r"^```pycon\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S):
         lines = [line[4:] for line in block.split("\n") if line.startswith((">>> ", "... "))]
-        if "Traceback" in block or any("da." in line or "import torch" in line or "import xarray" in line for line in lines):
+        if "Traceback" in block or any("da." in line or "import torch" in line or "import pandas" in line for line in lines):
             continue  # mistakes, and what other packages say of their own
         made += [re.sub(r"(def \w+\()(.*)(\):)", lambda m: m[1] + DECLARED.sub(r"\1: Annotated[bl.Expr, \2]", m[2]) + m[3], line).replace("# doctest", "# ")
                  for line in lines]
