@@ -81,6 +81,7 @@ class LazyArray:
     nbytes = property(lambda self: self.size * self.dtype.itemsize)
     device = property(lambda self: "cpu")
 
+    @checked
     def to_device(self, device, /, *, stream=None):
         if device != "cpu":
             refuse(f"there is no device {device!r}", "kernels run on the processor: \"cpu\"", ArgumentError, "E0401")
@@ -127,9 +128,11 @@ class LazyArray:
         refuse("a lazy array has no truth: it is not computed yet", "write np.where(condition, a, b) instead of `if`, and `&`, `|`, "
                "`~` instead of and, or, not; or compute() it first", code="E0002")
 
+    @checked
     def item(self, *at):
         return asked(self.compute().item, *at)
 
+    @checked
     def tolist(self):
         return self.compute().tolist()
 
@@ -206,7 +209,7 @@ def operand(x) -> LazyArray:
 
 def lifted(x) -> LazyArray:
     """An operand that may be a number of Python, a list or a tuple, too."""
-    return array(np.asarray(x)) if type(x) in (bool, int, float, complex, list, tuple) else operand(x)
+    return array(asked(np.asarray, x)) if type(x) in (bool, int, float, complex, list, tuple) else operand(x)
 
 
 def number(value, dtype) -> np.ndarray:

@@ -32,6 +32,9 @@ def small(call: Call, called, **instead):
     kept = dict(call.bound.arguments)
     call.convert(ones)
     call.bound.arguments.update(instead)
+    for name, value in call.bound.arguments.items():
+        if isinstance(value, LazyArray):
+            refuse(f"numpy.{call.name} with a lazy array as {name}= cannot be recorded", "give a value that is there", DTypeError, "E0021")
     with np.errstate(all="ignore"):
         made = asked(called, *call.bound.args, **call.bound.kwargs)
     call.bound.arguments.update(kept)
@@ -142,4 +145,4 @@ class Composed:
         self.called, self.function, self.takes = called, function, takes
 
     def __call__(self, args, options):
-        return self.function(**Call(self.called.__name__, self.called, args, options, "recorded").given(self.takes))
+        return asked(self.function, **Call(self.called.__name__, self.called, args, options, "recorded").given(self.takes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import lazy_ops
+from .errors import DTypeError
 from .lazy import array, cast, fold, lifted, node, number, refuse, scan
 from .numpy_calls import asked, is_number
 
@@ -95,6 +96,8 @@ def where(condition, x=None, y=None):
     if x is None or y is None:
         refuse("numpy.where of a condition alone cannot be recorded", "its result has a shape that only computing tells: "
                "compute() the condition first")
+    if isinstance(x, str) or isinstance(y, str):
+        refuse("numpy.where of texts cannot be recorded", "give numbers or arrays of them", DTypeError, "E0203")
     dtype = np.result_type(*[one if is_number(one) else one.dtype for one in (x, y)])
     args = [number(one, to) if is_number(one) else one for one, to in ((condition, lazy_ops.BOOL), (x, dtype), (y, dtype))]
     args[0] = cast(args[0], lazy_ops.BOOL)

@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 from . import lazy_ops
+from .errors import DTypeError
 from .lazy import LazyArray, array, cast, lifted, refuse, view
 from .lazy_reads import along, axis_of, concatenate, read, reshape
 from .numpy_calls import asked, is_number
@@ -78,6 +79,9 @@ def tile(A, reps):
 def by_places(called):
     """Of functions that move elements along one axis, or in C order: as they move positions."""
     def call(a, how, axis=None):
+        if isinstance(how, LazyArray):
+            refuse(f"numpy.{called.__name__} by numbers that are not there yet cannot be recorded", "give numbers, or compute() them", DTypeError, "E0021")
+        a = lifted(a)
         shape, rank = a.shape, a.ndim
         if axis is None:
             a = reshape(a, (-1,))
@@ -177,6 +181,8 @@ def along_one(x: LazyArray, axis: int, k: int) -> LazyArray:
 def parts(called):
     """The parts of functions that split: views of one array."""
     def call(ary, **how):
+        if any(isinstance(x, LazyArray) for x in how.values()):
+            refuse(f"numpy.{called.__name__} at places that are not there yet", "give numbers", DTypeError, "E0021")
         made = asked(called, np.lib.stride_tricks.as_strided(np.empty(1, "u1"), ary.shape, [0] * ary.ndim), **how)
         from .lazy_numpy import viewed
 

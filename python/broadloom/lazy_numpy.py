@@ -11,6 +11,7 @@ import numpy as np
 
 from . import lazy_curves, lazy_functions, lazy_ops
 from .errors import DTypeError
+from .expr import checked
 from .lazy import LazyArray, array, cast, fold, node, number, operand, part, refuse
 from .lazy_calls import Composed, Row
 from .lazy_folds import clip, count_nonzero, cumulative, norm, ptp, reduced, running, vector_norm, where
@@ -271,7 +272,7 @@ def _define_methods():
     methods["strides"] = property(lambda self: as_input(self, "strides").value.strides)
     methods["tobytes"] = lambda self, *args, **options: asked(self.compute().tobytes, *args, **options)
     methods["__format__"] = lambda self, spec: asked(format, self.compute()[()], spec) if spec else repr(self)
-    methods["reshape"] = lambda self, *shape, **options: np.reshape(self, shape[0] if len(shape) == 1 else shape, **options)
+    methods["reshape"] = lambda self, *shape, order="C", copy=None: np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
     for name in ("T", "mT"):
         methods[name] = property(lambda self, name=name: viewed(self, lambda value: getattr(value, name), name))
     for name in ("real", "imag"):
@@ -285,6 +286,7 @@ def _define_methods():
     for name, method in methods.items():
         if not isinstance(method, property):
             method.__name__ = name
+            method = checked(method) if name in ("compress", "flatten", "view", "reshape", "conj", "conjugate") else method
         setattr(LazyArray, name, method)
     for name in dir(np.ndarray):  # a __getattr__ would slow all others down
         if not hasattr(LazyArray, name):

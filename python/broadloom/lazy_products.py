@@ -35,6 +35,8 @@ def lettered(args) -> tuple:
     """The operands of np.einsum with a text, where lists of numbers say their dims: (a, [0, 1], b, [1, 2], [0, 2])."""
     if not args or isinstance(args[0], str):
         return args
+    if any(type(dims) not in (list, tuple) or any(d is not Ellipsis and type(d) is not int for d in dims) for dims in (*args[1::2], *args[-1:][: len(args) % 2])):
+        refuse("numpy.einsum takes a text, or lists of the numbers of dims", "as in np.einsum('ij,jk->ik', a, b) or (a, [0, 1], b, [1, 2], [0, 2])", code="E0021")
     word = lambda dims: "".join(["..." if d is Ellipsis else chr(asked(range(65, 91).__getitem__, d) if d < 26 else d + 71) for d in dims])
     pairs = args[: len(args) // 2 * 2]
     text = ",".join(map(word, pairs[1::2])) + (f"->{word(args[-1])}" if len(args) % 2 else "")

@@ -178,7 +178,7 @@ def into_array(made, into, what: str, casting="unsafe", where=True):
 def into_out(row, name, args, out, **options):
     """A function or a method that is given `out=`: it is computed now."""
     made, into = row(args, options), out[0] if type(out) is tuple and len(out) == 1 else out
-    if not isinstance(made, LazyArray) or np.shape(into) != made.shape:
+    if not isinstance(made, LazyArray) or asked(np.shape, into) != made.shape:
         refuse(f"the result has no shape {np.shape(into)}", "give out= an array of NumPy's of the shape of the result", ShapeError, "E0021")
     return into_array(made, into, f"numpy.{name}", "same_kind")
 

@@ -27,13 +27,16 @@ class Generic:
                 self.generic[parameter.name] = said
         self.kernels: Dict[str, Kernel] = {}
         self.lock = threading.Lock()
-        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
 
     def __repr__(self) -> str:
         return f"<broadloom kernel of any dtype: {self.function.__name__}(" + ", ".join(f"{name}: {said}" for name, said in self.generic.items()) + ")>"
 
     def __getattr__(self, name):
-        raise AttributeError(f"a kernel of any dtype has no '{name}'" + (f", and that of one has: {self.__name__}[bl.f32].{name}" if hasattr(Kernel, name) else ""))
+        raise AttributeError(f"a kernel of any dtype has no '{name}'" + (f", and that of one has: f[bl.f32].{name}" if hasattr(Kernel, name) else ""))
+
+    def __reduce__(self):
+        return self.function.__qualname__  # where it is defined, as functions are pickled
 
     def __getitem__(self, dtype) -> Kernel:
         word = dtype_name(dtype)

@@ -6,6 +6,7 @@ draws N times as often.
 
 import itertools
 import os
+import traceback
 import unittest
 import warnings
 
@@ -291,6 +292,29 @@ class Composed(unittest.TestCase):
             if recorded < 8 * TIMES:
                 refused.append(f"{name}: {recorded} of {25 * TIMES} recorded")
         self.assertEqual(found + refused, [], f"{len(found)} differences:\n" + "\n".join([*found[: 60 * TIMES], *refused]))
+
+    def test_calls_with_arguments_of_all_kinds_end_in_a_result_or_an_error_of_ours(self):
+        """What NumPy refuses before it asks lazy arrays, and that of functions which only look, may be NumPy's own."""
+        rng, inside = np.random.default_rng(6), os.sep + "broadloom" + os.sep
+        values = [lambda: bl.array(np.ones((2, 3))), lambda: bl.array(np.arange(3)), lambda: bl.array(np.ones((2, 2))), lambda: bl.array(np.array(2.0)), lambda: None, lambda: 1,
+                  lambda: -1, lambda: 2.5, lambda: "a", lambda: b"b", lambda: [1], lambda: (0, 1), object, lambda: 1j, lambda: [[1], [2, 3]]]
+        options = "axis out dtype k n keepdims where initial mode odd indices order".split()
+        methods = [name for name in dir(bl.LazyArray) if not name.startswith("_") and callable(getattr(bl.LazyArray, name))]
+        ufuncs = [f for f in vars(np).values() if isinstance(f, np.ufunc)]
+        functions = [f for f in lazy_numpy.functions if not f.__name__.startswith("save") and f is not np.common_type]
+        self.assertGreater(len(methods), 45)
+        found = []
+        for f in [*methods, *ufuncs, *functions] * 8 * TIMES:
+            args = [bl.array(np.ones((2, 3))), *[values[rng.integers(len(values))]() for _ in range(rng.integers(0, 3))]]
+            how = {str(rng.choice(options)): values[rng.integers(len(values))]()} if rng.random() < 0.4 else {}
+            try:
+                quietly(getattr(args[0], f) if isinstance(f, str) else f, *args[isinstance(f, str):], **how)
+            except bl.Error as error:
+                found += [f"{f}: {error}"] * isinstance(error, bl.InternalError)
+            except Exception as error:
+                if isinstance(f, str) or any(inside in frame.filename for frame in traceback.extract_tb(error.__traceback__)):
+                    found.append(f"{f}(*{args}, **{how}): {error!r}")
+        self.assertEqual(found, [], "\n".join(found[:40]))
 
     def test_ufuncs_that_are_made_of_others_have_the_bits_of_numpys(self):
         rng = np.random.default_rng(3)
