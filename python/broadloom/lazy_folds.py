@@ -75,9 +75,16 @@ def cumulative(name):
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
-    if ord is not None and not (ord == 2 and (axis is None and x.ndim == 1 or isinstance(axis, int))):
-        refuse("numpy.linalg.norm with ord= cannot be recorded", "write it with abs, max and sum", code="E0021")
-    return fold(x, "norm", axis, bool(keepdims))
+    if ord is None or (ord == 2 and (x.ndim == 1 or isinstance(axis, int))):
+        return fold(x, "norm", axis, bool(keepdims))
+    if not isinstance(ord, (int, float)) or not (isinstance(axis, int) or (axis is None and x.ndim == 1)) or x.dtype.kind not in "fc":
+        refuse("numpy.linalg.norm with ord= cannot be recorded", "of vectors of floats all numbers can; write others with abs, max and sum", code="E0021")
+    size, how = np.abs(x), {"axis": axis, "keepdims": bool(keepdims)}
+    if abs(ord) == np.inf:
+        return (np.max if ord > 0 else np.min)(size, **how)
+    if ord == 0:
+        return cast(np.sum(size != 0, **how), size.dtype)
+    return np.sum(size, **how) if ord == 1 else np.power(np.sum(np.power(size, ord), **how), 1.0 / ord)
 
 
 def vector_norm(x, axis=None, keepdims=False, ord=2):
@@ -93,7 +100,7 @@ def count_nonzero(a, axis=None, keepdims=False):
 
 
 def where(condition, x=None, y=None):
-    if x is None or y is None:
+    if x is None or y is None or condition is None:
         refuse("numpy.where of a condition alone cannot be recorded", "its result has a shape that only computing tells: "
                "compute() the condition first")
     if isinstance(x, str) or isinstance(y, str):
