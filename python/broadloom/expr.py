@@ -181,7 +181,7 @@ class Expr:
             # A name alone would be an axis.
             parts += [", "] * (d > 0) + (["i64(", at, ")"] if isinstance(at, Expr) else [at if isinstance(at, str) else str(operator.index(at))])
         array = self
-        if not self.name:
+        if not self.name and not self.is_array:
             array = Expr(self.parts if any(isinstance(part, Expr) for part in self.parts) else (self,), self.place)
             array.is_array, array.axes = True, self.axes
         return Expr((array, "[", *parts, "]"), caller())

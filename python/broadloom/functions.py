@@ -294,6 +294,7 @@ def _numpy_functions() -> dict:
 
     rows.update({getattr(np, name): (getattr(trace_axes, name), takes) for name, takes in {
         "transpose": "a axes", "swapaxes": "a axis1 axis2", "moveaxis": "a source destination", "dot": "a b", "inner": "a b", "outer": "a b"}.items()})
+    rows.update({np.pad: (trace_axes.pad, "array pad_width mode constant_values"), np.concatenate: (trace_axes.concatenate, "arrays axis")})
     rows[np.einsum] = (trace_axes.call_einsum, "operands optimize")
     return rows
 

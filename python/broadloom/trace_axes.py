@@ -13,17 +13,44 @@ from .expr import Expr, caller, operand
 
 
 def axes_of(value: Expr) -> tuple:
-    """The labels of a traced value in order; of what has a mistake the kernel will tell."""
-    if value.axes is not None:
-        return value.axes
-    if value.said is not None and all(dim.isidentifier() for dim in value.said.dims):
-        return value.said.dims
+    """The labels of a traced value, in the order that it has in NumPy; of what has a mistake the kernel will tell."""
+    known = _known(value)
+    if known is not None:
+        return known
     from .trace import asked_of
 
     found = asked_of(value)
     if found is None or not all(found.axes):
         raise SpecError("E0103", "the axes of this value have no names", caller(), 'declare inputs with labels: x: bl.f64["i", "j"]')
-    return tuple(found.axes)
+    order = _order(value)
+    return tuple([*[a for a in order if a in found.axes], *[a for a in found.axes if a not in order]])
+
+
+def _known(value: Expr):
+    if value.axes is not None:
+        return value.axes
+    said = value.said
+    return said.dims if said is not None and all(dim.isidentifier() for dim in said.dims) else None
+
+
+def _order(value: Expr) -> tuple:
+    """The axes of what a value is made of, in the order of the one that has all of them, or as they come."""
+    orders, stack = {}, [value]
+    while stack:  # not by recursion: a loop in the function may make long chains
+        expr = stack[-1]
+        parts = [part for part in expr.parts if isinstance(part, Expr)]
+        known = _known(expr)
+        waiting = [] if known is not None else [part for part in parts if id(part) not in orders]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        made = known or ()
+        for part in parts if known is None else ():
+            other = orders[id(part)]
+            made = other if set(made) <= set(other) else (*made, *[a for a in other if a not in made])
+        orders[id(expr)] = made
+    return orders[id(value)]
 
 
 def ordered(value, axes) -> Expr:
@@ -128,3 +155,44 @@ def moveaxis(a, source, destination) -> Expr:
     order = [d for d in range(rank) if d != place(source, rank)]
     order.insert(place(destination, rank), place(source, rank))
     return turned(a, order)
+
+
+# --- what lies in memory --------------------------------------------------------------------------
+
+
+def pad(array, pad_width, mode="constant", constant_values=0) -> Expr:
+    """np.pad of a value, which is read at positions."""
+    axes = axes_of(array)
+    widths = pad_width if isinstance(pad_width, (tuple, list)) else (pad_width,)
+    widths = [tuple(w) if isinstance(w, (tuple, list)) else (w,) for w in (widths if any(isinstance(w, (tuple, list)) for w in widths) else (widths,))]
+    widths = [w * 2 if len(w) == 1 else w for w in (widths * len(axes) if len(widths) == 1 else widths)]
+    if mode not in ("constant", "edge", "wrap", "reflect") or len(widths) != len(axes) or any(len(w) != 2 or not all(type(n) is int and n >= 0 for n in w) for w in widths):
+        raise SpecError("E0021", f"numpy.pad by {pad_width!r} with mode={mode!r} cannot be traced", caller(), "give numbers for each of the dims; the modes are constant, edge, wrap and reflect")
+    words = "".join(f", {d}: ({before}, {after})" for d, (before, after) in enumerate(widths) if before or after)
+    end = [f", {mode}"] if mode != "constant" else [", ", operand(constant_values)] if constant_values != 0 else []
+    return Expr(("pad(", array if array.name else _lying(array, axes), words, *end, ")"), caller()) if words else array
+
+
+def concatenate(arrays, axis=0) -> Expr:
+    """np.concatenate: along an axis of its own, as the extent is another."""
+    values = [operand(x) for x in arrays]
+    axes = axes_of(values[0])
+    d = axes.index(axis) if axis in axes else place(axis, len(axes))
+    label = axes[d] + "_all"
+    labels = (*axes[:d], label, *axes[d + 1:])
+
+    def read(value):  # the axis that has another name is the one along which they lie side by side
+        own = axes_of(value)
+        others = [a for a in own if a not in labels]
+        named = tuple([label if a == others[0] else a for a in own]) if len(others) == 1 and len(own) == len(axes) else labels
+        return (value if value.name else _lying(value, own))[named]
+
+    reads = [read(value) for value in values]
+    return _lying(Expr((f"concat({label}", *[part for read in reads for part in (", ", read)], ")"), caller()), labels)
+
+
+def _lying(value: Expr, axes) -> Expr:
+    """A value as an array with these axes, by which it is read."""
+    value = Expr(value.parts if any(isinstance(part, Expr) for part in value.parts) else (value,), value.place)
+    value.is_array, value.axes = True, tuple(axes)
+    return value

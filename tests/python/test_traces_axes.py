@@ -1,0 +1,121 @@
+"""Traced kernels: products, orders of axes, windows, borders, and kernels of any dtype."""
+
+import unittest
+
+import numpy as np
+
+import broadloom as bl
+
+
+class Axes(unittest.TestCase):
+    def setUp(self):
+        rng = np.random.default_rng(8)
+        self.x, self.y, self.z, self.v = rng.normal(size=(3, 4)), rng.normal(size=(4, 5)), rng.normal(size=(5, 2)), rng.normal(size=4)
+
+    def test_products_are_sums_along_axes_that_meet(self):
+        for f in (lambda x, y, z, v: x @ y, lambda x, y, z, v: (x * 2) @ y @ z, lambda x, y, z, v: x @ x.T, lambda x, y, z, v: x.T @ x, lambda x, y, z, v: x @ v,
+                  lambda x, y, z, v: v @ y, lambda x, y, z, v: v @ v, lambda x, y, z, v: np.matmul(np.exp(x), y + 1) - 1, lambda x, y, z, v: np.dot(x, v), lambda x, y, z, v: np.inner(x, v),
+                  lambda x, y, z, v: np.outer(v, v), lambda x, y, z, v: (x @ y).T, lambda x, y, z, v: np.exp(x @ y).T @ x, lambda x, y, z, v: np.einsum("ij,jk->ki", x, y),
+                  lambda x, y, z, v: np.einsum("ij,jk,kl", x, y, z), lambda x, y, z, v: np.einsum("ij->j", x), lambda x, y, z, v: np.einsum("ij,j", x, v),
+                  lambda x, y, z, v: np.einsum("ij,kj->ik", x, x + 1), lambda x, y, z, v: np.einsum("ii->i", x @ x.T), lambda x, y, z, v: np.einsum("ii", x @ x.T),
+                  lambda x, y, z, v: np.transpose(x), lambda x, y, z, v: np.swapaxes(x * 2, 0, 1), lambda x, y, z, v: np.moveaxis(x, 0, -1), lambda x, y, z, v: np.sum(x.T, axis=0)):
+            f.__annotations__ = {"x": bl.f64["i", "k"], "y": bl.f64["k", "j"], "z": bl.f64["j", "m"], "v": bl.f64["k"]}
+            made = bl.kernel(f, name="f")
+            np.testing.assert_allclose(made(self.x, self.y, self.z, self.v), f(self.x, self.y, self.z, self.v), 1e-12, err_msg=made.text)
+
+    def test_where_labels_meet_that_are_others_the_second_is_read_at_those_of_the_first(self):
+        @bl.kernel
+        def f(x: bl.f64["i", "j"], y: bl.f64["i", "j"]):
+            return {"z": x @ y, "w": (x @ y) @ (y @ x)}
+
+        x, y = self.x[:, :3], self.x[:, 1:]
+        np.testing.assert_allclose(f(x, y).z, x @ y, 1e-12)
+        np.testing.assert_allclose(f(x, y).w, (x @ y) @ (y @ x), 1e-12)
+
+    def test_the_order_of_the_axes_of_computed_values_is_that_of_numpy(self):
+        """Not the one in which the kernel names them first."""
+        @bl.kernel
+        def f(y: bl.f64["k", "j"], v: bl.f64["k"], x: bl.f64["i", "k"]):
+            long = v * x
+            for _ in range(3000):
+                long = long * 1.0
+            return {"z": (x * 2) @ y, "w": (v * x) @ (y + 1), "t": (x + v).T, "l": long @ y}
+
+        x, y, v = self.x, self.y, self.v
+        made = f(y, v, x)
+        for ours, theirs in ((made.z, x * 2 @ y), (made.w, (v * x) @ (y + 1)), (made.t, (x + v).T), (made.l, (v * x) @ y)):
+            np.testing.assert_allclose(ours, theirs, 1e-12)
+
+    def test_windows_are_read_at_sums_of_axes(self):
+        @bl.kernel
+        def f(x: bl.f64["n", "j"], w: bl.f64["u"]):
+            i, u = bl.iota("i"), bl.iota("u")
+            return {"d": bl.out(x[i + 1] - x[i], axes=["i", "j"]), "c": bl.out(bl.sum(x[2 * bl.iota("m") + u, ...] * w, "u"), axes=["m", "j"]), "first": x[0], "last": x[-1, ...]}
+
+        x, w = np.arange(28.0).reshape(7, 4) ** 2, np.array([1.0, 2, 1])
+        made = f(x, w)
+        np.testing.assert_array_equal(made.first, x[0])
+        np.testing.assert_array_equal(made.last, x[-1])
+        np.testing.assert_array_equal(made.d, np.diff(x, axis=0))
+        np.testing.assert_array_equal(made.c, np.array([x[2 * m:2 * m + 3].T @ w for m in range(3)]))
+
+    def test_borders_and_arrays_side_by_side_lie_in_memory(self):
+        @bl.kernel
+        def f(x: bl.f64["n", "m"], y: bl.f64["k", "m"]):
+            i, j = bl.iota("i"), bl.iota("j")
+            p, q = np.pad(x, 1, "edge"), np.pad(x * 2, ((0, 0), (2, 1)), constant_values=7)
+            both = np.concatenate([x, y * 2], axis=0)
+            return {"mean": (p[i, j + 1] + p[i + 2, j + 1] + p[i + 1, j] + p[i + 1, j + 2]) / 4, "q": bl.out(q["n", "r"], axes=["n", "r"]),
+                    "both": both, "total": both.sum(), "wide": np.concatenate([x, x.T.T], axis="m")}
+
+        y = self.x[:2] + 1
+        made, p = f(self.x, y), np.pad(self.x, 1, "edge")
+        np.testing.assert_allclose(made.mean, (p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:]) / 4, 1e-14)
+        np.testing.assert_array_equal(made.q, np.pad(self.x * 2, ((0, 0), (2, 1)), constant_values=7))
+        np.testing.assert_array_equal(made.both, np.concatenate([self.x, y * 2]))
+        np.testing.assert_array_equal(made.wide, np.concatenate([self.x, self.x], axis=1))
+        np.testing.assert_allclose(made.total, self.x.sum() + 2 * y.sum(), 1e-13)
+        for wrong in (lambda x: np.pad(x, 1, "symmetric")["i"], lambda x: np.pad(x, (1, 2, 3))["i"], lambda x: np.pad(x, -1)["i"], lambda x: np.concatenate([x], axis=1)):
+            wrong.__annotations__ = {"x": bl.f64["n"]}
+            with self.assertRaises(bl.Error):
+                bl.kernel(wrong, name="f")
+
+    def test_folds_keep_dims_for_what_meets_others_by_name(self):
+        @bl.kernel
+        def f(x: bl.f64["i", "j"]):
+            e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+            return {"p": e / e.sum("j", keepdims=True), "r": x / np.add.reduce(x, axis=1, keepdims=True)}
+
+        e = np.exp(self.x - self.x.max(1, keepdims=True))
+        np.testing.assert_allclose(f(self.x).p, e / e.sum(1, keepdims=True), 1e-14)
+        np.testing.assert_allclose(f(self.x).r, self.x / self.x.sum(1, keepdims=True), 1e-14)
+        with self.assertRaisesRegex(bl.SpecError, "keepdims"):
+            @bl.kernel
+            def g(x: bl.f64["i", "j"]):
+                return np.sum(x, axis=1, keepdims=True)
+
+    def test_one_function_is_a_kernel_for_each_dtype(self):
+        @bl.kernel(threads=1)
+        def f(x: bl.Float["i"], by: bl.Float, n: bl.i64):
+            return x * by + n
+
+        for dtype in ("f2", "f4", "f8"):
+            made = f(np.arange(3, dtype=dtype), 2, 1)
+            self.assertEqual((made.dtype, made.tolist()), (np.result_type(dtype, np.int64), [1, 3, 5]))
+        self.assertEqual(sorted(f.kernels), ["f16", "f32", "f64"])
+        self.assertIs(f[bl.f32], f[np.float32])
+        self.assertEqual((f[bl.f32].inputs[0].dtype, f[bl.f32].threads), ("f32", 1))
+        self.assertIn("Float[i]", repr(f))
+        for wrong in (lambda: f(np.arange(3), 2, 1), lambda: f(1, 2, 3), lambda: f[bl.i32], lambda: f(np.ones(3), np.float32(2), 1), lambda: f(np.ones(3)), lambda: f(np.array(["a"]), 1, 1)):
+            self.assertRaises(bl.Error, wrong)
+
+    def test_mistakes_about_axes_are_errors_of_ours(self):
+        for wrong in (lambda x, y: x @ x, lambda x, y: x @ 2, lambda x, y: np.einsum("ijk", x), lambda x, y: np.einsum("ij,jk", x), lambda x, y: np.einsum("...", x),
+                      lambda x, y: np.swapaxes(x, 0, 2), lambda x, y: np.transpose(x, (0, 0)), lambda x, y: x[1:], lambda x, y: x[0, 1, 2], lambda x, y: round(x, 2)):
+            wrong.__annotations__ = {"x": bl.f64["i", "j"], "y": bl.f64[":", ":"]}
+            with self.assertRaises(bl.Error, msg=wrong.__code__.co_firstlineno):
+                bl.kernel(wrong, name="f")(np.ones((2, 3)), np.ones((2, 3)))
+
+
+if __name__ == "__main__":
+    unittest.main()
