@@ -127,7 +127,10 @@ std::optional<Refusal> Mover::sign(Id id, const Factor &factor) const {
   const bool below = factor.is_negative(values_);
   if (below && has_mirror(values_[id].node())) return {};
   return Refusal{Reason::ScaleSign, what(id) + " needs it above 0, " +
-                                        (below ? "and it is below" : "which is not known")};
+                                        (below                 ? "and it is below"
+                                         : factor.is_counted() ? "and how often it is "
+                                                                 "multiplied says a call"
+                                                               : "which is not known")};
 }
 
 std::optional<Refusal> Mover::check_value(Id id, const Factor &factor) const {
@@ -172,11 +175,13 @@ std::optional<Refusal> Mover::take(Id id, const Factor &factor, Taken &taken) co
       taken.args = {scaling == Scaling::Bilinear && !leads_[value.args[0]] ? std::size_t(1)
                                                                            : std::size_t(0)};
     return {};
-  case Scaling::None:
-  case Scaling::Invariant:
   case Scaling::Square:
   case Scaling::Root:
-  case Scaling::Power: return operation(id);
+  case Scaling::Power:
+    return Refusal{Reason::ScaleOperation, "a factor passes " + what(id) +
+                                               " on its way forward only, as a power of itself"};
+  case Scaling::None:
+  case Scaling::Invariant: return operation(id);
   }
   return {};
 }

@@ -135,7 +135,8 @@ private:
       why = {back.reason, back.text + ", and " + on.text};
     // Nor is the slope of a leaky relu.
     bool number = true;
-    for (const auto &[constant, halves] : factor.halves()) number = number && values[constant].weak;
+    for (const auto &[base, halves] : factor.halves())
+      number = number && values[base.constant].weak;
     if (number && (why.reason == Reason::ScaleShared || why.reason == Reason::ScaleData)) return;
     const std::string name = factor.name(values);
     stays_.push_back(support::decide(why.reason, name, "stays", name + ": stays; " + why.text,

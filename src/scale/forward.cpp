@@ -48,11 +48,13 @@ std::optional<Refusal> Mover::gain_of_fold(Id id, Scaling scaling, Gain &made) {
   if (Refused refused = common(id, 0, made.result)) return refused;
   if (!(values_[id].folded & made.result.axes(values_)).empty())
     return Refusal{Reason::ScaleAxes, what(id) + " goes along an axis of it"};
-  std::int64_t power = scaling == Scaling::Square ? 2 : 1;
-  if (scaling == Scaling::Power && (power = values_.folded_count(id)) < 0)
+  const std::int64_t count = scaling == Scaling::Power ? values_.folded_count(id) : 1;
+  if (count < 0 && !values_.count(id).node())
     return Refusal{Reason::ScaleOperation,
-                   what(id) + " takes its power by the number of elements, which a call says"};
-  const std::optional<Factor> raised = made.result.to_power(power);
+                   what(id) + " takes its power by the number of elements, which no input says"};
+  const std::optional<Factor> raised =
+      count < 0 ? made.result.to_count(id)
+                : made.result.to_power(scaling == Scaling::Square ? 2 : count);
   if (!raised) return operation(id);
   made.result = scaling == Scaling::Invariant ? Factor() : *raised;
   return {};

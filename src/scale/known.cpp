@@ -133,6 +133,8 @@ Known either(const Known &a, const Known &b) {
           a.finite && b.finite};
 }
 
+Known to_count(const Known &a) { return a.above_zero() ? a : Known{true, a.zero, true, a.finite}; }
+
 Known known_of(const Number &number) {
   if (number.kind == Number::Kind::Imaginary) return Known{};
   return Known::of(number.kind == Number::Kind::Float ? number.real : double(number.integer));

@@ -37,6 +37,7 @@ struct Known {
 using KnownParameters = std::map<std::string, Known>; // by name
 
 // Of a number as written, and of what is one or the other.
+Known to_count(const Known &a); // to the power of a number from 0 on
 Known known_of(const Number &number);
 Known either(const Known &a, const Known &b);
 

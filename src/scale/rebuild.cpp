@@ -44,8 +44,21 @@ Expr Constants::op(Op op, const Expr &a, const Expr &b) {
   return made;
 }
 
-Expr Constants::power(Id id, int halves, const Place &where) {
-  const Expr &base = built_[id];
+// In f64, which has all counts: -1 to an odd one is -1.
+Expr Constants::power(const Factor::Base &of, int halves, const Place &where) {
+  if (of.counted != Factor::once) {
+    Expr &made = counted_[{of, halves}];
+    if (made.node()) return made;
+    const Expr once = power({of.constant}, halves, where);
+    const DType dtype = of.dtype(values_);
+    const bool is_wide = dtype == DType::F64 && !values_[of.constant].weak;
+    made = make_op(Op::Pow,
+                   {is_wide ? once : make_cast(DType::F64, once, where), values_.count(of.counted)},
+                   where);
+    if (dtype != DType::F64) made = make_cast(dtype, made, where);
+    return made;
+  }
+  const Expr &base = built_[of.constant];
   Expr made;
   if (halves / 2 > most_factors)
     made = op(Op::Pow, base, whole_number(halves / 2, where));
@@ -58,13 +71,13 @@ Expr Constants::power(Id id, int halves, const Place &where) {
 
 std::pair<Expr, Expr> Constants::parts(const Factor &factor, const Place &where) {
   Expr up, down;
-  for (const auto &[id, halves] : factor.halves()) {
+  for (const auto &[base, halves] : factor.halves()) {
     Expr &part = halves > 0 ? up : down;
-    const Expr power = this->power(id, std::abs(halves), where);
+    const Expr power = this->power(base, std::abs(halves), where);
     part = part.node() ? op(Op::Mul, part, power) : power;
   }
   if (up.node() && down.node()) {
-    std::vector<std::pair<Id, int>> key(factor.halves().begin(), factor.halves().end());
+    std::vector<std::pair<Factor::Base, int>> key(factor.halves().begin(), factor.halves().end());
     Expr &made = factors_[key];
     if (!made.node()) made = make_op(Op::Div, {up, down}, where);
     return {made, {}};
@@ -81,7 +94,7 @@ Expr Constants::product(Id constant, const Factor &factor) {
 }
 
 Expr Constants::alone(const Factor &factor) {
-  const Place &where = values_[factor.halves().begin()->first].node().where;
+  const Place &where = values_[factor.halves().begin()->first.constant].node().where;
   const auto [up, down] = parts(factor, where);
   return up.node() ? up : make_op(Op::Div, {whole_number(1, where), down}, where);
 }
@@ -102,7 +115,7 @@ SpecData rebuild(const SpecData &data, const Values &values, std::vector<Expr> &
   std::vector<Id> order; // constants first: a value may be multiplied by one that was written later
   for (const bool constant : {true, false})
     for (Id id = 0; id < values.size(); ++id)
-      if (values[id].constant == constant) order.push_back(id);
+      if ((values[id].constant || values[id].is_count) == constant) order.push_back(id);
   for (const Id id : order) {
     const Value &value = values[id];
     std::vector<Expr> args;

@@ -23,11 +23,12 @@ public:
 private:
   // The numerator and the denominator; empty where it is 1.
   std::pair<Expr, Expr> parts(const Factor &factor, const Place &where);
-  Expr power(Id id, int halves, const Place &where);
+  Expr power(const Factor::Base &base, int halves, const Place &where);
 
   const Values &values_;
   const std::vector<Expr> &built_;
-  std::map<std::vector<std::pair<Id, int>>, Expr> factors_;
+  std::map<std::vector<std::pair<Factor::Base, int>>, Expr> factors_;
+  std::map<std::pair<Factor::Base, int>, Expr> counted_;
   std::map<std::tuple<ops::Op, const ExprNode *, const ExprNode *>, Expr> ops_;
 };
 

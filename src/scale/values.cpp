@@ -67,8 +67,11 @@ Id Values::add(const Expr &expr) {
                   node.kind == ExprKind::Cast || node.kind == ExprKind::Fold ||
                   node.kind == ExprKind::Scan;
   value.weak = node.kind == ExprKind::Literal || node.kind == ExprKind::Op;
+  value.is_count = node.kind == ExprKind::Extent || value.is(ops::Op::Mul);
   for (const Id arg : value.args) {
-    constant = constant && all_[arg].constant;
+    const bool is_power = value.is(ops::Op::Pow) && arg != value.args[0] && all_[arg].is_count;
+    constant = constant && (all_[arg].constant || is_power);
+    value.is_count = value.is_count && all_[arg].is_count;
     value.weak = value.weak && all_[arg].weak;
     known.push_back(all_[arg].known);
   }
@@ -93,7 +96,10 @@ Id Values::add(const Expr &expr) {
       for (const DimPad &pad : node.input->window->pads)
         if (pad.mode == PadMode::Constant) value.known = either(value.known, known_of(pad.value));
   } else if (constant) {
-    value.known = known_of(node, known, value.args.size() == 2 && value.args[0] == value.args[1]);
+    const bool is_power = value.is(ops::Op::Pow) && all_[value.args[1]].is_count;
+    value.known =
+        is_power ? to_count(known[0])
+                 : known_of(node, known, value.args.size() == 2 && value.args[0] == value.args[1]);
   }
   value.constant = constant;
   value.is_open = !open_.empty() && node.kind == ExprKind::Input && is_read_of(*node.input, open_);
@@ -211,6 +217,19 @@ std::int64_t Values::folded_count(Id id) const {
       for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim)
         if (input.axis_of_dim[dim] == axis && input.extents[dim] >= 0) extent = input.extents[dim];
     if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) return -1;
+  }
+  return count;
+}
+
+Expr Values::count(Id id) const {
+  const Value &value = all_[id];
+  const facts::Terms t(value.node().where);
+  Expr count;
+  for (int axis = 0; axis < expr::max_axes; ++axis) {
+    if (!value.folded.has(axis)) continue;
+    if (facts_.lenders(value.node().args[0], axis).empty()) return {};
+    const Expr extent = facts_.extent(value.node().args[0], axis, t);
+    count = count.node() ? t.mul(count, extent) : extent;
   }
   return count;
 }

@@ -26,7 +26,8 @@ struct Value {
   AxisSet folded; // of a reduction; of a scan the axis that it runs along
   DType dtype = DType::F32;
   bool weak = false;     // numbers only: it takes the type of what it meets
-  bool constant = false; // made of parameters and numbers
+  bool constant = false; // made of parameters and numbers, or such a one to the power of a count
+  bool is_count = false; // an extent, or a product of some
   bool output = false;   // of an output, or where its fold starts
   bool is_open = false;  // what is read of the array that others multiply (Boundary)
   Known known;           // of constants
@@ -59,6 +60,8 @@ public:
   bool is_zero(Id id) const; // the number 0
   // How many elements a reduction folds, where the text fixes that; else -1.
   std::int64_t folded_count(Id id) const;
+  // The same as a call says it; empty where it cannot be written.
+  Expr count(Id id) const;
   // Do all inputs have one extent along these axes, at every call?
   bool is_firm(AxisSet axes) const { return facts_.is_firm(axes); }
   // For people: the parameters that it is made of, or the number that it is.

@@ -64,7 +64,8 @@ private:
     const int kind = int(random_() % 3);
     std::string read = kind == 0 ? "x" : "x[n, i + u, c]";
     channel_ = "c", channels_ = 3;
-    inputs_ += "  in x : " + type_ + (kind == 0 ? "[n, p=2, c]\n" : "[:, :, :]\n");
+    const char *rows = chance(2) ? "[n, p=2, c]\n" : "[n, p, c]\n";
+    inputs_ += "  in x : " + type_ + (kind == 0 ? rows : "[:, :, :]\n");
     network_.shapes["x"] = {3, kind == 0 ? 2 : 5, 3};
     pools_ = kind == 0 ? "p" : "";
     spatial_ = kind != 0;

@@ -195,6 +195,64 @@ TEST_CASE("a factor that only comparisons see goes altogether") {
   CHECK(why("in x : f32[n, k]; param s : f32[k] > 0; out y = argmax(x * s, k)") == "scale-axes");
 }
 
+TEST_CASE("a factor leaves a product as its power by the number of elements") {
+  const std::string x = "in x : f32[n, t, c]; param w : f32[n]; ";
+  const std::string power = "f32(f64(s)^extent(t, of=x))";
+  for (const char *sign : {"", " > 0", " < 0"})
+    CHECK(folded(x + "param s : f32" + sign + "; out y = prod(x * s, t) * w") ==
+          "out y = prod(x, t) * (w * " + power + ")");
+  CHECK(folded(x + "param s : f32 != 0; out y = prod(x / s, t) * w") ==
+        "out y = prod(x, t) * (w / " + power + ")");
+  CHECK(folded(x + "param s : f32; out y = prod(x * s, t, c) * w") ==
+        "out y = prod(x, t, c) * (w * f32(f64(s)^(extent(t, of=x) * extent(c, of=x))))");
+  CHECK(folded(x + "param s : f32; out y = prod(x * s * s, t) * w") ==
+        "out y = prod(x, t) * (w * f32(f64(s * s)^extent(t, of=x)))");
+  CHECK(folded(x + "out y = prod(x * 2, t) * w") ==
+        "out y = prod(x, t) * (w * f32(f64(2)^extent(t, of=x)))");
+  CHECK(folded("in x : f64[t, n]; in z : f64[:]; param s : f64 > 0; param w : f64[n]; "
+               "out y = relu(prod(x * s, t)) * w") ==
+        "out y = relu(prod(x, t)) * (w * s^extent(t, of=x))");
+  CHECK(folded("in x : f32[:, :]; in v : f32[:, :]; param s : f32; param w : f32; "
+               "out y = prod(x * v * s, 0) * w") ==
+        "out y = prod(x * v, 0) * (w * f32(f64(s)^extent(0, of=(x, v))))");
+}
+
+TEST_CASE("the power of a factor stays where its sign or its way back is not known") {
+  const auto texts = [](const std::string &statements) {
+    std::vector<Decision> decisions;
+    fold_scales(parse("kernel t { " + statements + " }"), &decisions);
+    std::string all;
+    for (const Decision &d : decisions) all += d.text + "\n";
+    return all;
+  };
+  const std::string x = "in x : f32[n, t]; param w : f32[n]; ";
+  CHECK(texts(x + "param s : f32 < 0; out y = relu(prod(x * s, t)) * w")
+            .find("'relu' needs it above 0, and how often it is multiplied says a call") !=
+        std::string::npos);
+  CHECK(texts("in x : f32[n, t]; param s : f32 > 0; param w : f32[t]; out y = prod(x + w, t) * s")
+            .find("a factor passes 'prod' on its way forward only") != std::string::npos);
+  CHECK(texts("in x : f16[n, t]; param s : f16; param w : f16[n]; out y = prod(x * s, t) * w")
+            .find("the product is f16: only values of f32 and f64 are scaled") !=
+        std::string::npos);
+  CHECK(texts("in x : bf16[n, t]; param s : bf16; out y = max(x, t) * s")
+            .find("the product is bf16: only values of f32 and f64 are scaled") !=
+        std::string::npos);
+}
+
+TEST_CASE("powers by the number of elements are those of the product, for any number") {
+  for (const char *sign : {"", " > 0", " < 0"}) {
+    const LoopSpec spec = parse("kernel t { set scales = fold; in x : f32[n, t]; param w : f32[n]; "
+                                "param s : f32" +
+                                std::string(sign) + "; out y = prod(x * s, t) * w }");
+    CHECK(print(fold_scales(fold_scales(spec))) == print(fold_scales(spec)));
+    for (const std::int64_t count : {0, 1, 2, 3, 7, 40}) {
+      const tests::Filled filled(compile(spec), {{"x", {3, count}}, {"w", {3}}, {"s", {}}},
+                                 std::uint64_t(count), true);
+      CHECK(filled.run(spec, Engine::jit) == filled.run(spec, Engine::reference));
+    }
+  }
+}
+
 TEST_CASE("factors behind each other become one") {
   CHECK(folded(dense + "param s : f32[o]; param r : f32[o]; out y = sum(x * w, k) * s * r") ==
         "out y = sum(x * (w * (s * r)), k)");
