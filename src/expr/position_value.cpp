@@ -2,6 +2,7 @@
 #include "expr/position_value.hpp"
 
 #include "expr/definition.hpp"
+#include "expr/exchange.hpp"
 #include "expr/function.hpp"
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace broadloom {
 namespace {
@@ -150,6 +152,33 @@ std::optional<std::vector<std::string>> named_axes(const Expr &value) {
   std::vector<std::string> axes;
   for (const Piece &piece : *pieces) axes.push_back(piece.axis);
   return axes;
+}
+
+Expr with_lengths(
+    const Expr &value,
+    const std::function<std::optional<std::string>(const std::string &label)> &lender) {
+  const auto is_let = [](const ExprNode &node) { return node.kind == ExprKind::Let; };
+  if (is_let(*value.node())) return value;
+  std::unordered_set<std::string> walked;
+  expr::Exchange exchange;
+  const auto visit = [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Input)
+      for (const Dim &dim : node.input->dims) walked.insert(dim.label);
+    for (const Expr &arg : node.args) {
+      if (!is_let(*arg.node())) continue;
+      exchange.put(arg.node(), arg); // it stays as it is
+      for (const std::string &axis : named_axes(arg).value_or(std::vector<std::string>()))
+        walked.insert(axis);
+    }
+  };
+  expr::Walker().walk(value.node(), visit, [&](const ExprNode &node) { return !is_let(node); });
+  return exchange.run(value, [&](const ExprNode &node) {
+    if (node.kind != ExprKind::Iota || !node.of.empty()) return Expr();
+    const auto *label = std::get_if<std::string>(&node.axes[0].value());
+    if (label == nullptr || walked.contains(*label)) return Expr();
+    const std::optional<std::string> input = lender(*label);
+    return input ? make_iota(*label, {*input}, node.where) : Expr();
+  });
 }
 
 std::string name_of_value(const Expr &value) {

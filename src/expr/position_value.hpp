@@ -6,6 +6,7 @@
 
 #include "expr/pad.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,12 @@ namespace broadloom {
 // The axes of a value by name, in the order in which they are first read; none where one has no
 // name, or where only the analysis can tell.
 std::optional<std::vector<std::string>> named_axes(const Expr &value);
+
+// The same, where an axis that no array of the value has, u of (k[i] + u) % 3, is as long as that of
+// the input which `lender` names.
+Expr with_lengths(
+    const Expr &value,
+    const std::function<std::optional<std::string>(const std::string &label)> &lender);
 
 // A name for such a let where nothing else has given one, the same for the same value: at_3f2a..
 std::string name_of_value(const Expr &value);

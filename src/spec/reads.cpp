@@ -4,7 +4,9 @@
 #include "spec/definition.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
+#include "support/text.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace broadloom::spec {
@@ -40,6 +42,22 @@ void Reads::add(const Expr &root) {
   walker_.walk(root.node(), [&](const ExprNode &node) { reads_.emplace(&node, read(node)); });
 }
 
+// Of an extent or an index, which may stand where nothing says how long the axis is.
+static int axis_of(const ExprNode &node, const Space &space, const TypedSpec &spec) {
+  const auto *label = std::get_if<std::string>(&node.axes[0].value());
+  const auto is_it = [&](const Axis &axis) { return axis.labelled && axis.name == *label; };
+  std::vector<std::string> labels;
+  for (const Axis &axis : spec.axes)
+    if (axis.labelled) labels.push_back(axis.name);
+  if (label != nullptr && std::ranges::none_of(spec.axes, is_it) &&
+      support::closest(*label, labels).empty())
+    support::fail("E0104",
+                  "there is no axis '" + *label + "', whose " +
+                      (node.kind == ExprKind::Iota ? "index" : "extent") + " is asked for",
+                  space.shown(node.where), "say how long it is, as in axis " + *label + " < 3");
+  return space.axis(node.axes[0], node.where);
+}
+
 Read Reads::read(const ExprNode &node) {
   Read result;
   switch (node.kind) {
@@ -53,11 +71,11 @@ Read Reads::read(const ExprNode &node) {
   case ExprKind::Fold:
   case ExprKind::Scan: return read_fold(node);
   case ExprKind::Extent:
-    space_.axis(node.axes[0], node.where);
+    axis_of(node, space_, spec_);
     result.scoped = node.of.empty();
     return result;
   case ExprKind::Iota:
-    result.axes = expr::AxisSet::of(space_.axis(node.axes[0], node.where));
+    result.axes = expr::AxisSet::of(axis_of(node, space_, spec_));
     result.scoped = node.of.empty();
     return result;
   case ExprKind::Join:

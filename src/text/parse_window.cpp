@@ -9,6 +9,7 @@
 // elements (expr/position_value.hpp).
 #include "expr/held_lets.hpp"
 #include "expr/position_value.hpp"
+#include "expr/stretch.hpp"
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
 #include "support/free_name.hpp"
@@ -157,7 +158,8 @@ private:
                        " positions that are computed stand in each other",
                    first, "compute the inner ones in lets");
     ++symbols_.in_position;
-    const Expr made = read();
+    const Expr made =
+        with_lengths(read(), [&](const std::string &label) { return labelled(label); });
     --symbols_.in_position;
     const Place place = cursor_.source().place(first, cursor_.previous());
     bool reads = false;
@@ -169,6 +171,25 @@ private:
     for (const Expr &let : element.node()->args)
       if (let.node() != made.node()) symbols_.lets.push_back(let);
     return index(element);
+  }
+
+  // The first input that has the label of the axis; none where its extent is said, too.
+  std::optional<std::string> labelled(const std::string &label) const {
+    for (const auto &said : symbols_.axes)
+      if (said->dims[0].label == label) return std::nullopt;
+    const InputDecl *first = nullptr;
+    const auto place = [](const InputDecl &decl) {
+      return std::pair(decl.where.line, decl.where.column);
+    };
+    for (const auto &[name, symbol] : symbols_) {
+      if (symbol.kind != Symbol::Kind::Input || symbol.expr.node() == nullptr) continue;
+      const InputDecl &decl = *symbol.expr.node()->input;
+      for (const Dim &dim : decl.dims)
+        if (!decl.window && dim.label == label && !expr::is_one_of_more(dim) &&
+            (first == nullptr || place(decl) < place(*first)))
+          first = &decl;
+    }
+    return first != nullptr ? std::optional(first->name) : std::nullopt;
   }
 
   AffineForm index(const Expr &element) {

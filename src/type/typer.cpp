@@ -139,7 +139,9 @@ std::vector<std::size_t> Typer::lenders(const ExprNode &node, int axis, int scop
     fail("E0103",
          "no input of this expression has axis " + space_.axis_name(axis) + ", whose " +
              (node.kind == ExprKind::Iota ? "index" : "extent") + " it asks for",
-         space_.shown(node.where), "name an axis of an input that it reads, or write of=x");
+         space_.shown(node.where),
+         "name an axis of an input that it reads, write of=x, or say how long it is, as in axis u "
+         "< 3");
   return found;
 }
 

@@ -277,6 +277,23 @@ TEST_CASE("an axis of which a fold says the extent stands in positions that are 
   CHECK(value("axis u < 3\nout y[u] = iota(u) + 10. * extent(u)", {}) == D{30, 31, 32});
 }
 
+TEST_CASE("an axis of a position that another input labels is as long as there") {
+  const std::string w = "in w : f64[u]\n";
+  const D ones{1, 1, 1}, twos{2, 1, 0};
+  const auto with = [&](const D &weights) {
+    std::vector<NamedView> all = xk;
+    all.push_back({"w", View<const double>(weights.data(), {std::int64_t(weights.size())})});
+    return all;
+  };
+  CHECK(value(x + k + w + "out y[i] = sum(x[(k[i] + u) % 7] * w, u)", with(ones)) ==
+        value(x + k + "out y[i] = sum(x[(k[i] + u) % 7], u < 3)", xk));
+  CHECK(value(x + k + w + "let q = k[i] * 1\nout y[i, u] = x[(q + u) % 7] * w", with(twos)) ==
+        value(x + k + "axis u < 3\nout y[i, u] = x[(k[i] + u) % 7] * (2 - iota(u))", xk));
+  const LoopSpec spec = parse("kernel t {" + x + k + w + "out y = x[(k[i] + u) % 7] * w }");
+  CHECK(print(spec).find("let x_at[i, u] = (k[i] + iota(u, of=w)) % 7") != std::string::npos);
+  CHECK(print(parse(print(spec))) == print(spec));
+}
+
 TEST_CASE("a function that folds says positions, too") {
   const auto said = [](const std::string &functions, const std::string &body,
                        const std::vector<NamedView> &inputs) {
