@@ -50,9 +50,16 @@ public:
       Expr value = expression_of(k);
       if (callee_.outputs[k].dtype) value = make_cast(*callee_.outputs[k].dtype, value, where_);
       std::vector<AxisRef> axes;
-      if (results_[k].axes) axes.assign(results_[k].axes->begin(), results_[k].axes->end());
-      results.push_back(make_let(results_[k].name, value, results_[k].where, axes));
+      if (results_[k].axes)
+        axes.assign(results_[k].axes->begin(), results_[k].axes->end());
+      else if (callee_.outputs[k].said)
+        for (const int axis : typed_.outputs[k].axes) axes.emplace_back(names_[std::size_t(axis)]);
+      LetLoop said;
+      said.said = said_now(callee_.outputs[k].said, results_[k].name);
+      results.push_back(make_let(results_[k].name, value, results_[k].where, axes, said));
     }
+    for (const auto &axis : callee_.axes)
+      if (renamed_.contains(axis->dims[0].label)) made_.axes.push_back(said_now(axis, "axis"));
     made_.first_result = made_.lets.size();
     made_.lets.insert(made_.lets.end(), results.begin(), results.end());
     return std::move(made_);
@@ -211,10 +218,19 @@ private:
       const AxisSet extra = typed_.inputs[input].axes() - axes_of(typed_.outputs[k]);
       return extra.empty() ? read : folded(mode, read, extra);
     });
+    if (mode.kind == ModeKind::broadcast && !mode.use.like.empty()) return repeated(k, value);
     if (mode.kind != ModeKind::reduce) return value;
     if (!mode.use.like.empty()) return folded(mode, value, {});
     const AxisSet extra = axes_of(values().outputs[k]) - axes_of(typed_.outputs[k]);
     return extra.empty() ? fold_of_one(k, value) : folded(mode, value, extra);
+  }
+
+  // `broadcast(like=x) e`: a sum like x that folds nothing.
+  Expr repeated(std::size_t k, const Expr &value) {
+    Mode mode;
+    mode.use.accumulator = sum;
+    mode.use.like = callee_.outputs[k].mode.use.like;
+    return make_cast(typed_.outputs[k].dtype, folded(mode, value, {}), where_);
   }
 
   // An expression cannot say a fold along no axis, but of many accumulators it is the value itself.
@@ -279,10 +295,11 @@ private:
         return node.kind == ExprKind::Extent ? make_extent(ref(node.axes[0]), of, node.where)
                                              : make_iota(ref(node.axes[0]), of, node.where);
       }
-      case ExprKind::Let: return let(node, arg(0));
+      case ExprKind::Let: return let(node, arg(0), node.args.size() > 1 ? arg(1) : Expr());
       case ExprKind::Join: {
         std::vector<Expr> parts;
         for (std::size_t a = 0; a < node.args.size(); ++a) parts.push_back(arg(a));
+        if (node.places) return make_join_at(std::move(parts), places(*node.places), node.where);
         const bool is_label = std::holds_alternative<std::string>(node.axes[0].value());
         return make_join(is_label ? ref(node.axes[0]) : node.axes[0], std::move(parts), node.stacks,
                          node.where);
@@ -297,13 +314,40 @@ private:
     });
   }
 
-  Expr let(const ExprNode &node, const Expr &value) {
+  Expr let(const ExprNode &node, const Expr &value, Expr start) {
     Expr &made = lets_[&node];
     if (made.node()) return made;
     std::vector<AxisRef> axes;
     for (const AxisRef &axis : node.axes) axes.push_back(ref(axis));
-    made = make_let(results_[0].name + "_" + node.name, value, node.where, axes);
+    LetLoop loop = loop_of(node);
+    loop.start = std::move(start);
+    loop.said = said_now(loop.said, name_of_let(node.name));
+    made = make_let(name_of_let(node.name), value, node.where, axes, loop);
     made_.lets.push_back(made);
+    return made;
+  }
+  std::string name_of_let(const std::string &own) const { return results_[0].name + "_" + own; }
+
+  // The extents of axes that `owner` says, by what it names now.
+  std::shared_ptr<const InputDecl> said_now(const std::shared_ptr<const InputDecl> &said,
+                                            const std::string &owner) {
+    if (!said) return said;
+    std::vector<SaidExtent> dims;
+    for (std::size_t d = 0; d < said->dims.size(); ++d) {
+      dims.push_back({renamed(said->dims[d].label), said->said->of[d]});
+      exchange_extents(dims.back().extent, [&](const Expr &array) { return array_now(array); });
+    }
+    return make_said(owner, std::move(dims), [&] { return where_; });
+  }
+
+  JoinPositions places(const JoinPositions &positions) {
+    JoinPositions made = positions;
+    for (std::vector<AffineForm> &forms : made.of_parts)
+      for (AffineForm &form : forms) {
+        for (AffineForm::Term &term : form.terms) term.axis = renamed(term.axis);
+        exchange_extents(form, [&](const Expr &array) { return array_now(array); });
+      }
+    for (auto &said : made.said) said = said_now(said, "part");
     return made;
   }
 
@@ -347,9 +391,15 @@ private:
         return now;
       });
     }
-    const Expr of =
-        window.of->is_let ? lets.at(window.of->name) : arguments_[inputs_.at(window.of->name)];
-    return holding(make_window_like(of, window, where), held);
+    if (!window.of->is_let)
+      return holding(make_window_like(arguments_[inputs_.at(window.of->name)], window, where),
+                     held);
+    const auto let = lets.find(window.of->name); // none of one that is read ahead
+    return holding(make_window_like(let != lets.end()
+                                        ? let->second
+                                        : make_ahead(name_of_let(window.of->name), where),
+                                    window, where),
+                   held);
   }
 
   Expr array_now(const Expr &array) {
@@ -367,9 +417,8 @@ private:
     if (const auto input = inputs_.find(name); input != inputs_.end()) {
       made = read(input->second, where_);
       while (made.node()->kind == ExprKind::Cast) made = Expr(made.node()->args[0]);
-      if (made.node()->kind == ExprKind::Let)
-        cannot_be_called("an option names '" + name + "', for which a let is given",
-                         "give it an input");
+      if (made.node()->kind == ExprKind::Let) // by its elements
+        made = window_of_let(input->second);
     } else {
       for (const auto &decl : callee_.inputs)
         if (decl->name == name && decl->window && spec::lets_read(*decl).empty())
@@ -379,6 +428,12 @@ private:
     }
     if (made.node()->input->window) made_.named.push_back(made.node()->input);
     return made.node()->input->name;
+  }
+
+  Expr window_of_let(std::size_t input) const {
+    std::vector<AffineForm> forms;
+    for (const std::string &label : labels_[input]) forms.push_back({0, {{label, 1}}, {}});
+    return make_window(arguments_[input], std::move(forms), where_);
   }
 
   static constexpr std::size_t most_nodes = std::size_t(1) << 18, most_lets = 4096;
@@ -406,33 +461,10 @@ void check_callable(const SpecData &callee, const Place &where) {
   for (const auto &input : callee.inputs)
     if (input->role == InputRole::state)
       fail_call(callee, where, "'" + input->name + "' is a state", "make it an input");
-  for (const auto &axis : callee.axes)
-    fail_call(callee, where, "it says the extent of '" + axis->dims[0].label + "'",
-              "say it in the caller, or give it by an input");
   for (const OutputDecl &output : callee.outputs) {
     if (output.add)
       fail_call(callee, where, "'" + output.name + "' adds to what is there",
                 "write = and add in the caller");
-    if (output.said)
-      fail_call(callee, where, "'" + output.said->name + "' says extents of its own",
-                "write the output into the caller");
-    if (output.mode.kind == ModeKind::broadcast && !output.mode.use.like.empty())
-      fail_call(callee, where, "'" + output.name + "' has the shape of an input",
-                "write sum(e, like=x)");
-  }
-  expr::Walker walker; // of all lets: each reads those before it
-  for (const auto &[name, let] : spec::lets_by_name(callee)) {
-    walker.walk(let.node(), [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Let && node.input)
-        fail_call(callee, where, "'" + node.input->name + "' says extents of its own",
-                  "write the let into the caller");
-      if (node.places)
-        fail_call(callee, where, "let '" + let.node()->name + "' has parts at positions",
-                  "write the let into the caller");
-      if (reads_ahead(node))
-        fail_call(callee, where, "let '" + node.input->window->of->name + "' reads itself",
-                  "write the let into the caller");
-    });
   }
 }
 
@@ -454,11 +486,15 @@ std::vector<Expr> call(const LoopSpec &kernel, const std::vector<Expr> &argument
   }
   const analysis::Inlined made =
       analysis::inline_kernel(kernel.data(), arguments, named, place_of(where));
+  const std::string &name = kernel.data().name;
   if (!made.named.empty())
     support::fail("E0052",
-                  "kernel '" + kernel.data().name + "' cannot be called: like= or of= names '" +
+                  "kernel '" + name + "' cannot be called: like= or of= names '" +
                       made.named[0]->name + "'",
                   place_of(where), "give the argument the labels of the results");
+  if (!made.axes.empty())
+    support::fail("E0052", "kernel '" + name + "' cannot be called: it says " + made.axes[0]->name,
+                  place_of(where), "give the axis by an input, or write the call as a text");
   return {made.lets.begin() + std::ptrdiff_t(made.first_result), made.lets.end()};
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

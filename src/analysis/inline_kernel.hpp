@@ -8,6 +8,8 @@
 // Each dim of a result walks the axis that its brackets say. Any other axis of the callee has the label of a dim of an argument, where
 // one walks it and no other axis has it; an axis of an output its own label; and what is folded inside a name of its own. Arguments are read at
 // positions, plainly where these are their own labels.
+//
+// Extents that an output says go to its let, which then lists its dims, and those of axes to the caller.
 #pragma once
 
 #include "spec/spec.hpp"
@@ -30,13 +32,14 @@ struct Inlined {
       lets; // of expressions that are arguments, of the callee, then the results in their order
   std::size_t first_result = 0;
   std::vector<std::shared_ptr<const InputDecl>> named; // windows that like= and of= name
+  std::vector<std::shared_ptr<const InputDecl>> axes;  // extents that are said of axes
 };
 
-// Throws SpecError E0052 for a kernel that cannot be called: with states, with an output that adds, or has the shape of an input by its mode.
+// Throws SpecError E0052 for a kernel that cannot be called: with states, or with an output that adds.
 void check_callable(const SpecData &callee, const Place &where);
 
 // `arguments` are in the order of the inputs of the callee, as many. Throws SpecError E0051 for what does not fit, E0052 as above, for
-// an option that names what becomes a let, and for a reduce() along no axis that is not its value; E0013 for more than 2^18 operations or 4096 lets.
+// an option that names what has no name there, and for a reduce() along no axis that is not its value; E0013 for more than 2^18 operations or 4096 lets.
 Inlined inline_kernel(const SpecData &callee, const std::vector<Expr> &arguments,
                       const std::vector<CallResult> &results, const Place &where);
 

@@ -168,6 +168,7 @@ private:
     GradientOptions options = options_;
     options.value = options.add = false;
     made_ = gradient_(split_.rest, names, options);
+    made_.axes = data_.axes; // by the extents of lets, where these say them
     const Decls bounds = spec::declared_inputs(split_.rest);
     stay_inside_one_by_one(bounds);
     const Names axes = names_of_cotangents(made_.inputs);

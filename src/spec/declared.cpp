@@ -37,6 +37,7 @@ std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &da
     if (output.said) for_each_read_by(*output.said, note_one);
     for (const Expr &init : output.mode.use.init) walk(init);
   }
+  for (const auto &axis : data.axes) for_each_read_by(*axis, note_one);
 
   std::vector<std::shared_ptr<const InputDecl>> inputs;
   std::unordered_set<std::string> names;

@@ -62,6 +62,7 @@ public:
       for (Expr &init : output.mode.use.init) init = again(init);
       output.said = of_lets(output.said);
     }
+    for (auto &axis : made.axes) axis = of_lets(axis);
     declare(split_.rest);
     made.inputs.insert(made.inputs.end(), windows_.begin(), windows_.end());
     return made;
@@ -225,6 +226,8 @@ LetsByName lets_by_name(const SpecData &data) {
     });
     note(root);
   });
+  for (const auto &axis : data.axes)
+    for_each_extent(*axis, [&](const AffineForm::Extent &extent) { note(extent.of); });
   return lets;
 }
 

@@ -7,6 +7,7 @@
 #include "spec/check_updates.hpp"
 #include "spec/check_windows.hpp"
 #include "spec/own_axis.hpp"
+#include "spec/walked.hpp"
 #include "spec/words.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -126,19 +127,9 @@ void Space::collect() {
 void Space::add_said_axes() {
   if (data_.axes.empty()) return;
   std::set<std::string> walked;
-  const auto look_at = [&](const InputDecl &decl) {
-    for (const Dim &dim : decl.dims) walked.insert(dim.label);
-    if (!decl.window) return;
-    for (const AffineForm &form : decl.window->forms)
-      for (const AffineForm::Term &term : form.terms) walked.insert(term.axis);
-  };
   expr::Walker walker;
-  const auto visit = [&](const ExprNode &node) {
-    if (node.kind == ExprKind::Input) look_at(*node.input);
-    if (node.kind != ExprKind::Iota && node.kind != ExprKind::Extent) return;
-    if (const auto *label = std::get_if<std::string>(&node.axes[0].value())) walked.insert(*label);
-  };
-  for (const auto &decl : data_.inputs) look_at(*decl);
+  const auto visit = [&](const ExprNode &node) { note_walked(node, walked); };
+  for (const auto &decl : data_.inputs) note_walked(*decl, walked);
   for (const Expr &let : data_.lets) walker.walk(let.node(), visit);
   for (const OutputDecl &output : data_.outputs)
     if (output.value.node()) walker.walk(output.value.node(), visit);

@@ -7,6 +7,7 @@
 #include "expr/window.hpp"
 #include "spec/declared.hpp"
 #include "spec/materialise.hpp"
+#include "spec/walked.hpp"
 #include "spec/wishes.hpp"
 #include "support/fail.hpp"
 #include "support/reasons.hpp"
@@ -37,6 +38,7 @@ public:
                                                             : materialise_loop(together);
     split_.rest = data_;
     split_.rest.lets.clear();
+    for (auto &axis : split_.rest.axes) axis = of_arrays(axis);
     for (const Expr &let : data_.lets)
       if (!wanted_.contains(let.node()->name) && !reads_a_loop(let))
         split_.rest.lets.push_back(rewritten(let));
@@ -89,6 +91,7 @@ private:
     });
     for (const OutputDecl &output : data_.outputs)
       if (output.said) wanted_.merge(lets_read(*output.said));
+    for (const auto &axis : data_.axes) wanted_.merge(lets_read(*axis));
     for (const auto &[name, let] : lets_)
       if (let.node()->input) wanted_.merge(lets_read(*let.node()->input));
     std::erase_if(wanted_, [&](const std::string &name) { return !lets_.contains(name); });
@@ -271,7 +274,35 @@ private:
       if (node.use)
         for (const std::string &like : node.use->like) name(like);
     });
+    for (const auto &axis : data_.axes)
+      if (Names lets = lets_read(*axis); !lets.empty() && walks(root, axis->dims[0].label))
+        names.merge(std::move(lets));
     return names;
+  }
+
+  bool walks(const Expr &value, const std::string &label) const {
+    Names walked;
+    walk_kernel(value, [&](const ExprNode &node) { note_walked(node, walked); });
+    return walked.contains(label);
+  }
+
+  // The extents of axes that are said, by the lets so far. Of others only what comes behind them
+  // can speak.
+  std::vector<std::shared_ptr<const InputDecl>> axes_of(const Expr &value) const {
+    std::vector<std::shared_ptr<const InputDecl>> axes;
+    for (const auto &axis : data_.axes) {
+      axes.push_back(of_arrays(axis));
+      const Names ahead = lets_read(*axes.back());
+      if (ahead.empty()) continue;
+      axes.pop_back();
+      if (const std::string &label = axis->dims[0].label; walks(value, label))
+        support::fail("E0033",
+                      "the extent of '" + label + "' is that of let '" + *ahead.begin() +
+                          "', which needs it itself",
+                      support::with_text(axis->where, data_.source.get()),
+                      "say it by an array that is there before");
+    }
+    return axes;
   }
 
   // The kernel of a let of that value.
@@ -280,6 +311,7 @@ private:
                      Order store = Order::none) const {
     SpecData data = data_; // with its settings; wishes are for the kernel itself
     data.name += "_" + name;
+    data.axes = axes_of(value);
     data.schedule = {};
     data.pairings.clear();
     data.lets.clear();
@@ -401,6 +433,7 @@ private:
       named.insert(output.mode.use.like.begin(), output.mode.use.like.end());
       if (output.said) read.merge(arrays_read(*output.said));
     }
+    for (const auto &axis : data.axes) read.merge(arrays_read(*axis));
     std::vector<std::shared_ptr<const InputDecl>> given, lent, windows;
     for (const auto &decl : data_.inputs) {
       if (decl->is_output) { // its shape is lent to the kernel that has this output

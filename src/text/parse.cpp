@@ -190,8 +190,7 @@ private:
     if (word == "set") return parse_set(cursor_, *data_);
     if (word == "fuse" || word == "separate") return parse_pairing(cursor_, *data_);
     if (word == "schedule") return schedule_statement();
-    if (word == "axis" && cursor_.peek(1).kind == Tok::Name)
-      return parse_axes(cursor_, symbols_, definitions_);
+    if (word == "axis" && cursor_.peek(1).kind == Tok::Name) return parse_axes(cursor_, symbols_);
     const bool assigned = cursor_.peek(1).kind == Tok::Assign;
     if (const std::string hint = assigned ? "write let NAME = .., or out NAME = .. for a result"
                                           : hint_for_statement(word);

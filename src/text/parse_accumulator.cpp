@@ -231,8 +231,7 @@ Accumulator parse_accumulator_name(Cursor &cursor, const Definitions &definition
               near.empty() ? "there are " + list : "did you mean '" + near + "'?");
 }
 
-bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
-                     FoldCall &call) {
+bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call) {
   FoldUse &use = call.use;
   while (cursor.accept(Tok::Comma)) {
     const Token token = cursor.peek();
@@ -275,8 +274,7 @@ bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, const Definitions &
       if (call.has_options)
         cursor.fail("E0002", "the axes come before the options", token, "put the axes first");
       call.axes.push_back(parse_axis(cursor));
-      if (cursor.is(Tok::Less))
-        parse_said_axis(cursor, symbols, definitions, call.axes.back(), token);
+      if (cursor.is(Tok::Less)) parse_said_axis(cursor, symbols, call.axes.back(), token);
     }
   }
   return false;

@@ -120,6 +120,7 @@ private:
 
 void parse_call(Cursor &cursor, Symbols &symbols, const Definitions &definitions,
                 const Kernels &kernels, SpecData &data) {
+  const Token first = cursor.peek();
   const analysis::Inlined made = CallParser(cursor, symbols, definitions, kernels).run();
   for (const Expr &let : made.lets) {
     const std::string &name = let.node()->name;
@@ -129,6 +130,7 @@ void parse_call(Cursor &cursor, Symbols &symbols, const Definitions &definitions
     data.lets.push_back(let);
     symbols[name] = {Symbol::Kind::Let, let};
   }
+  for (const auto &said : made.axes) say_axis(cursor, symbols, said, first);
   for (const auto &window : made.named)
     if (std::ranges::none_of(symbols.windows,
                              [&](const auto &known) { return known->name == window->name; }))

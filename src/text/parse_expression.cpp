@@ -400,6 +400,7 @@ private:
       frame.op = *op;
     } else if (auto it = definitions_.functions.find(word); it != definitions_.functions.end()) {
       frame.function = it->second;
+      for (const auto &said : definitions_.said.at(word)) say_axis(cursor_, symbols_, said, token);
     } else if (auto function = spec::prelude_function(word)) {
       frame.function = std::move(function);
     } else {
@@ -532,7 +533,7 @@ private:
     Frame &frame = frames_.back();
     if (frame.kind == Frame::Kind::FoldArgs) frame.args = values_.size() - frame.first;
     frame.kind = Frame::Kind::FoldInit;
-    if (parse_fold_rest(cursor_, symbols_, definitions_, calls_.back())) return true;
+    if (parse_fold_rest(cursor_, symbols_, calls_.back())) return true;
     if (cursor_.is(Tok::RightParen)) return false;
     const FoldCall &call = calls_.back();
     if (const std::string help = spec::of_two_values(call.use);

@@ -34,6 +34,7 @@ public:
     function_->body = parse_expression(cursor_, symbols_, definitions_);
     while (at_clause()) derivative();
     definitions_.being_defined.clear();
+    definitions_.said.emplace(function_->name, std::move(symbols_.axes));
     definitions_.functions.emplace(function_->name, std::move(function_));
   }
 

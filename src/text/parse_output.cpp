@@ -52,41 +52,39 @@ ListedDims parse_listed_dims(Cursor &cursor, const Symbols &symbols, const std::
 }
 
 // The same axis may be said again where several folds go along it.
-void parse_said_axis(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
-                     const AxisRef &axis, const Token &first) {
-  const auto *label = std::get_if<std::string>(&axis.value());
-  if (label == nullptr || !definitions.being_defined.empty())
-    cursor.fail("E0033",
-                label == nullptr ? "an extent is said of an axis that has a name"
-                                 : "a function says the extent of axis '" + *label + "'",
-                first, cursor.peek(),
-                label == nullptr ? "write such as sum(e, u < 2)"
-                                 : "say it in the kernel: axis " + *label + " < ..");
-  cursor.next();
-  const AffineForm extent = parse_form(cursor, symbols);
-  for (const AffineForm::Extent &of : extent.extents)
-    if (of.of.node()->kind != ExprKind::Input)
-      cursor.fail("E0033", "the extent of '" + *label + "' is said by that of a let", first,
-                  cursor.previous(), "say it by numbers and by extents of inputs");
-  const Place where = support::with_text(cursor.source().place(first, cursor.previous()),
-                                         cursor.source().text.get());
-  auto said = make_said("axis", {{*label, extent}}, [&] { return where; });
+void say_axis(Cursor &cursor, const Symbols &symbols, std::shared_ptr<const InputDecl> said,
+              const Token &first) {
   for (const auto &known : symbols.axes) {
-    if (known->dims[0].label != *label) continue;
+    if (known->dims[0].label != said->dims[0].label) continue;
     if (known->name == said->name) return;
-    cursor.fail("E0033", "the extent of '" + *label + "' is said twice: " + known->name, first,
-                cursor.previous(), "say it once");
+    cursor.fail("E0033",
+                "the extent of '" + said->dims[0].label + "' is said twice: " + known->name +
+                    " and " + said->name,
+                first, cursor.previous(), "say it once");
   }
   symbols.axes.push_back(std::move(said));
 }
 
-void parse_axes(Cursor &cursor, const Symbols &symbols, const Definitions &definitions) {
+void parse_said_axis(Cursor &cursor, const Symbols &symbols, const AxisRef &axis,
+                     const Token &first) {
+  const auto *label = std::get_if<std::string>(&axis.value());
+  if (label == nullptr)
+    cursor.fail("E0033", "an extent is said of an axis that has a name", first, cursor.peek(),
+                "write such as sum(e, u < 2)");
+  cursor.next();
+  const AffineForm extent = parse_form(cursor, symbols);
+  const Place where = support::with_text(cursor.source().place(first, cursor.previous()),
+                                         cursor.source().text.get());
+  say_axis(cursor, symbols, make_said("axis", {{*label, extent}}, [&] { return where; }), first);
+}
+
+void parse_axes(Cursor &cursor, const Symbols &symbols) {
   do {
     cursor.next();
     const Token first = cursor.peek();
     const AxisRef axis = parse_axis(cursor);
     if (!cursor.is(Tok::Less)) cursor.unexpected("'<' and the extent of the axis");
-    parse_said_axis(cursor, symbols, definitions, axis, first);
+    parse_said_axis(cursor, symbols, axis, first);
   } while (cursor.is(Tok::Comma));
 }
 

@@ -118,6 +118,8 @@ struct Definitions {
   std::unordered_map<std::string, Accumulator> accumulators;
   std::string unknown_name = "declare it first, with `in` or `let`"; // what to do about one
   std::unordered_map<std::string, std::shared_ptr<const FunctionDecl>> functions;
+  // The extents of axes that functions say, by their names.
+  std::unordered_map<std::string, std::vector<std::shared_ptr<const InputDecl>>> said;
   std::string being_defined; // the function whose body is read now
 
   bool defined(const std::string &name) const {
@@ -189,8 +191,7 @@ struct FoldCall {
 };
 // What follows the arguments, from a comma: axes and options. True where the value of `init=` comes next;
 // after it, this is called again.
-bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
-                     FoldCall &call);
+bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call);
 
 // One option of a mode.
 void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
@@ -208,11 +209,15 @@ std::shared_ptr<const InputDecl> parse_positions_of_output(Cursor &cursor, const
 
 // An axis: a name or a position.
 AxisRef parse_axis(Cursor &cursor);
-// After an axis, `< 2` or `< extent(w, 0)`, which holds in the whole kernel. parse_output.cpp.
-void parse_said_axis(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
-                     const AxisRef &axis, const Token &first);
+// After an axis, `< 2` or `< extent(w, 0)`, which holds in the whole kernel, or in each that calls
+// the function. parse_output.cpp.
+void parse_said_axis(Cursor &cursor, const Symbols &symbols, const AxisRef &axis,
+                     const Token &first);
+// What is said of an axis elsewhere, from `first` on: in a function or a kernel that is called.
+void say_axis(Cursor &cursor, const Symbols &symbols, std::shared_ptr<const InputDecl> said,
+              const Token &first);
 // `axis u < 2, v < 3`, the cursor on the first word.
-void parse_axes(Cursor &cursor, const Symbols &symbols, const Definitions &definitions);
+void parse_axes(Cursor &cursor, const Symbols &symbols);
 
 // Whether `concat(`, `stack(` or `parts(` comes next: the whole value of a let or an output. parse_join.cpp.
 bool at_join(const Cursor &cursor);

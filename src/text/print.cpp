@@ -8,6 +8,7 @@
 //                                         out z = t0 * t0
 #include "expr/stretch.hpp"
 #include "spec/definition.hpp"
+#include "spec/materialise.hpp"
 #include "spec/words.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
@@ -33,13 +34,20 @@ Printed Printer::run() {
   settings();
   for (const auto &decl : inputs_)
     if (!decl->window && !decl->is_output) input(*decl);
-  for (const auto &axis : data_.axes)
-    text_ += "  axis " + axis->dims[0].label + " < " + broadloom::print(axis->said->of[0]) + "\n";
+  said_axes(false);
   for (const ExprNode *node : lets_) let(node);
+  said_axes(true);
   for (const OutputDecl &decl : data_.outputs) output(decl);
   text_ += spec::print(data_.schedule);
   printed.kernel = text_ + "}\n";
   return printed;
+}
+
+// Those that lets say, or those that are known before.
+void Printer::said_axes(bool by_lets) {
+  for (const auto &axis : data_.axes)
+    if (spec::lets_read(*axis).empty() != by_lets)
+      text_ += "  axis " + axis->dims[0].label + " < " + broadloom::print(axis->said->of[0]) + "\n";
 }
 
 void Printer::settings() {

@@ -20,6 +20,10 @@ void Printer::collect() {
     for (const Expr &arg : node.args) ++users[arg.node()];
   };
   for (const Expr &let : data_.lets) walker.walk(let.node(), visit);
+  for (const auto &axis : data_.axes)
+    for_each_extent(*axis, [&](const AffineForm::Extent &extent) {
+      if (extent.of.node()->kind == ExprKind::Let) walker.walk(extent.of.node(), visit);
+    });
   for (const OutputDecl &out : data_.outputs) {
     walker.walk(out.value.node(), visit);
     ++users[out.value.node()];

@@ -39,6 +39,7 @@ private:
   void define(const AccumulatorDef &definition);
   void define(const PrintedDefinition &function);
   void settings();
+  void said_axes(bool by_lets);
   void input(const InputDecl &decl);
   void let(const ExprNode *node);
   void list(const std::vector<AxisRef> &axes, const LetLoop &loop);

@@ -178,6 +178,37 @@ TEST_CASE("lets, loops and functions of a kernel have the axes that it says") {
   CHECK(values(r["z"]) == D{2 * (2 + 3 + 4 + 5)});
 }
 
+TEST_CASE("a function says extents of axes for each kernel that calls it") {
+  const std::string said = "def pair(a) = max(a, u < 2)\ndef pairs(a) = pair(a) + sum(a, u < 2)\n"
+                           "kernel k { in x : f64[:]\nout y[i] = pairs(x[2*i + u]) }";
+  const LoopSpec spec = parse(said);
+  CHECK(print(spec).find("  axis u < 2\n") != std::string::npos);
+  CHECK(print(parse(print(spec))) == print(spec));
+  CHECK(values(tests::in_all_engines(spec, x_alone)["y"]) == D{2 + 3, 4 + 7});
+  CHECK(code_thrown_by([&] {
+          parse("def pair(a) = max(a, u < 2)\n"
+                "kernel k { in x : f64[:]\nout y[i] = pair(x[i + u]) + sum(x[i + u], u < 3) }");
+        }) == "E0033");
+}
+
+TEST_CASE("the extent of an axis is said by that of a let") {
+  const std::string text = "in  x : f64[:]\nlet h[n] = x[n + 3] * 10\n"
+                           "out y[i] = max(x[i + u] * iota(u), u < extent(h, 0))\n"
+                           "out z[j] = sum(h[j + v], v < extent(h, 0))";
+  const Results r = tests::results(text, x_alone);
+  CHECK(values(r["y"]) == D{2, 3, 4, 5});
+  CHECK(values(r["z"]) == D{40 + 50});
+  const LoopSpec spec = parse("kernel k {" + text + "}");
+  CHECK(print(parse(print(spec))) == print(spec));
+  const LoopSpec back = gradient(spec, {"x"});
+  CHECK(print(parse(print(back))) == print(back));
+  CHECK(check_gradient(spec, x_alone).passed());
+  // A let that reads one that is as long as it says.
+  CHECK(values(tests::results("in  x : f64[:]\nlet a[n] = x[2*n + 1]\naxis u < extent(a, 0)\n"
+                              "let b[i] = sum(x[i + u], u)\nout y = b[k] + b[k + 1]",
+                              x_alone)["y"]) == D{3 + 5, 5 + 7, 7 + 9});
+}
+
 TEST_CASE("gradients go back through what is folded along such an axis") {
   const LoopSpec spec = parse("kernel k { in x : f64[:]\nin w : f64\n"
                               "let h[n] = sum(x[n + v]^2, v < 2) * w\n"

@@ -319,17 +319,6 @@ TEST_CASE("extents that disagree are told at a call") {
            {{"x", view(x, {1, 3})}, {"a", view(a, {2})}}) == "E0142");
 }
 
-TEST_CASE("a kernel with a loop cannot be called by another kernel") {
-  CHECK(code_of("in x : f64[t]; out z = x") == "none");
-  try {
-    parse("kernel a { in x : f64[t]; let s[t] = x + s[t - 1]; out y[t] = s }\n"
-          "kernel b { in x : f64[t]; call a(x=x) -> s[t]; out z = s }");
-    FAIL("it was called");
-  } catch (const SpecError &error) {
-    CHECK(std::string(error.code()) == "E0052");
-  }
-}
-
 TEST_CASE("why says that a let goes step by step") {
   bool found = false;
   for (const Decision &decision :
