@@ -207,6 +207,22 @@ std::vector<std::string> words(const char *const *names, std::size_t count, cons
   return made;
 }
 
+// What `run` and `bind` take: outputs that are not wanted are those that have no name there.
+template <class Call, class Named>
+auto called(const bl_kernel &kernel, const std::vector<bl::AnyView> &inputs,
+            const std::vector<bl::AnyView> &outputs, const Call &all, const Named &some) {
+  const auto wanted = [](const bl::AnyView &view) { return view.data != nullptr; };
+  if (std::ranges::all_of(outputs, wanted) || inputs.size() != kernel.inputs.size() ||
+      outputs.size() != kernel.outputs.size())
+    return all();
+  std::vector<bl::NamedView> from, to;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    from.emplace_back(kernel.inputs[k].name, inputs[k]);
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    if (wanted(outputs[k])) to.emplace_back(kernel.outputs[k].name, outputs[k]);
+  return some(from, to);
+}
+
 bl::Options options_of(const bl_options *options) {
   bl::Options made;
   if (options == nullptr) return made;

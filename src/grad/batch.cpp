@@ -6,6 +6,7 @@
 //   lets        let h[i] = ..        ->  let h[b, i] = ..
 //   outputs     out z, of any mode   ->  out z[b, i]
 #include "grad/batch.hpp"
+#include "grad/labels.hpp"
 #include "grad/request.hpp"
 
 #include "analysis/analyse.hpp"
@@ -289,9 +290,22 @@ SpecData batched(const SpecData &given, const std::string &axis,
   SpecData data = spec::expand_calls(given, spec::Calls::WithoutDerivatives);
   check_axis(data, axis);
   check_inputs(data, inputs);
-  SpecData made = Batcher(data, axis, inputs).run();
-  analysis::analyse(made);
-  return made;
+  const auto over = [&](const SpecData &kernel) {
+    SpecData made = Batcher(kernel, axis, inputs).run();
+    analysis::analyse(made);
+    return made;
+  };
+  try {
+    return over(data);
+  } catch (const SpecError &error) {
+    const auto labels = error.code() == "E0061" ? labelled(data, Stretch::Kept) : std::nullopt;
+    if (!labels) throw;
+    try {
+      return over(*labels);
+    } catch (const SpecError &) {
+    }
+    throw; // told of the kernel as it is written
+  }
 }
 
 } // namespace grad

@@ -9,6 +9,7 @@
 #include "expr/stretch.hpp"
 #include "facts/terms.hpp"
 #include "grad/batch.hpp"
+#include "grad/labels.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/free_name.hpp"
@@ -260,13 +261,36 @@ private:
 } // namespace
 } // namespace grad
 
+namespace {
+
+LoopSpec jacobian_of(const LoopSpec &spec, const std::string &of, const std::string &wrt) {
+  return LoopSpec(
+      std::make_shared<const detail::SpecData>(grad::Jacobian(spec.data(), of, wrt).run(spec)));
+}
+
+// The kernel with a label for each axis.
+std::optional<LoopSpec> labelled(const LoopSpec &spec, grad::Stretch stretch) {
+  auto made =
+      grad::labelled(spec::expand_calls(spec.data(), spec::Calls::WithoutDerivatives), stretch);
+  if (!made) return std::nullopt;
+  return LoopSpec(std::make_shared<const detail::SpecData>(std::move(*made)));
+}
+
+} // namespace
+
 LoopSpec jacobian(const LoopSpec &spec, const std::string &of, const std::string &wrt) try {
   const support::FloatWorld world;
   if (std::ranges::none_of(grad::whole_inputs(spec::expand_calls(spec.data())),
                            [&](const auto &decl) { return decl->name == wrt; }))
     jvp(spec, {wrt}, {.of = {of}}); // says that there is none
-  return LoopSpec(
-      std::make_shared<const detail::SpecData>(grad::Jacobian(spec.data(), of, wrt).run(spec)));
+  const std::optional<LoopSpec> open = labelled(spec, grad::Stretch::Kept);
+  if (!open) return jacobian_of(spec, of, wrt);
+  try {
+    return jacobian_of(*open, of, wrt);
+  } catch (const SpecError &error) { // a reduction is like what may be repeated
+    if (error.code() != "E0061") throw;
+  }
+  return jacobian_of(*labelled(spec, grad::Stretch::Dropped), of, wrt);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

@@ -1,0 +1,134 @@
+// See redeclare.hpp.
+#include "spec/redeclare.hpp"
+
+#include "expr/exchange.hpp"
+#include "expr/held_lets.hpp"
+#include "spec/materialise.hpp"
+
+#include <algorithm>
+
+namespace broadloom::spec {
+namespace {
+
+class Redeclarer {
+public:
+  Redeclarer(const Decls &changed, const std::vector<std::string> &labels)
+      : changed_(changed), labels_(labels) {}
+
+  SpecData run(const SpecData &data) {
+    SpecData made = data;
+    for (auto &decl : made.inputs) {
+      const std::string name = decl->name;
+      if (const Expr now = read(*decl, decl->where, nullptr); now.node()) decl = now.node()->input;
+      if (decl->name != name) windows_[name] = decl->name; // a padding names its dims
+    }
+    reads_.clear(); // as these hold no lets
+    change_values(made, [&](const Expr &expr) {
+      return exchange_.run(expr, [&](const ExprNode &node) { return now(node); });
+    });
+    for (OutputDecl &output : made.outputs)
+      for (AxisRef &axis : output.axes) axis = called(axis);
+    return made;
+  }
+
+private:
+  using Lets = std::vector<Expr>; // that a read holds
+
+  // Nothing where it stays.
+  Expr now(const ExprNode &node) {
+    if (node.kind == ExprKind::Input) {
+      const Lets lets = exchange_.args_of(node);
+      return read(*node.input, node.where, &lets);
+    }
+    const bool has_labels = !labels_.empty() && !node.axes.empty();
+    const bool names_windows = !windows_.empty() && (!node.of.empty() || node.use);
+    if (!has_labels && !names_windows) return {};
+    std::vector<AxisRef> axes = node.axes;
+    for (AxisRef &axis : axes) axis = called(axis);
+    std::vector<std::string> of = node.of;
+    for (std::string &name : of) name = named(name);
+    switch (node.kind) {
+    case ExprKind::Fold:
+    case ExprKind::Scan: {
+      FoldUse use = *node.use;
+      for (std::string &name : use.like) name = named(name);
+      return with_use(node, std::move(use), exchange_.args_of(node), std::move(axes));
+    }
+    case ExprKind::Extent: return make_extent(axes[0], std::move(of), node.where);
+    case ExprKind::Iota: return make_iota(axes[0], std::move(of), node.where);
+    case ExprKind::Input:
+    case ExprKind::Literal:
+    case ExprKind::Op:
+    case ExprKind::Cast:
+    case ExprKind::Let:
+    case ExprKind::Parameter:
+    case ExprKind::Call:
+    case ExprKind::Join: return {}; // dims of arrays
+    }
+    return {};
+  }
+
+  AxisRef called(const AxisRef &axis) const {
+    const int *number = std::get_if<int>(&axis.value());
+    if (number == nullptr || labels_.empty()) return axis;
+    const auto at = std::size_t(*number < 0 ? *number + int(labels_.size()) : *number);
+    return at < labels_.size() ? AxisRef(labels_[at]) : axis;
+  }
+
+  const std::string &named(const std::string &array) const {
+    const auto found = windows_.find(array);
+    return found == windows_.end() ? array : found->second;
+  }
+
+  // `lets`: null for a declaration, which holds none.
+  Expr read(const InputDecl &old, const Place &where, const Lets *lets) {
+    const InputDecl &whole = old.window ? *old.window->of : old;
+    const auto found = changed_.find(whole.name);
+    if (!old.window) return found == changed_.end() ? Expr() : make_input(found->second, where);
+    if (const auto known = reads_.find(old.name); known != reads_.end()) return known->second;
+    bool any = found != changed_.end();
+    Window window = *old.window;
+    for (AffineForm &form : window.forms) {
+      exchange_extents(form, [&](const Expr &array) {
+        const auto declared = changed_.find(name_of_array(array));
+        any = any || declared != changed_.end();
+        return declared == changed_.end() ? Expr() : make_input(declared->second, where);
+      });
+      exchange_elements(form, [&](const InputDecl &element) {
+        const Expr now = read(element, where, lets);
+        any = any || now.node();
+        return now;
+      });
+    }
+    if (!any) return {};
+    const bool is_changed = found != changed_.end();
+    Expr of = make_input(is_changed ? found->second : window.of, where);
+    if (lets == nullptr) return reads_[old.name] = make_window_like(of, window, where);
+    const auto called_so = [&](const std::string &name) {
+      const auto let =
+          std::ranges::find_if(*lets, [&](const Expr &one) { return one.node()->name == name; });
+      return let == lets->end() ? Expr() : *let;
+    };
+    if (whole.is_let) of = called_so(whole.name);
+    if (!of.node()) return {};
+    std::vector<Expr> held;
+    for (const std::string &name : lets_in_positions(window))
+      if (const Expr let = called_so(name); let.node()) held.push_back(let);
+    return reads_[old.name] = holding(make_window_like(of, window, where), held);
+  }
+
+  const Decls &changed_;
+  const std::vector<std::string> &labels_;
+  std::unordered_map<std::string, Expr> reads_;
+  std::unordered_map<std::string, std::string> windows_; // that are called otherwise now
+  expr::Exchange exchange_;
+};
+
+} // namespace
+
+SpecData redeclared(const SpecData &data, const Decls &changed,
+                    const std::vector<std::string> &labels) {
+  return Redeclarer(changed, labels).run(data);
+}
+
+} // namespace broadloom::spec
