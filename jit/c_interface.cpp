@@ -369,9 +369,12 @@ bl_status bl_prepare(const bl_kernel *kernel, const bl_view *inputs, size_t inpu
 bl_status bl_run(const bl_kernel *kernel, const bl_view *inputs, size_t input_count,
                  const bl_view *outputs, size_t output_count) {
   return guarded([&] {
-    given(kernel, "kernel")
-        .kernel.run(any_views(inputs, input_count, "input", false),
-                    any_views(outputs, output_count, "output", true), bl::Kernel::Line());
+    const bl::Kernel &of = given(kernel, "kernel").kernel;
+    const std::vector<bl::AnyView> from = any_views(inputs, input_count, "input", false),
+                                   to = any_views(outputs, output_count, "output", true);
+    called(
+        *kernel, from, to, [&] { of.run(from, to, bl::Kernel::Line()); },
+        [&](const auto &ins, const auto &outs) { of.run_named(ins, outs, bl::Kernel::Line()); });
   });
 }
 
@@ -380,9 +383,13 @@ bl_status bl_bind(const bl_kernel *kernel, const bl_view *inputs, size_t input_c
   return guarded([&] {
     const bl::Kernel &of = given(kernel, "kernel").kernel;
     given(bound, "bound");
-    *bound = handles().add(std::make_unique<bl_bound>(
-        of.bind(any_views(inputs, input_count, "input", false),
-                any_views(outputs, output_count, "output", true), bl::Kernel::Line())));
+    const std::vector<bl::AnyView> from = any_views(inputs, input_count, "input", false),
+                                   to = any_views(outputs, output_count, "output", true);
+    *bound = handles().add(std::make_unique<bl_bound>(called(
+        *kernel, from, to, [&] { return of.bind(from, to, bl::Kernel::Line()); },
+        [&](const auto &ins, const auto &outs) {
+          return of.bind_named(ins, outs, bl::Kernel::Line());
+        })));
   });
 }
 

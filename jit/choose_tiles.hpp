@@ -48,8 +48,8 @@ struct TileMember {
 };
 struct TileGroup {
   std::vector<TileMember> members;
-  std::int64_t rows = 0;  // of a tile
-  std::int64_t tasks = 1; // that the tiles are shared out to
+  std::int64_t rows = 0;         // of a tile
+  std::int64_t tasks = 1;        // that the tiles are shared out to
   std::string_view why_not = {}; // with rows of 0
 };
 

@@ -192,12 +192,12 @@ private:
     for (const std::size_t reader : readers_[k]) {
       const auto member = std::ranges::find(members, reader, &TileMember::let);
       if (member == members.end())
-        return no(fmt::format("'{}', which reads it, is no part of the same tiles",
-                              name_of(reader)));
+        return no(
+            fmt::format("'{}', which reads it, is no part of the same tiles", name_of(reader)));
       std::optional<RowsRead> read = rows_read_by(*member, k);
       if (!read)
-        return no(fmt::format("'{}' reads other rows of it than those around its own",
-                              name_of(reader)));
+        return no(
+            fmt::format("'{}' reads other rows of it than those around its own", name_of(reader)));
       if (!reads.empty() && made->times != member->times * read->times)
         return no(fmt::format("'{}' reads it by other steps than another does", name_of(reader)));
       made->times = member->times * read->times;
