@@ -152,14 +152,17 @@ using Action = std::variant<act::CheckInput, act::CheckApart, act::Run, act::Pad
 // Where `segment` is not 0, its rows are computed again from some that are saved (checkpoints.cpp).
 struct TimeLoop {
   struct Member {
-    MemRef rows;  // with those that it starts with
-    MemRef saved; // what it goes on from: `lag` rows of each segment, and the last row
+    MemRef rows; // with those that it starts with
+    MemRef
+        saved; // what it goes on from: `lag` rows of each block, the largest blocks first, and the last row
     std::size_t dim = 0;
     std::int64_t lag = 0, kept = 0;
   };
   std::int64_t steps = 0;
   bool backwards = false;
-  std::int64_t segment = 0;        // steps that are there at once; 0: all
+  std::int64_t segment = 0; // steps that are there at once; 0: all
+  std::vector<std::int64_t> blocks =
+      {}; // of so many steps: the segment, and those that have rows for each before
   std::int64_t last_step_read = 0; // so far ahead of the step of the loop that follows it
   std::vector<Member> members = {};
   std::vector<Action> body = {};
@@ -170,6 +173,13 @@ struct TimeLoop {
     std::int64_t back = 0;
   };
   std::optional<End> end = {};
+  // Behind so many steps in a row at which the element t + shift of this array is true, the rows of
+  // further ones repeat those of the step before (spec/at_rest.hpp).
+  struct Rest {
+    MemRef says;
+    std::int64_t shift = 0, after = 0;
+  };
+  std::optional<Rest> rest = {};
   std::int64_t step(std::int64_t n) const { return backwards ? steps - 1 - n : n; }
 };
 

@@ -311,8 +311,9 @@ private:
     const std::size_t index = plan_->loops.size();
     loops_[first] = index;
     made_at_[first] = now_;
-    TimeLoop &made = plan_->loops.emplace_back(steps, loop.backwards, layouts_->segment[first],
-                                               lets_.last_step_read(first));
+    TimeLoop &made =
+        plan_->loops.emplace_back(steps, loop.backwards, layouts_->segment[first],
+                                  layouts_->blocks[first], lets_.last_step_read(first));
     Step turns{.kind = Kind::For};
     Steps inside{turns.body, made.body};
     std::vector<Reader> members;
@@ -343,6 +344,8 @@ private:
     }
     if (const auto end = spec::early_end(lets_.specs(), first); end && !end->moves)
       end_at(*end, made, turns);
+    else if (const auto rest = lets_.rest_of(first, *layouts_))
+      rest_at(*rest, made, turns);
     outside.shown.push_back(std::move(turns));
     outside.actions.push_back(For{index});
     if (is_reference_ && !is_empty) all.actions.push_back(ByReference{first});
@@ -354,6 +357,14 @@ private:
                    {{.constant = made.backwards ? end.more : -end.more,
                      .terms = {{turns.over[0].axis, 1}}}}}};
     turns.note = "the rows behind that step repeat its row";
+  }
+
+  void rest_at(const Lets::Rest &rest, TimeLoop &made, Step &turns) {
+    made.rest = {operand_of(views_[rest.says]), rest.shift, rest.after};
+    turns.from = {
+        {name_of(rest.says), {{.constant = rest.shift, .terms = {{turns.over[0].axis, 1}}}}}};
+    turns.each = rest.after;
+    turns.note = "a further step at which it is true repeats the rows before";
   }
 
   Reader member(std::size_t k, const std::string &time) {
@@ -465,19 +476,23 @@ private:
   }
 
   void save(std::size_t first, std::size_t end, std::size_t index, Steps to) {
-    const std::int64_t segment = layouts_->segment[first];
+    const std::vector<std::int64_t> &blocks = layouts_->blocks[first];
     for (std::size_t k = first; k < end; ++k) {
       const spec::Recurrence &loop = *recurrence(k);
       const std::string saved = fresh(name_of(k) + "_saved");
       saved_[k] = saved;
       calls::Array &array = add(Owner::Temp, saved, lets_.specs()[k]->typed.outputs[0].dtype,
                                 lets_.checkpoints(k, views_).layout);
-      array.note = fmt::format("{} of each {} steps, and the last row",
-                               support::count(loop.lag, "row"), segment);
+      array.note =
+          fmt::format("{} of each {} steps, ", support::count(loop.lag, "row"), blocks.back());
+      for (std::size_t level = blocks.size() - 1; level-- > 0;)
+        array.note +=
+            fmt::format("of each {} of the latest {}, ", blocks[level], blocks[level + 1]);
+      array.note += "and the last row";
       Step step{.kind = Kind::Save};
       step.to = {{saved, {}}};
       step.from = {{name_of(k), {}}};
-      step.each = segment;
+      step.each = blocks[0];
       to.shown.push_back(std::move(step));
     }
     to.actions.push_back(Save{index});

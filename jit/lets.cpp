@@ -229,8 +229,7 @@ void Lets::place(std::size_t k, std::span<const std::int64_t> shape, Layouts &ma
   made.checkpoints.push_back(elements + numbers);
   std::int64_t again = 0; // rows before each segment, and the last one
   if (segment > 0) {
-    const std::int64_t segments = (shape[loop.dim] + segment - 1) / segment;
-    lies[0] = segments * loop.lag + 1;
+    lies[0] = rows_saved(made.blocks[k], shape[loop.dim], loop.lag);
     again = element_count(contiguous_layout(lies)) * size;
   }
   made.bytes.push_back(elements + numbers + again);
@@ -279,6 +278,7 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
       made->positions.push_back(0);
       made->kept_rows.push_back(0);
       made->segment.push_back(0);
+      made->blocks.emplace_back();
       made->checkpoints.push_back(0);
       shapes.emplace_back(layout.shape().begin(), layout.shape().end());
     }

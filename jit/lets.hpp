@@ -23,6 +23,9 @@ namespace broadloom::jit {
 
 using detail::KernelImpl;
 
+// Of a loop that is computed again, for blocks of so many steps: the rows that it goes on from.
+std::int64_t rows_saved(std::span<const std::int64_t> blocks, std::int64_t steps, std::int64_t lag);
+
 class Lets {
 public:
   // `compile` makes the kernel of a let.
@@ -59,8 +62,10 @@ public:
     // Of a loop that is computed again: from how many steps on. And where the rows are that it goes on from, in bytes from its place; the row
     // behind these is the last.
     std::vector<std::int64_t> segment, checkpoints; // [let]; 0: it is not
-    std::vector<support::Lifetime> lifetimes = {};  // [let]
-    std::vector<bool> in_tiles = {};                // [let]; empty: none. They lie elsewhere.
+    // Of so many steps each, the segment first: a block has rows to begin from for each block before it.
+    std::vector<std::vector<std::int64_t>> blocks = {}; // [let]
+    std::vector<support::Lifetime> lifetimes = {};      // [let]
+    std::vector<bool> in_tiles = {};                    // [let]; empty: none. They lie elsewhere.
     // Lets that lie in another order than the one that writes them alone would have, and what that saves (kernel/storage.hpp).
     std::vector<std::size_t> reordered = {};
     double traffic = 0, traffic_before = 0;
@@ -92,6 +97,13 @@ public:
   std::optional<LoopRead> computed_again(std::size_t k, std::size_t input) const;
   // Of the loop that begins with let k: where step t + so many of it is there, so is all that a step t of the one that follows it reads.
   std::int64_t last_step_read(std::size_t k) const { return lets_[k].last_step_read; }
+  // What says of the steps of the loop that begins with let k at which nothing changes (spec/at_rest.hpp): a let all of
+  // which is there. None where the loop runs all steps, or goes `until` one.
+  struct Rest {
+    std::size_t says = 0;
+    std::int64_t shift = 0, after = 0;
+  };
+  std::optional<Rest> rest_of(std::size_t k, const Layouts &layouts) const;
   // The rows that it goes on from; views of Lets::views.
   const AnyView &checkpoints(std::size_t k, std::span<const AnyView> views) const {
     return views[lets_[k].checkpoints_view];

@@ -68,7 +68,9 @@ public:
   CallRun(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
           std::span<char *const> arrays, std::span<const Ready> ready = {})
       : kernel_(kernel), plan_(plan), call_(call), arrays_(arrays), ready_(ready),
-        there_(plan.loops.size()), recorder_(calls::Recorder::here()) {}
+        there_(plan.loops.size()), recorder_(calls::Recorder::here()) {
+    for (const TimeLoop &loop : plan.loops) held_.emplace_back(loop.blocks.size(), -1);
+  }
 
   void run(const LetWatch &watch) {
     watch_ = &watch;
@@ -237,7 +239,15 @@ private:
   // Loops.
   void take(const For &action) {
     const TimeLoop &loop = plan_.loops[action.loop];
+    number_ = action.loop;
+    std::int64_t rested = 0, skipped = 0; // steps in a row
     for (n_ = 0; n_ < loop.steps; ++n_) {
+      rested = loop.rest && is_at_rest(loop) ? rested + 1 : 0;
+      if (loop.rest && rested > loop.rest->after) {
+        repeat_last(loop, ++skipped);
+        continue;
+      }
+      skipped = 0;
       step(loop, n_);
       if (loop.end && is_over(loop)) repeat(loop);
     }
@@ -261,32 +271,58 @@ private:
     return true;
   }
 
+  // Whether what is there before the loop says so of the n-th step.
+  bool is_at_rest(const TimeLoop &loop) {
+    const AnyView says = whole(loop.rest->says);
+    const std::int64_t at = loop.step(n_) + loop.rest->shift;
+    if (at < 0 || at >= says.layout.extents[0]) return false;
+    const auto *element = static_cast<const char *>(array::rows_of(says, 0, at, 1).data);
+    return ops::convert(ops::load(element, says.dtype), says.dtype, DType::Bool).bits != 0;
+  }
+  void repeat_last(const TimeLoop &loop, std::int64_t skipped) {
+    if (skipped == 1) count_path(Path::LoopEnded);
+    if (recorder_ != nullptr) {
+      const std::int64_t at = loop.step(n_) + loop.rest->shift;
+      recorder_->add(
+          {Step::Kind::For, {}, {{array::rows_of(whole(loop.rest->says), 0, at, 1)}}, {}});
+    }
+    repeat_row(loop, n_ - 1, skipped);
+  }
+
   // The rows of all steps behind this one. Of a ring only those are written that stay in it, unless
   // somebody looks at each, or some of them are saved.
   void repeat(const TimeLoop &loop) {
     const std::int64_t last = n_;
-    if (kernel_.setup().profile == Profile::paths && last + 1 < loop.steps) count(Path::LoopEnded);
-    const bool all = *watch_ || loop.segment > 0;
-    const auto is_left_out = [&](const TimeLoop::Member &member) {
-      return !all && member.kept > 0 && n_ < loop.steps - member.kept;
-    };
-    for (n_ = last + 1; n_ < loop.steps; ++n_) {
-      t_ = loop.step(n_);
-      if (loop.segment > 0 && n_ % loop.segment == 0) save_rows(loop);
-      kernel_.setup().stop_if_cancelled();
-      for (const TimeLoop::Member &member : loop.members) {
-        const AnyView from = row_of(member, row_at(loop, member, last)),
-                      to = row_of(member, row_at(loop, member, n_));
-        if (!is_left_out(member) && from.data != to.data) copy_elements(from, to);
-      }
-      for (const Action &action : loop.body) {
-        if (const auto *pad = std::get_if<Pad>(&action);
-            pad && pad->row && !is_left_out(loop.members[pad->row->member]))
-          pad_row(*pad, view(pad->of), view(pad->to), pad->row->first + t_, false);
-        if (const auto *told = std::get_if<Told>(&action)) take(*told);
-      }
-    }
+    if (last + 1 < loop.steps) count_path(Path::LoopEnded);
+    for (n_ = last + 1; n_ < loop.steps; ++n_) repeat_row(loop, last, n_ - last);
     --n_;
+  }
+  void count_path(Path path) const {
+    if (kernel_.setup().profile == Profile::paths) count(path);
+  }
+
+  // The row of this step, which is that of the n-th; `skipped` steps in a row have repeated it.
+  void repeat_row(const TimeLoop &loop, std::int64_t n, std::int64_t skipped) {
+    const bool all = *watch_ || loop.segment > 0;
+    t_ = loop.step(n_);
+    if (loop.segment > 0 && n_ % loop.segment == 0) save_rows(loop, number_);
+    kernel_.setup().stop_if_cancelled();
+    for (const TimeLoop::Member &member : loop.members) {
+      const AnyView from = row_of(member, row_at(loop, member, n)),
+                    to = row_of(member, row_at(loop, member, n_));
+      if ((all || !is_full(member.kept, skipped)) && from.data != to.data) copy_elements(from, to);
+    }
+    for (const Action &action : loop.body) {
+      if (const auto *pad = std::get_if<Pad>(&action);
+          pad && pad->row &&
+          (all || !is_full(std::max(pad->row->kept, loop.members[pad->row->member].kept), skipped)))
+        pad_row(*pad, view(pad->of), view(pad->to), pad->row->first + t_, false);
+      if (const auto *told = std::get_if<Told>(&action)) take(*told);
+    }
+  }
+  // Whether all rows of a ring are this one.
+  static bool is_full(std::int64_t kept, std::int64_t skipped) {
+    return kept > 0 && skipped > kept;
   }
 
   // The row of the n-th step, of the array that begins with the start.
@@ -316,17 +352,31 @@ private:
   // What the next segment goes on from.
   void take(const Save &save) {
     const TimeLoop &loop = plan_.loops[save.loop];
-    if (n_ % loop.segment != 0 || is_again_) return;
-    save_rows(loop);
+    if (n_ % loop.segment != 0) return;
+    save_rows(loop, save.loop);
     for (const TimeLoop::Member &member : loop.members)
-      if (recorder_ != nullptr)
+      if (recorder_ != nullptr && !again_from_)
         recorder_->add(Step::Kind::Save, whole(member.rows), whole(member.saved));
   }
-  void save_rows(const TimeLoop &loop) {
-    for (const TimeLoop::Member &member : loop.members)
-      for (std::int64_t c = 0; c < member.lag; ++c)
-        copy_elements(row_of(member, row_before(loop, n_, c)),
-                      saved_row(member, n_ / loop.segment * member.lag + c));
+  // Of each level at which a block begins. Those from which it is computed again are there.
+  void save_rows(const TimeLoop &loop, std::size_t number) {
+    for (std::size_t level = 0; level < again_from_.value_or(loop.blocks.size()); ++level) {
+      if (n_ % loop.blocks[level] != 0) continue;
+      for (const TimeLoop::Member &member : loop.members)
+        for (std::int64_t c = 0; c < member.lag; ++c)
+          copy_elements(row_of(member, row_before(loop, n_, c)),
+                        saved_row(member, place_of_saved(loop, level, n_) * member.lag + c));
+      if (level + 1 < loop.blocks.size()) held_[number][level] = n_ / loop.blocks[level + 1];
+    }
+  }
+  // Where the rows before a block lie: those of the largest blocks first, in units of the rows of one.
+  static std::int64_t place_of_saved(const TimeLoop &loop, std::size_t level, std::int64_t n) {
+    const std::vector<std::int64_t> &blocks = loop.blocks;
+    if (level + 1 == blocks.size()) return n / blocks[level];
+    std::int64_t place = (loop.steps + blocks.back() - 1) / blocks.back();
+    for (std::size_t above = blocks.size() - 1; --above > level;)
+      place += blocks[above + 1] / blocks[above];
+    return place + n % blocks[level + 1] / blocks[level];
   }
   void save_last(const TimeLoop &loop, std::size_t number) {
     for (const TimeLoop::Member &member : loop.members)
@@ -344,16 +394,21 @@ private:
         std::clamp<std::int64_t>(loop.backwards ? loop.steps - 1 - last : last, 0, loop.steps - 1);
     if (n >= there && n < there + loop.segment) return;
     there = n - n % loop.segment;
+    // From the smallest blocks whose rows are there.
+    std::size_t level = 0;
+    while (level + 1 < loop.blocks.size() && held_[again.loop][level] != n / loop.blocks[level + 1])
+      ++level;
+    const std::int64_t begin = n - n % loop.blocks[level];
     const AnyView rows = whole(loop.members[0].rows);
     if (recorder_ != nullptr) recorder_->add(Step::Kind::Again, rows, rows); // until the next
     for (std::size_t m = 0; m < loop.members.size(); ++m)
       for (std::int64_t c = 0; c < loop.members[m].lag; ++c)
-        bring_row(loop, m, row_before(loop, there, c),
-                  there / loop.segment * loop.members[m].lag + c);
+        bring_row(loop, m, row_before(loop, begin, c),
+                  place_of_saved(loop, level, begin) * loop.members[m].lag + c);
     const std::int64_t t = t_, n_here = n_;
-    is_again_ = true;
-    for (std::int64_t m = there; m < std::min(there + loop.segment, loop.steps); ++m) step(loop, m);
-    is_again_ = false;
+    again_from_ = level;
+    for (n_ = begin; n_ < std::min(there + loop.segment, loop.steps); ++n_) step(loop, n_);
+    again_from_.reset();
     t_ = t;
     n_ = n_here;
     if (recorder_ != nullptr) recorder_->add(Step::Kind::Again, rows, rows);
@@ -475,7 +530,11 @@ private:
   bool has_borders_ = false;        // copies have their zeros and borders of numbers already
   std::vector<std::int64_t> there_; // [loop]: from which step on a segment is there
   std::int64_t n_ = 0, t_ = 0;      // the n-th step, for position t
-  bool is_in_loop_ = false, is_again_ = false;
+  std::size_t number_ = 0;          // of the loop
+  bool is_in_loop_ = false;
+  std::optional<std::size_t> again_from_ = {}; // steps are run again: from the blocks of this level
+  std::vector<std::vector<std::int64_t>>
+      held_; // [loop][level]: the block of the next one whose rows are there
   calls::Recorder *const recorder_;
 };
 

@@ -419,6 +419,15 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
   if (spec.recurrence && spec.recurrence->first == k)
     if (const auto end = spec::early_end(lets.specs(), k))
       why.push_back(explain_end(lets, name, *end));
+  if (const auto layouts = lets.latest(); layouts && spec.recurrence && spec.recurrence->first == k)
+    if (const auto rest = lets.rest_of(k, *layouts)) {
+      const std::string &says = lets.specs()[rest->says]->typed.outputs[0].name;
+      why.push_back(decide(Reason::LoopEnds, name, "where " + says + " is true",
+                           fmt::format("behind {} in a row at which '{}' is true, further ones "
+                                       "bring the rows of the step before",
+                                       support::count(rest->after, "step"), says),
+                           {{"all steps", "their rows are copies"}}));
+    }
   if (const std::int64_t rows = spec.recurrence ? spec.recurrence->lag + 1 : 0;
       lets.keeps_last_rows(k))
     why.push_back(
@@ -438,7 +447,8 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
                  {{"the order of what it reads", "more lines are read across"}}));
     if (layouts->segment[k] > 0 && !lets.keeps_last_rows(k))
       why.push_back(decide(
-          Reason::LetCheckpoints, name, fmt::format("every {} steps", layouts->segment[k]),
+          Reason::LetCheckpoints, name,
+          fmt::format("every {} steps", fmt::join(layouts->blocks[k], " and ")),
           fmt::format(
               "of let '{}' {} positions are kept at once, and one of every {}, from which the "
               "others are computed again for what goes back along it",

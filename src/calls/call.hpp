@@ -129,11 +129,12 @@ struct Step {
   Kind kind = Kind::Run;
   std::string kernel = {}; // Run: which
   // For: `from` is what ends it, where it is true behind a step: the rows of lets behind that step
-  // repeat its row.
+  // repeat its row. Or, where `each` is not 0, what it rests by: behind so many steps in a row at
+  // which it is true, a further one repeats the rows before.
   std::vector<Ref> to = {}, from = {};
   std::vector<Range> over = {};     // For: one
   bool down = false;                // For: from the last position to the first
-  std::int64_t each = 0;            // Save, Again: so many steps
+  std::int64_t each = 0;            // Save, Again, For: so many steps
   std::vector<Border> borders = {}; // Pad
   // Pad: of each dim the positions around the array that the copy has, every divisor-th of them an
   // element; empty: all with borders.

@@ -88,14 +88,16 @@ private:
     for (std::int64_t k = 0; k < range.count; ++k) {
       const std::int64_t n = step.down ? range.count - 1 - k : k;
       axes_[range.axis] = range.first + n * range.step;
+      if (step.each > 0 && looked(step)) continue;
       go_through(step.body);
-      if (ends(step)) break;
+      if (step.each == 0 && looked(step)) break;
     }
     axes_.erase(range.axis);
   }
 
-  // Whether the loop ended behind this step: it looked at what ends it, and then at no further one.
-  bool ends(const Step &step) {
+  // Whether the loop ended behind this step, or rests at it: it looked at what says so, before any
+  // further nest ran.
+  bool looked(const Step &step) {
     const Event *end = next(Kind::For);
     const Event *run = next(Kind::Run);
     if (step.from.empty() || end == nullptr || (run != nullptr && run < end)) return false;

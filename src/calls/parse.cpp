@@ -112,7 +112,14 @@ private:
       made.kind = Step::Kind::For;
       made.over.push_back(range(line));
       made.down = line.accept("down");
-      if (line.accept("until")) made.from.push_back(ref(line));
+      if (line.accept("until")) {
+        made.from.push_back(ref(line));
+      } else if (line.accept("rests")) {
+        line.expect("after");
+        made.each = std::int64_t(line.integer("a number of steps", most));
+        line.expect("of");
+        made.from.push_back(ref(line));
+      }
       line.expect(":");
       return made;
     }

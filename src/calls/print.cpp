@@ -77,7 +77,10 @@ std::string line_of(const Step &step) {
   switch (step.kind) {
   case Step::Kind::For:
     return fmt::format("for {}{}{}:", ranges(step.over), step.down ? " down" : "",
-                       step.from.empty() ? "" : " until " + refs(step.from));
+                       step.from.empty() ? ""
+                       : step.each > 0
+                           ? fmt::format(" rests after {} of {}", step.each, refs(step.from))
+                           : " until " + refs(step.from));
   case Step::Kind::Again: return fmt::format("again {} each {}", refs(step.to), step.each);
   default: break;
   }

@@ -114,6 +114,15 @@ private:
     return rows && rows->kept > 0;
   }
 
+  bool is_inside(const Ref &ref) {
+    const Marks &marks = marks_of(ref);
+    for (std::size_t d = 0; d < ref.at.size(); ++d)
+      if (const std::int64_t at = value(ref.at[d]);
+          at < marks.first(d) || at >= marks.first(d) + marks.extent(d))
+        return false;
+    return true;
+  }
+
   bool lacks_row(const Ref &ref) {
     const Marks &marks = marks_of(ref);
     if (!marks.array->rows || ref.at.empty()) return false;
@@ -150,9 +159,14 @@ private:
       const std::int64_t n = step.down ? range.count - 1 - k : k;
       axes_[range.axis] = range.first + n * range.step;
       line_ = begin;
+      const auto look = [&] {
+        for (const Ref &says : step.from)
+          if (!lacks_row(says) && (step.each == 0 || is_inside(says)))
+            read(says, {.kind = Step::Kind::For});
+      };
+      if (step.each > 0) look(); // before this step
       go_through(step.body);
-      for (const Ref &end : step.from)
-        if (!lacks_row(end)) read(end, {.kind = Step::Kind::For}); // at this step
+      if (step.each == 0) look(); // at this step
     }
     axes_.erase(range.axis);
   }

@@ -2,10 +2,9 @@
 #include "spec/early_end.hpp"
 
 #include "spec/inputs_of.hpp"
-#include "spec/materialise.hpp"
+#include "spec/step_reads.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace broadloom::spec {
 namespace {
@@ -16,7 +15,7 @@ using expr::NodeKind;
 class EndFinder {
 public:
   EndFinder(LetKernels lets, std::size_t first)
-      : lets_(lets), first_(first), end_(first + lets[first]->recurrence->count) {}
+      : reads_(lets, first), first_(reads_.first()), end_(reads_.end()) {}
 
   std::optional<EarlyEnd> run() {
     std::optional<EarlyEnd> found;
@@ -30,47 +29,13 @@ public:
   }
 
 private:
-  const TypedSpec &typed(std::size_t k) const { return lets_[k]->typed; }
-  const Recurrence &recurrence(std::size_t k) const { return *lets_[k]->recurrence; }
-
-  // Which let of the loop is read through this window of let k, and how many steps back; none where
-  // it is no let of the loop, or the window has the step elsewhere.
-  struct Read {
-    std::size_t let = 0;
-    std::int64_t back = 0;
-  };
-  std::optional<Read> read_through(std::size_t k, const TypedWindow &window) const {
-    const std::vector<Recurrence::Read> &reads = recurrence(k).reads;
-    const auto read = std::ranges::find(reads, window.of, &Recurrence::Read::input);
-    if (read == reads.end() || window.derived || window.sum || window.is_gather())
-      return std::nullopt;
-    const Recurrence &of = recurrence(read->let);
-    for (std::size_t d = 0; d < window.forms.size(); ++d)
-      if (d != of.dim && has_time(k, window.forms[d])) return std::nullopt;
-    TypedWindow::Form form = window.forms[of.dim];
-    const std::int64_t start = std::exchange(form.start, 0);
-    if (!form.is_axis() || !has_time(k, form) || window.pad_of(int(of.dim)) != nullptr)
-      return std::nullopt;
-    return Read{read->let, of.backwards ? start : of.lag - start};
-  }
-  bool has_time(std::size_t k, const TypedWindow::Form &form) const {
-    return std::ranges::count(form.terms, *typed(k).time, &TypedWindow::Term::axis) != 0;
-  }
+  const TypedSpec &typed(std::size_t k) const { return reads_.typed(k); }
+  const Recurrence &recurrence(std::size_t k) const { return reads_.recurrence(k); }
 
   // Whether a node of let k is `of` at the step before, and elsewhere at its own position.
   bool is_before(std::size_t k, NodeId id, std::size_t of) const {
-    const expr::Node &node = typed(k).graph[id];
-    if (node.kind != NodeKind::Input) return false;
-    const auto &window = typed(k).inputs[node.payload].window;
-    const std::optional<Read> read = window ? read_through(k, *window) : std::nullopt;
-    if (!read || read->let != of || read->back != 1 || !window->pads.empty()) return false;
-    const std::vector<int> &own = typed(k).outputs[0].axes;
-    for (std::size_t d = 0; d < window->forms.size(); ++d) {
-      if (d == recurrence(of).dim) continue;
-      if (of != k || !window->forms[d].is_axis() || window->forms[d].terms[0].axis != own[d])
-        return false;
-    }
-    return true;
+    return reads_.element(k, id) == StepReads::Read{of, 1} &&
+           (of == k || typed(of).outputs[0].axes.size() == 1);
   }
 
   bool is_op(std::size_t k, NodeId id, ops::Op op) const {
@@ -131,17 +96,16 @@ private:
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       if (!read[i]) continue;
       const TypedInput &input = step.inputs[i];
-      const auto of_loop = input.window ? read_through(k, *input.window) : std::nullopt;
+      const auto of_loop = input.window ? reads_.through(k, *input.window) : std::nullopt;
       if (of_loop) {
         later = std::max(later, rests[of_loop->let - first_] + of_loop->back);
         continue;
       }
       if (std::ranges::count(input.axis_of_dim, *step.time) != 0) return std::nullopt;
       if (!input.window) continue;
-      if (std::ranges::count(recurrence(k).reads, input.window->of, &Recurrence::Read::input) != 0)
-        return std::nullopt;
+      if (reads_.is_of_loop(k, input.window->of)) return std::nullopt;
       for (const TypedWindow::Form &form : input.window->forms) {
-        if (has_time(k, form)) return std::nullopt;
+        if (reads_.has_time(k, form)) return std::nullopt;
         for (const TypedWindow::Index &index : form.indices)
           if (std::ranges::count(step.inputs[index.input].axis_of_dim, *step.time) != 0)
             return std::nullopt;
@@ -150,7 +114,7 @@ private:
     return later;
   }
 
-  const LetKernels lets_;
+  const StepReads reads_;
   const std::size_t first_, end_;
 };
 

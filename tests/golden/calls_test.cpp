@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 std::string call_text(const fs::path &file) {
   const std::string text = golden::read(file);
-  setenv("BROADLOOM_LOOP_BYTES", "1000", 1); // so that small loops are computed again
+  setenv("BROADLOOM_LOOP_BYTES", "1500", 1); // so that small loops are computed again
   const bool in_tiles = file.stem().string().starts_with("tiles"); // of small arrays
   if (in_tiles) setenv("BROADLOOM_TILE_ROWS", "3", 1);
   const Kernel kernel = compile(parse(text), {.threads = in_tiles ? 2 : 1});

@@ -21,6 +21,12 @@ Kernel compiled(const LoopSpec &spec, const Inputs &inputs) {
   return kernel;
 }
 
+std::string choice_of_checkpoints(const Kernel &kernel) {
+  for (const Decision &decision : kernel.why())
+    if (decision.code == "let-checkpoints") return decision.choice;
+  return "none";
+}
+
 double bytes_of_lets(const Kernel &kernel) {
   for (const Decision &decision : kernel.why())
     if (decision.code == "lets-share-memory") return *decision.cost.bytes;
@@ -97,11 +103,43 @@ TEST_CASE("a gradient of many steps keeps the root of them") {
   const Inputs inputs = with_cotangents(
       derived, {{"u0", counted({500}, 0.03125)}, {"k", counted({}, -1 / 64.0)}}, {500});
   const double whole = bytes_of_lets(compiled(derived, inputs));
-  const LoopBytes none("0");
+  const LoopBytes few("100000"); // 20 rows of 4000 bytes take the place of 78
   const Kernel kernel = compiled(derived, inputs);
   CHECK(bytes_of_lets(kernel) < whole / 2);
-  for (const Decision &decision : kernel.why())
-    if (decision.code == "let-checkpoints") CHECK(decision.choice == "every 9 steps");
+  CHECK(choice_of_checkpoints(kernel) == "every 9 steps");
+}
+
+TEST_CASE("where a row of every so many takes too much, blocks have rows for smaller blocks") {
+  const LoopSpec spec = kernel_of(with_mode(diffusion, "edge"));
+  const LoopSpec derived = gradient(spec, {"u0", "k"}, {.carry = true});
+  const Inputs inputs = with_cotangents(
+      derived, {{"u0", counted({500}, 0.03125)}, {"k", counted({}, -1 / 64.0)}}, {500});
+  const Results all = compile(derived, with(Engine::jit, 2)).call(views(inputs));
+  double before = 1e9;
+  for (const auto &[most, choice] : {std::pair("80000", "every 9 steps"),
+                                     {"65000", "every 5 and 25 steps"},
+                                     {"60000", "every 3 and 9 and 27 steps"},
+                                     {"0", "every 3 and 9 and 27 steps"}}) {
+    const LoopBytes bytes_of_loop(most);
+    const Kernel kernel = compiled(derived, inputs);
+    CHECK(choice_of_checkpoints(kernel) == choice);
+    CHECK(bytes_of_lets(kernel) <= before);
+    before = bytes_of_lets(kernel);
+    const Results got = kernel.call(views(inputs));
+    for (const auto &[name, array] : all) CHECK(bytes(got[name]) == bytes(array));
+  }
+}
+
+TEST_CASE("blocks of blocks are computed again of loops the other way, and of two steps") {
+  const Inputs inputs{{"x", counted({230, 3}, 0.0625)}};
+  for (const char *body :
+       {"in x : f64[t, i]; let u[t, i] = tanh(u[t - 1, i] + x[t, i]); "
+        "let d[t, i] = d[t + 1, i] * u[t, i] + 1; out y[i] = d[0, i]",
+        "in x : f64[t, i]; let u[t, i] = tanh(u[t + 1, i] + x[t, i]); "
+        "let d[t, i] = d[t - 1, i] * u[t, i] + 1; out y[i] = d[-1, i]",
+        "in x : f64[t, i]; let u[t, i] = tanh(u[t - 1, i] - u[t - 2, i] + x[t, i]); "
+        "let d[t, i] = d[t + 1, i] * u[t, i] + 1; out y[i] = d[0, i] + u[-1, i]"})
+    CHECK(again(kernel_of(body), inputs));
 }
 
 TEST_CASE("states are computed again for the gradient of a loss of the last one") {

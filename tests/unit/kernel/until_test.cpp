@@ -309,8 +309,73 @@ TEST_CASE("directional derivatives end with the loop") {
   const Results got = in_all_engines(spec, inputs);
   CHECK(values(got["t_y"])[0] == doctest::Approx(0.5 / std::sqrt(7.0)).epsilon(1e-9));
   const Kernel kernel = compile(spec, with(Engine::jit));
-  for (const auto &[nest, count] : runs_of(kernel, inputs))
-    if (nest == "k_jvp_u") CHECK(count == newtons_root(a).steps);
+  const std::map<std::string, int> runs = runs_of(kernel, inputs);
+  CHECK(runs.at("k_jvp_u") == newtons_root(a).steps);
+  CHECK(runs.at("k_jvp_t_u") == newtons_root(a).steps + 2); // two of rest, as 0 + -0 is another
+  CHECK(has(kernel, "loop-ends"));
+}
+
+// The same kernel where nothing tells that steps are at rest.
+LoopSpec restless(const LoopSpec &spec, const std::string &array) {
+  std::string text = print(spec);
+  const std::string asked = "where(" + array + ",", instead = "where(" + array + " > 0,";
+  for (std::size_t at = text.find(asked); at != std::string::npos;
+       at = text.find(asked, at + instead.size()))
+    text.replace(at, asked.size(), instead);
+  return parse(text);
+}
+
+TEST_CASE("what flows back through a loop that ended runs few of the steps behind it") {
+  const double a = 7, one = 1;
+  const std::vector<NamedView> root{{"a", number(a)}, {"d_y", number(one)}};
+  const LoopSpec slope = gradient(kernel_of(newton + "out y = u[-1]"), {"a"});
+  const Kernel kernel = compile(slope, with(Engine::jit));
+  CHECK(runs_of(kernel, root).at("k_grad_d_u") == newtons_root(a).steps + 4);
+  CHECK(has(kernel, "loop-ends"));
+  CHECK(kernel.show(Stage::call).find("down rests after 4 of u_done_1[t]:") != std::string::npos);
+  CHECK(bytes(kernel.call(root)["d_a"]) ==
+        bytes(compile(restless(slope, "u_done_1[t]"), with(Engine::jit)).call(root)["d_a"]));
+
+  const D u0{0.3, 1, 0.2, 0.1, 0.5, 2, 0.7}, f{0.5, 0.1, 0.25, 0.2, 0.1, 0.3, 1};
+  for (const double eps : {1e-2, 1e-1, 10.0, 0.0}) {
+    const std::vector<NamedView> inputs{
+        {"u0", view(u0)}, {"f", view(f)}, {"eps", number(eps)}, {"d_y", number(one)}};
+    const LoopSpec spec = kernel_of(jacobi + "out y = sum(u[-1, i]^2, i)");
+    const int steps = jacobi_by_hand(u0, f, eps).steps;
+    for (const bool carry : {false, true}) {
+      const LoopSpec back = gradient(spec, {"u0", "f"}, {.carry = carry});
+      const Results all = compile(restless(back, "u_done_1[t]"), with(Engine::jit)).call(inputs);
+      for (const char *loop_bytes : {"", "0"})
+        for (const Options &options :
+             {with(Engine::interpreter), with(Engine::jit), with(Engine::jit, 3)}) {
+          if (*loop_bytes != 0) setenv("BROADLOOM_LOOP_BYTES", loop_bytes, 1);
+          const Kernel few = compile(back, options);
+          const std::map<std::string, int> runs = runs_of(few, inputs);
+          CHECK(runs.at("k_grad_d_u") <= std::min(400, steps + 8));
+          const Results got = few.call(inputs);
+          unsetenv("BROADLOOM_LOOP_BYTES");
+          for (const char *name : {"d_u0", "d_f"}) CHECK(bytes(got[name]) == bytes(all[name]));
+        }
+    }
+  }
+}
+
+TEST_CASE("a step rests only where all of its lets do") {
+  const D x{1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<NamedView> inputs{{"x", view(x)}};
+  // The array says so for some steps in the middle; p goes on in the first loop alone.
+  const std::string still = "in x : f64[t]\nlet rests[t] = i64(x[t] > 2 && x[t] < 8)\n"
+                            "let s[t] = where(rests[t], s[t - 1], s[t - 1] + x[t])\n";
+  const std::string moves = "let p[t] = where(rests[t], p[t - 1] + 1, s[t] * p[t - 1])\n";
+  const LoopSpec one = kernel_of(still + "out y[t] = s[t]");
+  const LoopSpec two = kernel_of(still + moves + "out y[t] = s[t]\nout z[t] = p[t]");
+  const Results got = in_all_engines(one, inputs);
+  CHECK(values(got["y"]) == D{1, 3, 3, 3, 3, 3, 3, 11});
+  CHECK(runs_of(compile(one, with(Engine::jit)), inputs).at("k_s") == 5);
+  in_all_engines(two, inputs);
+  CHECK(runs_of(compile(two, with(Engine::jit)), inputs).at("k_s") == 8);
+  const LoopSpec last = kernel_of(still + "out y = s[-1]");
+  CHECK(values(in_all_engines(last, inputs)["y"]) == D{11});
 }
 
 TEST_CASE("a step of a loop that ends is frozen where it hangs on parameters") {
