@@ -4,8 +4,6 @@
 #include "support/check.hpp"
 
 namespace broadloom::grad {
-namespace {
-
 bool is_free(const Expr &value) {
   Expr inner = value_of(value);
   while (inner.node()->kind == ExprKind::Cast) inner = value_of(inner.node()->args[0]);
@@ -25,8 +23,6 @@ bool is_free(const Expr &value) {
   }
   support::bug("is_free: unknown kind");
 }
-
-} // namespace
 
 bool is_another_name(const ExprNode &node) {
   return node.kind == ExprKind::Let ||
@@ -67,9 +63,9 @@ std::vector<ReadValue> ForwardValues::read_by(const std::vector<Expr> &backward,
     if (!seen.insert(&node).second) continue;
     if (walker_.seen(&node) && !is_another_name(node)) {
       if (is_free(expr) || facts_.inputs(expr).empty()) continue;
-      const bool recomputed = recompute_.has(expr, facts_);
+      const bool recomputed = is_recomputed(expr);
       if (policy != Policy::save || (!recomputed && facts_.can_be_saved(expr))) {
-        read.push_back({expr, keep_.has(expr, facts_), recomputed});
+        read.push_back({expr, is_kept(expr), recomputed});
         continue;
       }
     }

@@ -16,6 +16,7 @@ namespace broadloom::grad {
 // Lets and marks stand for the values in them.
 bool is_another_name(const ExprNode &node);
 Expr value_of(Expr expr);
+bool is_free(const Expr &value); // an input, a number, or one of these cast
 
 // A forward value that the backward pass reads itself and that costs an operation.
 struct ReadValue {
@@ -39,6 +40,9 @@ public:
   // recomputed is read by what it is made of, and so is one that exists between f16 or bf16 operations only
   // and has no dtype to be saved in.
   std::vector<ReadValue> read_by(const std::vector<Expr> &backward, Policy policy);
+
+  bool is_kept(const Expr &value) const { return keep_.has(value, facts_); }
+  bool is_recomputed(const Expr &value) const { return recompute_.has(value, facts_); }
 
 private:
   // Equal values are marked together; of values that cannot be typed by themselves only this very one.

@@ -12,6 +12,7 @@
 #include "expr/window.hpp"
 #include "facts/substitute.hpp"
 #include "grad/bounds.hpp"
+#include "grad/choose_saved.hpp"
 #include "grad/declarations.hpp"
 #include "grad/folds.hpp"
 #include "grad/forward.hpp"
@@ -47,15 +48,16 @@ using support::fail;
 class Gradient {
 public:
   Gradient(const SpecData &data, const std::vector<std::string> &wrt,
-           const GradientOptions &options)
+           const GradientOptions &options, const SaveWithin *within = nullptr)
       : data_(scale::unfolded(spec::expand_calls(data, spec::Calls::WithoutDerivatives))),
-        wrt_(wrt), scales_(data.scales), options_(options), typed_(analysis::analyse(data_)),
-        facts_(data_, wrt), declarations_(data_, typed_, facts_), forward_(facts_),
-        tidier_(facts_, Tidier::Reads::Fewer) {}
+        wrt_(wrt), scales_(data.scales), options_(options), within_(within),
+        typed_(analysis::analyse(data_)), facts_(data_, wrt), declarations_(data_, typed_, facts_),
+        forward_(facts_), tidier_(facts_, Tidier::Reads::Fewer) {}
 
   struct Made {
     SpecData backward, forward;
     bool to_check; // analyse() may find something wrong with it
+    Saved saved = {};
   };
   Made run() {
     for (const OutputDecl &output : data_.outputs)
@@ -80,7 +82,8 @@ public:
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
     declare_windows(made_, declarations_.inputs());
     // The types that a clause meets are known only now.
-    return {std::move(made_), std::move(forward), facts_.calls().used() || sums_through_windows_};
+    return {std::move(made_), std::move(forward), facts_.calls().used() || sums_through_windows_,
+            saved_};
   }
 
 private:
@@ -200,14 +203,22 @@ private:
     for (const OutputDecl &output : made_.outputs) roots.push_back(output.value);
     std::unordered_map<const ExprNode *, Expr> instead;
     std::unordered_map<std::uint32_t, Expr> saved; // equal values once
+    const auto save_once = [&](const Expr &value) {
+      Expr &input = saved[facts_.node(value).index];
+      if (!input.node()) input = save("saved_" + std::to_string(saved.size() - 1), value, forward);
+      instead[value.node()] = input;
+    };
+    if (within_ != nullptr)
+      for (const Expr &value :
+           choose_values(typed_, facts_, forward_, forward_.read_by(roots, Policy::automatic),
+                         *within_, saved_))
+        save_once(value);
     for (const ReadValue &read : forward_.read_by(roots, options_.policy)) {
+      if (within_ != nullptr) break;
       const facts::Terms t(read.value.node()->where);
       Expr &now = instead[read.value.node()];
       if (options_.policy == Policy::save) {
-        Expr &input = saved[facts_.node(read.value).index];
-        if (!input.node())
-          input = save("saved_" + std::to_string(saved.size() - 1), read.value, forward);
-        now = input;
+        save_once(read.value);
       } else if (read.kept) {
         now = t.op(ops::Op::Keep, {read.value});
       } else if (read.recomputed ||
@@ -246,6 +257,8 @@ private:
   const std::vector<std::string> &wrt_;
   const std::optional<Scales> scales_; // derivatives are those of the kernel as it is written
   const GradientOptions &options_;
+  const SaveWithin *const within_; // null: all is saved, or nothing
+  Saved saved_;
   spec::TypedSpec typed_;
   facts::Facts facts_;
   Declarations declarations_;
@@ -267,31 +280,39 @@ LoopSpec spec_of(SpecData data) {
 // A kernel and, where forward values are saved, the one that gives them.
 struct Derived {
   LoopSpec backward, forward;
+  grad::Saved saved = {};
 };
 
 // `kernel` has calls, or parts of it became arrays.
 static Derived derived_of(const SpecData &kernel, const std::vector<std::string> &wrt,
-                          const GradientOptions &options) {
+                          const GradientOptions &options, const SaveWithin *within) {
   const auto of_part = [](const SpecData &data, const std::vector<std::string> &names,
                           const GradientOptions &how) {
     return grad::Gradient(data, names, how).run().backward;
   };
   SpecData expanded = spec::expand_calls(kernel, spec::Calls::WithoutDerivatives);
+  grad::Saved told;
   const auto finished = [&](SpecData made, SpecData forward, bool has_arrays) {
     grad::write_as_modes(made, made.outputs.size() - wrt.size(), has_arrays);
-    return Derived{spec_of(std::move(made)), spec_of(std::move(forward))};
+    return Derived{spec_of(std::move(made)), spec_of(std::move(forward)), told};
   };
   if (auto split = spec::split_lets(expanded, analysis::analyse)) {
     if (auto named = grad::name_starts(expanded, *split)) {
       expanded = std::move(*named);
       split = spec::split_lets(expanded, analysis::analyse);
     }
-    auto [made, saved] = grad::through_lets(expanded, *split, wrt, options, of_part);
+    grad::ChooseSaved choose;
+    if (within != nullptr)
+      choose = [&](const std::vector<std::string> &read) {
+        return grad::choose_lets(expanded, *split, *within, read, told);
+      };
+    auto [made, saved] = grad::through_lets(expanded, *split, wrt, options, of_part, choose);
     grad::save_lets(expanded, *split, saved);
     expanded.name += "_forward";
     return finished(std::move(made), std::move(expanded), true);
   }
-  auto [made, forward, to_check] = grad::Gradient(kernel, wrt, options).run();
+  auto [made, forward, to_check, saved] = grad::Gradient(kernel, wrt, options, within).run();
+  told = saved;
   const grad::Decls bounds = spec::declared_inputs(expanded);
   grad::keep_bounds(made, bounds);
   grad::share(made);
@@ -306,16 +327,16 @@ static Derived derived_of(const SpecData &kernel, const std::vector<std::string>
 
 // Parts of a kernel become arrays, which cost memory, only where there is no other way.
 static Derived derived(const SpecData &kernel, const std::vector<std::string> &wrt,
-                       const GradientOptions &options) {
+                       const GradientOptions &options, const SaveWithin *within = nullptr) {
   grad::require_once(kernel, {wrt, options.of});
   try {
-    return derived_of(kernel, wrt, options);
+    return derived_of(kernel, wrt, options, within);
   } catch (const SpecError &error) {
     if (error.code() != "E0601") throw;
     const auto named =
         grad::name_parts(spec::expand_calls(kernel, spec::Calls::WithoutDerivatives), wrt);
     if (!named) throw;
-    return derived_of(*named, wrt, options);
+    return derived_of(*named, wrt, options, within);
   }
 }
 
@@ -333,6 +354,18 @@ LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wr
   GradientOptions saving = options;
   saving.policy = Policy::save;
   return derived(spec.data(), wrt, saving).forward;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+SavingGradient gradient_within(const LoopSpec &spec, const std::vector<std::string> &wrt,
+                               const SaveWithin &within, const GradientOptions &options) try {
+  const support::FloatWorld world;
+  GradientOptions saving = options;
+  saving.policy = Policy::save;
+  Derived made = derived(spec.data(), wrt, saving, &within);
+  return {std::move(made.forward), std::move(made.backward), made.saved.bytes, made.saved.saved,
+          made.saved.wanted};
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

@@ -203,16 +203,55 @@ void ThroughLets::name_saved_ones() {
   made_.inputs.insert(first_window, saved.begin(), saved.end());
 }
 
+// Lets that are computed again read those that are saved; the steps of a loop what they compute.
+void ThroughLets::read_saved_ones() {
+  const auto saved = [&](const std::string &name) {
+    return std::ranges::count(saved_lets_, name) != 0;
+  };
+  const auto of_saved = [&](const ExprNode &node) {
+    return let_seen(node).node() && !node.input->window->is_whole &&
+           saved(node.input->window->of->name);
+  };
+  expr::Exchange exchange;
+  for (const auto &let : split_.lets) {
+    if (!let->recurrence || !defined_.contains(let->data.outputs[0].name)) continue;
+    const std::size_t first = let->recurrence->first;
+    std::set<std::string> members;
+    for (std::size_t k = first; k < first + split_.lets[first]->recurrence->count; ++k)
+      members.insert(split_.lets[k]->data.outputs[0].name);
+    expr::Walker walker;
+    walker.walk(
+        defined_.at(let->data.outputs[0].name).node()->args[0].node(),
+        [&](const ExprNode &node) {
+          if (of_saved(node) && members.contains(node.input->window->of->name))
+            exchange.put(&node, make_input(node.input, node.where, node.args));
+        },
+        [](const ExprNode &node) { return node.kind != ExprKind::Let || node.axes.empty(); });
+  }
+  const auto now = [&](const Expr &expr) {
+    return exchange.run(expr, [&](const ExprNode &node) {
+      if (node.kind != ExprKind::Input || !of_saved(node)) return Expr();
+      const Expr &of = lets_.at(node.input->window->of->name);
+      return holding(make_window_like(of, *node.input->window, node.where),
+                     lets_held(node, [&](const Expr &let) { return exchange(let); }));
+    });
+  };
+  spec::change_values(made_, now);
+  for (Expr &cotangent : cotangents_) cotangent = now(cotangent);
+  for (auto &[name, let] : defined_) let = now(let);
+}
+
 // Twice where arrays are saved: only the first time shows which of them are read. What lends its
 // shape alone stays a let, which nothing computes.
 GradientThroughLets through_lets(const SpecData &data, const spec::Split &split,
                                  const std::vector<std::string> &wrt,
-                                 const GradientOptions &options, const GradientOf &gradient) {
+                                 const GradientOptions &options, const GradientOf &gradient,
+                                 const ChooseSaved &choose) {
   GradientOptions of_parts = options;
   of_parts.policy = options.policy == Policy::save ? Policy::automatic : options.policy;
-  const auto made = [&](const std::vector<std::string> &saved) {
+  const auto made = [&](const std::vector<std::string> &saved, bool are_some = false) {
     ThroughLets through(data, split, wrt, of_parts, gradient, saved);
-    SpecData derived = through.run();
+    SpecData derived = through.run(are_some);
     return GradientThroughLets{std::move(derived), through.saved_ones_read()};
   };
   if (options.policy != Policy::save) return made({});
@@ -221,7 +260,8 @@ GradientThroughLets through_lets(const SpecData &data, const spec::Split &split,
   for (const auto &let : split.lets)
     if (const std::string &name = let->data.outputs[0].name; lets.contains(name))
       all.push_back(name);
-  return made(made(all).saved);
+  const std::vector<std::string> read = made(all).saved;
+  return choose ? made(choose(read), true) : made(read);
 }
 
 void save_lets(SpecData &forward, const spec::Split &split, const std::vector<std::string> &saved) {

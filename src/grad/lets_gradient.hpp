@@ -40,7 +40,8 @@ public:
     for (const std::string &name : saved) take_as_input(name);
   }
 
-  SpecData run() {
+  // `are_some`: other lets than those that are saved are read, too.
+  SpecData run(bool are_some) {
     check_request();
     begin();
     for (std::size_t k = split_.lets.size(); k-- > 0;)
@@ -52,6 +53,7 @@ public:
     for (const std::string &name : wrt_) add_output(name);
     if (options_.value)
       made_.outputs.insert(made_.outputs.begin(), data_.outputs.begin(), data_.outputs.end());
+    if (are_some) read_saved_ones();
     list_lets();
     const auto is_there = [&](const InputDecl &window) {
       return std::ranges::all_of(spec::lets_read(window),
@@ -113,7 +115,8 @@ private:
     lets_.at(name) = make_input(decl, decl->where);
     saved_lets_.push_back(name);
   }
-  void name_saved_ones(); // through_lets.cpp
+  void name_saved_ones(); // lets_gradient.cpp
+  void read_saved_ones();
 
   void find_names() {
     for (const OutputDecl &output : data_.outputs) taken_.insert(output.name);

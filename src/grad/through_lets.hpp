@@ -20,6 +20,9 @@ namespace broadloom::grad {
 using GradientOf = std::function<SpecData(const SpecData &, const std::vector<std::string> &wrt,
                                           const GradientOptions &)>;
 
+// Which arrays to save of those that the gradient reads; all of them where it is empty.
+using ChooseSaved = std::function<std::vector<std::string>(const std::vector<std::string> &)>;
+
 // With Policy::save the arrays of these lets are inputs saved_0, saved_1, .. of it; all else is
 // computed again.
 struct GradientThroughLets {
@@ -31,7 +34,8 @@ struct GradientThroughLets {
 // whose axes have no names.
 GradientThroughLets through_lets(const SpecData &data, const spec::Split &split,
                                  const std::vector<std::string> &wrt,
-                                 const GradientOptions &options, const GradientOf &gradient);
+                                 const GradientOptions &options, const GradientOf &gradient,
+                                 const ChooseSaved &choose = {});
 
 // Adds these arrays to the outputs of the kernel that was split.
 void save_lets(SpecData &forward, const spec::Split &split, const std::vector<std::string> &saved);

@@ -55,12 +55,7 @@ WithLets::WithLets(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
   views_ = with_said(spec, std::move(views_));
 }
 
-std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
-  std::vector<Layout> all(inputs.begin(), inputs.end());
-  if (inputs.size() == spec.given_inputs()) return all;
-  const std::span<const Layout> lent = inputs.subspan(spec.callers_inputs());
-  inputs = inputs.first(spec.callers_inputs());
-  all.resize(inputs.size());
+std::vector<Layout> layouts_of_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
   std::unordered_map<std::string, Layout> lets;
   std::vector<Layout> arrays;
   for (std::size_t k = 0; k < spec.materialised.size(); ++k) {
@@ -83,6 +78,19 @@ std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layou
     }
     lets.emplace(let.typed.outputs[0].name, arrays[k]);
   }
+  return arrays;
+}
+
+std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs) {
+  std::vector<Layout> all(inputs.begin(), inputs.end());
+  if (inputs.size() == spec.given_inputs()) return all;
+  const std::span<const Layout> lent = inputs.subspan(spec.callers_inputs());
+  inputs = inputs.first(spec.callers_inputs());
+  all.resize(inputs.size());
+  const std::vector<Layout> arrays = layouts_of_lets(spec, inputs);
+  std::unordered_map<std::string, Layout> lets;
+  for (std::size_t k = 0; k < arrays.size(); ++k)
+    lets.emplace(spec.materialised[k]->typed.outputs[0].name, arrays[k]);
   add_lets(spec, lets, all);
   all.insert(all.end(), lent.begin(), lent.end());
   add_said(spec, all);

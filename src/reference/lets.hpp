@@ -21,6 +21,9 @@ private:
   std::vector<AnyView> views_;
 };
 
+// [let]: how the lets of a kernel lie, for the inputs of its caller.
+std::vector<Layout> layouts_of_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs);
+
 // The inputs of a call and behind them the lets that this kernel reads, each lying in C order; with
 // all of them, as they are.
 std::vector<Layout> with_lets(const spec::TypedSpec &spec, std::span<const Layout> inputs);

@@ -16,6 +16,7 @@
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
+#include <broadloom/gradient_within.hpp>
 
 #include <algorithm>
 #include <array>
@@ -37,7 +38,8 @@ struct Choices {
   Options options{.threads = 1, .engine = Engine::interpreter};
   std::map<std::string, std::string> environment;
   bool bound = false, frozen = false, overlaps = false, scheduled = false;
-  std::optional<Policy> policy; // of a gradient
+  std::optional<Policy> policy;       // of a gradient
+  std::optional<std::int64_t> memory; // saved within so many bytes
   std::set<std::string> names;
 };
 
@@ -51,6 +53,7 @@ struct Open {
        gradient = false;
   bool saves =
       false; // values of the forward pass, which no fold reads: its tree goes by what it reads
+  bool saves_some = false; // any of them: no fold rounds
   bool schedules = false, schedules_lets = false;
   bool overlaps = false; // an output that adds to what it finds may not lie over an input
 };
@@ -135,7 +138,12 @@ Choices draw(Random &random, const Open &open) {
   if (open.gradient) {
     made.policy = random.pick<Policy>({Policy::automatic, Policy::recompute});
     if (open.saves && random.chance(50)) made.policy = Policy::save;
-    made.names.insert(*made.policy == Policy::save        ? "saved"
+    if (open.saves_some && random.chance(40)) {
+      made.policy = Policy::save;
+      made.memory = random.pick<std::int64_t>({0, 40, 200, 1000, 5000});
+    }
+    made.names.insert(made.memory                         ? "saved within bytes"
+                      : *made.policy == Policy::save      ? "saved"
                       : *made.policy == Policy::recompute ? "recomputed"
                                                           : "computed as it fits");
   }
@@ -253,11 +261,34 @@ private:
       open.parameters = open.parameters || (input.role == InputRole::parameter && !relaxed);
     open.gradient = !case_.gradient.empty();
     open.saves = open.gradient && saves();
+    open.saves_some = open.gradient && is_exact(typed) &&
+                      std::ranges::all_of(typed.materialised,
+                                          [](const auto &let) { return is_exact(let->typed); });
     if (!open.gradient) add_schedule();
     open.schedules = scheduled_.has_value();
     open.schedules_lets = scheduled_ && !spec::lets_of(scheduled_->data().schedule).empty();
     open.overlaps = std::ranges::none_of(typed.outputs, &spec::TypedOutput::add);
     return open;
+  }
+
+  static bool is_exact(const spec::TypedSpec &part) {
+    for (std::uint32_t n = 0; n < part.graph.size(); ++n) {
+      const expr::NodeKind kind = part.graph[expr::NodeId{n}].kind;
+      const bool folds = kind == expr::NodeKind::Fold || kind == expr::NodeKind::Scan;
+      if (folds && !part.graph.recipe(expr::NodeId{n}).exact) return false;
+    }
+    return true;
+  }
+
+  // The kernel that saves, and the gradient that reads what it has saved.
+  SavingGradient saving(const Choices &choices, const std::vector<NamedView> &inputs) const {
+    if (!choices.memory) return {saving_forward(value_, case_.gradient), of(Policy::save)};
+    try {
+      return gradient_within(value_, case_.gradient, {*choices.memory, inputs});
+    } catch (const SpecError &error) {
+      if (error.code() != "E0610") throw; // keep() asks for more
+      return gradient_within(value_, case_.gradient, {std::int64_t(1) << 40, inputs});
+    }
   }
 
   bool saves() const {
@@ -280,14 +311,6 @@ private:
         if (folds && reads[n] && !graph.recipe(id).exact) return false;
       }
       // The order of an array that is computed from a saved one goes by that.
-      const auto is_exact = [](const spec::TypedSpec &part) {
-        for (std::uint32_t n = 0; n < part.graph.size(); ++n) {
-          const expr::NodeKind kind = part.graph[expr::NodeId{n}].kind;
-          const bool folds = kind == expr::NodeKind::Fold || kind == expr::NodeKind::Scan;
-          if (folds && !part.graph.recipe(expr::NodeId{n}).exact) return false;
-        }
-        return true;
-      };
       const auto &lets = typed.materialised;
       return (any && lets.empty()) ||
              (!lets.empty() && is_exact(typed) &&
@@ -305,11 +328,13 @@ private:
     std::vector<NamedView> out = make_outputs(choices, in, memory);
     std::vector<Array> saved;
     LoopSpec spec = spec_;
-    if (choices.policy) spec = of(*choices.policy);
+    if (choices.policy && *choices.policy != Policy::save) spec = of(*choices.policy);
     if (choices.policy == Policy::save) {
-      const Kernel forward = compile(saving_forward(value_, case_.gradient), choices.options);
       std::vector<NamedView> of_value;
       for (std::size_t k = 0; k < case_.inputs.size(); ++k) of_value.push_back(in[k]);
+      const SavingGradient made = saving(choices, of_value);
+      spec = made.backward;
+      const Kernel forward = compile(made.forward, choices.options);
       for (auto &[name, array] : forward.call(of_value))
         if (name.starts_with("saved_")) {
           saved.push_back(array);

@@ -149,6 +149,7 @@ public:
     } else if (grad_->parsed()) {
       grad_text_.require_one();
       grad_options_.policy = policies.at(policy_);
+      require_fitting_policy();
       grad(grad_options_, streams, phase);
     } else if (jvp_->parsed()) {
       jvp_text_.require_one();
@@ -255,6 +256,23 @@ private:
                      "recompute, or save: prints a forward kernel that saves them, too")
         ->type_name("auto|save|recompute")
         ->check(CLI::IsMember(policies).description(""));
+    grad_
+        ->add_option("--memory", grad_options_.memory,
+                     "as --policy save, but save at most so many bytes, 64M, for the shapes of "
+                     "--in: what costs most to compute again")
+        ->type_name("BYTES")
+        ->transform(CLI::AsSizeValue(false).description(""))
+        ->check(CLI::NonNegativeNumber.description(""));
+    add_inputs(*grad_, grad_options_.inputs);
+  }
+
+  void require_fitting_policy() const {
+    if (grad_options_.memory && policy_ == "recompute")
+      throw UsageError("E0401", "--policy recompute saves nothing, and --memory is given",
+                       "leave one of them out");
+    if (!grad_options_.memory && !grad_options_.inputs.empty())
+      throw UsageError("E0401", "--in says nothing to a gradient without --memory",
+                       "leave it out, or say how many bytes may be saved");
   }
 
   void add_jvp() {

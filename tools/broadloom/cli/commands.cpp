@@ -14,6 +14,7 @@
 #include "tools/broadloom/cli/verify.hpp"
 #include "tools/broadloom/cli/workspace.hpp"
 
+#include <broadloom/gradient_within.hpp>
 #include <broadloom/jacobian.hpp>
 
 #include <fmt/format.h>
@@ -223,6 +224,28 @@ Asked asked_of_one(const LoopSpec &kernel, const JacobianWords &words) {
 
 } // namespace
 
+namespace {
+
+void grad_within(const GradOptions &options, const LoopSpec &chosen, const Asked &asked,
+                 const GradientOptions &request, const Streams &streams, Phase &phase) {
+  const std::vector<InputInfo> infos = compile(chosen, {.engine = Engine::reference}).inputs();
+  std::vector<Array> arrays;
+  SaveWithin within{*options.memory};
+  if (!options.inputs.empty()) {
+    const std::vector<Source> sources =
+        match_inputs(chosen.data().name, infos, options.inputs, options.text.file == "-");
+    phase = Phase::Data;
+    arrays = read_inputs(infos, sources, &streams.in);
+    within.inputs = named_views(infos, arrays);
+  }
+  const SavingGradient made = gradient_within(chosen, asked.wrt, within, request);
+  streams.out << fmt::format("# saves {} of {} values, {} of {} bytes\n", made.saved, made.wanted,
+                             made.bytes, *options.memory)
+              << print(std::vector{made.forward, made.backward});
+}
+
+} // namespace
+
 void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
   phase = Phase::Spec;
   const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
@@ -233,6 +256,7 @@ void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
   request.value = options.value;
   request.add = options.add;
   request.carry = options.carry;
+  if (options.memory) return grad_within(options, chosen, asked, request, streams, phase);
   std::vector<LoopSpec> made;
   request.policy = options.policy;
   if (request.policy == Policy::save) made.push_back(saving_forward(chosen, asked.wrt, request));

@@ -6,6 +6,7 @@
 #include <broadloom/gradient.hpp>
 #include <broadloom/options.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct GradOptions {
   std::string wrt, of; // names with commas between
   bool value = false, add = false, carry = false;
   Policy policy = Policy::automatic;
+  std::optional<std::int64_t> memory = {}; // bytes that are saved at most
+  std::vector<std::string> inputs;         // whose shapes tell how many values have
 };
 
 struct JvpWords {
