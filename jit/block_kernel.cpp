@@ -190,6 +190,15 @@ std::vector<std::vector<BlockKernel::Dim>> BlockKernel::dims() const {
     }
     is_seen[window.of] = true;
   }
+  // What is not read may say an extent.
+  const auto count = [&](const spec::TypedWindow::Form &form) {
+    for (const spec::TypedWindow::Count &of : form.counts)
+      if (of.input < made.size()) made[of.input][std::size_t(of.dim)].is_counted = true;
+  };
+  for (const spec::TypedInput &input : typed.inputs) {
+    std::ranges::for_each(input.said, count);
+    if (input.window) std::ranges::for_each(input.window->forms, count);
+  }
   return made;
 }
 

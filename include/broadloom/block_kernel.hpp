@@ -40,8 +40,9 @@ public:
   };
   struct Dim {
     std::vector<Walk> walks;
-    bool looked_up = false; // at positions that an input says
-    bool is_plain = true;   // every read has an axis alone at its position
+    bool looked_up = false;  // at positions that an input says
+    bool is_plain = true;    // every read has an axis alone at its position
+    bool is_counted = false; // its extent stands in a position, or is that of an axis
   };
   std::vector<std::vector<Dim>> dims() const; // [input][dim]
   // Why the axis may not be cut; empty: it may. Throws ShapeError E0104 for an axis that there is
@@ -95,15 +96,54 @@ private:
 // that it reads, by their names.
 class Stages {
 public:
-  // Throws what `compile` throws, and SpecError E0060 where a let is a loop over time or a join.
+  // Throws what `compile` throws, and SpecError E0060 where a let is a loop over time.
   explicit Stages(const LoopSpec &spec, const Options &options = {});
   const std::vector<LoopSpec> &kernels() const { return kernels_; }
   // How each let lies where the inputs lie so, as folds go by that.
   std::vector<Layout> lets(std::span<const Layout> inputs) const;
+  // Of a let that puts lets before it side by side: along each of its dims, the index `own` of the
+  // part lies at `first` and so many `times` it; without such a dim (-1) all of the part does. The
+  // kernel in its place is that of its first part, and computes no let.
+  struct PartDim {
+    std::int64_t first = 0, times = 1;
+    int own = -1;
+  };
+  struct Part {
+    std::string let;
+    std::vector<PartDim> dims;
+  };
+  std::vector<std::vector<Part>> parts(std::span<const Layout> inputs) const; // [let]
 
 private:
   struct Impl;
   std::vector<LoopSpec> kernels_;
+  std::shared_ptr<const Impl> impl_;
+};
+
+// A kernel that goes block by block as it is, its loops over time with it: a block is a call with a
+// part of the inputs that is longer than the block, of whose outputs the ends are cut off.
+//
+//   kernel k { in u0 : f64[:]; let u[t < 9, i] = .. pad(u, 1: (1, 1))[t - 1, i] .. from u0; out y[i] = u[-1, i] }
+//
+// The end of a part goes wrong by one more position with each step, so y[100:200] is in the middle
+// of a call with u0[91:209].
+class Halos {
+public:
+  explicit Halos(const LoopSpec &spec, const Options &options = {});
+  struct Halo {
+    int dim = -1; // of the input, along which it is cut; -1: it is given whole
+    std::int64_t before = 0, after = 0;
+    bool is_read = true;
+  };
+  // [input]. Throws ShapeError E0104 for an axis that there is not, SpecError E0060 for one along
+  // which the kernel does not go so: where positions are counted, or all of an array is read.
+  std::vector<Halo> along(std::string_view axis, std::span<const Layout> inputs) const;
+  // Throws SpecError E0060 where a fold in a call with such parts has another tree than in one with
+  // all.
+  void check(std::span<const Layout> inputs, std::span<const Layout> parts) const;
+
+private:
+  struct Impl;
   std::shared_ptr<const Impl> impl_;
 };
 

@@ -14,7 +14,7 @@ import dask.array as da
 
 from ._core import Kernel, Results
 from .dask_calls import Call, RechunkWarning, borders_of, dense, dtype_of, kernel_of
-from .dask_windows import comes_as_it_is, staged
+from .dask_stages import comes_as_it_is, staged
 
 LEAF = 4096  # the longest leaf of a fold: multiples of it are borders of every fold
 _FAN = 8  # blocks that are joined by one task

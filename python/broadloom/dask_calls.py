@@ -86,7 +86,7 @@ class Call:
             dims = self.kernel._walks()
         except SpecError:  # it has no blocks
             return
-        self.unread = {k for k, said in enumerate(dims) if said and not any(walks or looked_up or is_plain for walks, looked_up, is_plain in said)}
+        self.unread = {k for k, said in enumerate(dims) if said and not any(any(dim) for dim in said)}
         self.chunks = self.cut()
 
     def name_dims(self):
@@ -102,7 +102,7 @@ class Call:
             self.inputs = before
         return self.inputs != before
 
-    def name_of(self, name, walks, looked_up, is_plain):
+    def name_of(self, name, walks, looked_up, is_plain, _):
         try:
             self.kernel._why_no_map(name)
             return name

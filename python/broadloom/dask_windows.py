@@ -79,6 +79,19 @@ class Pieces:
             return chunks[at]
         return dask.delayed(operator.getitem, pure=True)(chunks[at], tuple(slice(begin, end) for begin, end, _ in inside))
 
+    def array(self, said, o, shape, axes, grid):
+        # One element along an axis, as of inputs that are repeated along it, is the same in all blocks.
+        cut = [axis for axis, extent in zip(said.axes, shape) if axis in self.chunks and extent != 1]
+
+        def stacked(index):
+            done = len(index)
+            if done < len(cut):
+                return da.concatenate([stacked({**index, cut[done]: k}) for k in range(len(self.chunks[cut[done]]))], axis=said.axes.index(cut[done]))
+            here = [self.chunks[axis][index[axis]] if axis in index else extent for axis, extent in zip(said.axes, shape)]
+            return da.from_delayed(grid[tuple(index.get(axis, 0) for axis in axes)][o], here, dtype_of(said.dtype))
+
+        return stacked({})
+
 
 class Sums(Pieces):
     """A call that adds up integers at positions that an input says: the sums of blocks add up to those of all, in any order."""
@@ -88,13 +101,13 @@ class Sums(Pieces):
         dims = self.kernel._walks()
         cut = {}  # axis: borders
         for arg, walks_of in zip(self.call.args, dims):
-            for d, (walks, looked_up, is_plain) in enumerate(walks_of):
+            for d, (walks, looked_up, is_plain, _) in enumerate(walks_of):
                 if not isinstance(arg, da.Array) or len(arg.chunks[d]) < 2:
                     continue
                 if looked_up or not is_plain or not walks or not self.kernel._adds_up(walks[0][0]):
                     return None
                 cut.setdefault(walks[0][0], set()).update(borders_of(arg.chunks[d]))
-        for walks, looked_up, is_plain in itertools.chain(*dims):
+        for walks, looked_up, is_plain, _ in itertools.chain(*dims):
             if any(axis in cut for axis, _ in walks) and (looked_up or not is_plain):
                 return None
         if not cut:
@@ -103,7 +116,7 @@ class Sums(Pieces):
         blocks = []
         for at in itertools.product(*[range(len(places) - 1) for places in borders.values()]):
             part = {axis: (places[k], places[k + 1]) for (axis, places), k in zip(borders.items(), at)}
-            reads = [[part.get(walks[0][0], (0, n)) if walks and is_plain and n != 1 else (0, n) for n, (walks, _, is_plain) in zip(np.shape(arg), walks_of)]
+            reads = [[part.get(walks[0][0], (0, n)) if walks and is_plain and n != 1 else (0, n) for n, (walks, _, is_plain, _) in zip(np.shape(arg), walks_of)]
                      for arg, walks_of in zip(self.call.args, dims)]
             blocks.append(dask.delayed(_sums, pure=True)(self.call.state, *[self.part(k, read)[0] for k, read in enumerate(reads)]))
         while len(blocks) > 1:
@@ -128,7 +141,7 @@ class Windows(Pieces):
         """The chunks of the axes along which outputs are cut: near to where the array of the most chunks is."""
         made = {}
         for said, arg, dims in zip(self.call.inputs, self.call.args, self.kernel._walks()):
-            for d, (walks, looked_up, _) in enumerate(dims):
+            for d, (walks, looked_up, _, _) in enumerate(dims):
                 chunks = [n for n in arg.chunks[d] if n > 0] if isinstance(arg, da.Array) else []
                 if len(chunks) < 2 or not (walks or looked_up):
                     continue
@@ -165,57 +178,3 @@ class Windows(Pieces):
             grid[at] = dask.delayed(_block, pure=True)(self.call.state, self.lies, parts, [begin for _, begin in taken], *[part for part, _ in taken])
         shapes = self.kernel._infer([np.shape(arg) for arg in self.call.args])
         return tuple(self.array(said, o, shapes[o], axes, grid) for o, said in enumerate(self.call.outputs))
-
-    def array(self, said, o, shape, axes, grid):
-        # One element along an axis, as of inputs that are repeated along it, is the same in all blocks.
-        cut = [axis for axis, extent in zip(said.axes, shape) if axis in self.chunks and extent != 1]
-
-        def stacked(index):
-            done = len(index)
-            if done < len(cut):
-                return da.concatenate([stacked({**index, cut[done]: k}) for k in range(len(self.chunks[cut[done]]))], axis=said.axes.index(cut[done]))
-            here = [self.chunks[axis][index[axis]] if axis in index else extent for axis, extent in zip(said.axes, shape)]
-            return da.from_delayed(grid[tuple(index.get(axis, 0) for axis in axes)][o], here, dtype_of(said.dtype))
-
-        return stacked({})
-
-
-def comes_as_it_is(call: Call):
-    """Whether each axis that is cut is one along which blocks give blocks, or are folded."""
-    try:
-        for name in call.chunks:
-            if call.kernel._why_no_map(name) and not call.comes_apart(name):
-                return False
-        return True
-    except ShapeError:  # a dim without a label, which only windows see
-        return call.name_dims() and comes_as_it_is(call)
-
-
-def staged(call: Call, folded):
-    """The outputs, by one kernel after the other where lets are arrays. `folded` makes those of a call that comes apart as it is."""
-    stages = call.kernel._stages()
-    values = {**dict(zip([said.name for said in call.inputs], call.args)), **call.kernel.frozen}
-    orders = {}
-    if len(stages) > 1:
-        names = [said.name for said in stages[0].inputs][:len(values)]
-        lets = call.kernel._lets([(np.shape(values[name]), list(range(np.ndim(values[name])))) for name in names])
-    for n, stage in enumerate(stages):
-        one = Call(stage, [], {said.name: values[said.name] for said in stage.inputs}, state=(call.state, n))
-        one.leave_unread()
-        as_it_is = len(stages) > 1 and comes_as_it_is(one)
-        turned = [said.name for said in stage.inputs if said.name in orders]
-        if as_it_is and turned and any(stage._why_no_map(axis) for axis in one.chunks):
-            raise SpecError("E0060", f"kernel '{call.kernel.name}' cannot fold let '{turned[0]}' block by block: it lies with its dims in the order {orders[turned[0]]}, by "
-                            "which sums go", None, "list the dims of the let in that order, the slowest first")
-        made = None if turned else folded(one) if as_it_is else Sums(one).arrays()
-        if made is None:
-            made = Windows(one, orders).arrays()
-        if n + 1 < len(stages):
-            let = one.outputs[0].name
-            values[let] = made[0]
-            shape, order = lets[n]
-            if tuple(shape) != made[0].shape:
-                raise ShapeError("E0102", f"let '{let}' has the shape {tuple(shape)}, its blocks make up {made[0].shape}", None, "this is a mistake of ours")
-            if order != sorted(order):
-                orders[let] = order
-    return made

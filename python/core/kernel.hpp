@@ -57,6 +57,7 @@ public:
   BlockKernel blocks_here();
   // It as several kernels, one for each let that is an array.
   Stages stages();
+  Halos halos();
 
   // The text that was compiled: with the parameters that are frozen by now, and nothing built in.
   const LoopSpec &spec() const { return spec_; }
@@ -94,6 +95,7 @@ private:
         Kernel kernel);
   bool same_layouts(const Memo &memo, const AnyView *views) const;
   void change(const AnyView *views, const std::function<void(Memo &)> &how);
+  template <class Made> Made made_once(std::optional<Made> &known);
   std::optional<Kernel> other() const;
   double points(const AnyView *views) const;
 
@@ -106,6 +108,7 @@ private:
   std::optional<Kernel> other_; // stays once it is set
   std::optional<BlockKernel> blocks_, other_blocks_;
   std::optional<Stages> stages_;
+  std::optional<Halos> halos_;
   std::vector<MemoPtr> memos_; // the latest first
 };
 

@@ -389,6 +389,12 @@ void define_kernel(nb::module_ &module) {
       .def("_stages", [](const KernelObject &k) { return stage_kernels(*k.state); })
       .def("_lets",
            [](const KernelObject &k, const nb::sequence &lies) { return lets(*k.state, lies); })
+      .def("_parts",
+           [](const KernelObject &k, const nb::sequence &lies) { return parts(*k.state, lies); })
+      .def("_halos", [](const KernelObject &k, const std::string &axis,
+                        const nb::sequence &lies) { return halos(*k.state, axis, lies); })
+      .def("_check_halos", [](const KernelObject &k, const nb::sequence &lies,
+                              const nb::sequence &parts) { check_halos(*k.state, lies, parts); })
       .def("_walks", [](const KernelObject &k) { return walks(*k.state); })
       .def("_why_no_blocks",
            [](const KernelObject &k, const std::string &axis) {

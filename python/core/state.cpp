@@ -149,20 +149,23 @@ BlockKernel State::blocks_here() {
   return *known;
 }
 
-Stages State::stages() {
+template <class Made> Made State::made_once(std::optional<Made> &known) {
   {
     const nb::ft_lock_guard lock(mutex_);
-    if (stages_) return *stages_;
+    if (known) return *known;
   }
   const Options options = options_from(choices, nullptr);
-  Stages made = [&] {
+  Made made = [&] {
     const Unlocked others_run;
-    return Stages(spec_, options);
+    return Made(spec_, options);
   }();
   const nb::ft_lock_guard lock(mutex_);
-  if (!stages_) stages_.emplace(std::move(made));
-  return *stages_;
+  if (!known) known.emplace(std::move(made));
+  return *known;
 }
+
+Stages State::stages() { return made_once(stages_); }
+Halos State::halos() { return made_once(halos_); }
 
 BoundCall State::bound_here(BoundObject &bound) {
   if (is_main_thread()) return *bound.bound;

@@ -65,6 +65,32 @@ nb::list lets(State &state, const nb::sequence &lies) {
   return made;
 }
 
+nb::list parts(State &state, const nb::sequence &lies) {
+  nb::list lets;
+  for (const auto &parts : state.stages().parts(layouts_from(lies))) {
+    nb::list made;
+    for (const Stages::Part &part : parts) {
+      nb::list dims;
+      for (const auto &[first, times, own] : part.dims)
+        dims.append(nb::make_tuple(first, times, own));
+      made.append(nb::make_tuple(part.let, dims));
+    }
+    lets.append(made);
+  }
+  return lets;
+}
+
+nb::list halos(State &state, const std::string &axis, const nb::sequence &lies) {
+  nb::list made;
+  for (const auto &[dim, before, after, is_read] : state.halos().along(axis, layouts_from(lies)))
+    made.append(nb::make_tuple(dim, before, after, is_read));
+  return made;
+}
+
+void check_halos(State &state, const nb::sequence &lies, const nb::sequence &parts) {
+  state.halos().check(layouts_from(lies), layouts_from(parts));
+}
+
 nb::list walks(State &state) {
   nb::list inputs;
   for (const auto &dims : state.blocks_here().dims()) {
@@ -73,7 +99,7 @@ nb::list walks(State &state) {
       nb::list of_dim;
       for (const BlockKernel::Walk &walk : dim.walks)
         of_dim.append(nb::make_tuple(walk.axis, walk.times));
-      made.append(nb::make_tuple(of_dim, dim.looked_up, dim.is_plain));
+      made.append(nb::make_tuple(of_dim, dim.looked_up, dim.is_plain, dim.is_counted));
     }
     inputs.append(made);
   }

@@ -1,4 +1,4 @@
-// Blocks of outputs for bl.dask: BlockKernel and Stages. An array lies as (shape, its dims from the
+// Blocks of outputs for bl.dask: BlockKernel, Stages and Halos. An array lies as (shape, its dims from the
 // slowest on) says, without gaps.
 #pragma once
 
@@ -8,6 +8,9 @@ namespace broadloom::python {
 
 nb::list stage_kernels(State &state);
 nb::list lets(State &state, const nb::sequence &lies);
+nb::list parts(State &state, const nb::sequence &lies);
+nb::list halos(State &state, const std::string &axis, const nb::sequence &lies);
+void check_halos(State &state, const nb::sequence &lies, const nb::sequence &parts);
 nb::list walks(State &state);
 nb::dict extents(State &state, const nb::sequence &lies);
 nb::list reads(State &state, const nb::sequence &lies, const nb::dict &parts);

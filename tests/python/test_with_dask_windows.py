@@ -200,7 +200,7 @@ class AlongWindows(unittest.TestCase):
             ("in x : f64[:]; out d = x[i + 1] - x[i]; out e = x[k + 1]", "output 'e' does not have it", "a kernel of its own"),
             ("in x : f64[:]; out c = scan(sum, x[i + 1] - x[i], i)", "scans by 'sum' along it", "let d[i]"),
             ("in x : f64[:]; in d : f64[:]; out g = sum(d[i] + 0 * x[k + 1], like=x[2*i + 1])", "", "rechunk"),
-            ("in x : f64[:]; let h[t] = 0.5 * h[t - 1] + x[t] from 0; out y = h[t + 1] - h[t]", "loop over time", "axes that it does not have"),
+            ("in x : f64[:]; let h[t] = 0.5 * h[t - 1] + x[t] from 0; out y = h[t + 1] - h[t]", "step by step along it", "another axis"),
         ):
             with self.subTest(text), self.assertRaises(bl.SpecError) as caught:
                 k = bl.compile(f"kernel k {{ {text} }}")

@@ -2,44 +2,23 @@
 // the whole.
 #include "parts_of_arrays.hpp"
 #include "unit/kernel/all_engines.hpp"
+#include "unit/kernel/block_arrays.hpp"
 
 #include <broadloom/block_kernel.hpp>
 
-#include <cmath>
 #include <map>
-#include <random>
 
 using namespace broadloom;
 using tests::bytes;
+using tests::call;
 using tests::code_thrown_by;
+using tests::dense;
 using tests::dense_copy;
+using tests::layouts_of;
+using tests::numbers;
 using tests::part_of;
 
 namespace {
-
-Array numbers(std::vector<std::int64_t> shape, unsigned seed = 1) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> exponent(-8, 8);
-  Array array(f64, shape);
-  for (std::int64_t k = 0; k < array.size(); ++k)
-    array.data<double>()[k] = (random() % 2 == 0 ? 1 : -1) * std::pow(10.0, exponent(random));
-  return array;
-}
-
-std::vector<Layout> layouts_of(const std::vector<Array> &arrays) {
-  std::vector<Layout> layouts;
-  for (const Array &array : arrays) layouts.push_back(contiguous_layout(array.shape()));
-  return layouts;
-}
-
-Layout dense(std::vector<std::int64_t> shape) { return contiguous_layout(shape); }
-
-Results call(const Kernel &kernel, const std::vector<Array> &inputs) {
-  std::vector<NamedView> views;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    views.push_back({kernel.inputs()[i].name, inputs[i]});
-  return kernel.call(views);
-}
 
 // The parts of the inputs that are read there, as copies of their own.
 struct Cut {
