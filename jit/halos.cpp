@@ -115,7 +115,12 @@ public:
     for (std::size_t a = 0; a < count_; ++a)
       if (reaches_[a].dim >= 0 && rest.inputs[a].extents[std::size_t(reaches_[a].dim)] >= 0)
         refuse(fmt::format("'{}' says how long it is", name_of(a)));
+    // A let ends where the parts do: these are as long as what is needed of any array.
+    std::int64_t low = 0, high = 0;
+    for (const Reach &reach : reaches_)
+      if (reach.dim >= 0) low = std::min(low, reach.low), high = std::max(high, reach.high);
     reaches_.resize(count_);
+    for (Reach &reach : reaches_) reach.low = low, reach.high = high;
     return std::move(reaches_);
   }
 
@@ -184,6 +189,11 @@ private:
         const spec::TypedWindow::Pad *pad = window.pad_of(int(d));
         const std::int64_t before = pad == nullptr ? 0 : pad->before;
         step = {*array, int(d), positions[d].first - before, positions[d].last - before};
+        const std::int64_t low = step.low, high = step.high;
+        if (pad != nullptr && pad->mode == PadMode::Edge) // what is at the end stands behind it
+          step.low = std::min<std::int64_t>(low, 0), step.high = std::max<std::int64_t>(high, 0);
+        if (pad != nullptr && pad->mode == PadMode::Reflect)
+          step.low = std::min(low, -high), step.high = std::max(high, -low);
       }
       steps.push_back(step);
     }
@@ -351,8 +361,7 @@ std::vector<Halos::Halo> Halos::along(std::string_view axis, std::span<const Lay
     const bool is_read = reach.dim >= 0 || reach.whole;
     const auto dim = std::ranges::find(axes, rewrite::find_axis(typed, std::string(axis)));
     if (!is_read && dim != axes.end()) reach.dim = int(dim - axes.begin()); // as long as others
-    made.push_back({reach.dim, std::max<std::int64_t>(-reach.low, 0),
-                    std::max<std::int64_t>(reach.high, 0), is_read});
+    made.push_back({reach.dim, -reach.low, reach.high, is_read});
   }
   return made;
 } catch (const std::bad_alloc &) {
