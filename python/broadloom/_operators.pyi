@@ -1,4 +1,4 @@
-# What traced values and lazy arrays have in common.
+# Common to traced values and lazy arrays.
 from typing import Any
 from typing_extensions import Self
 

@@ -1,7 +1,7 @@
 """The namespace of the array API standard, version 2024.12, over lazy arrays: ``xp = bl.array_api``.
 
-Functions are NumPy's, which lazy arrays record. What makes arrays makes lazy ones. What is not recorded (sorts, sets of unique elements, FFTs, solvers,
-functions of complex numbers that the language lacks), NumPy does at once to what the arrays have come to, and its results are lazy arrays again.
+Functions are NumPy's, which lazy arrays record. Functions that make arrays make lazy ones. NumPy does at once whatever is not recorded (sorts, sets
+of unique elements, FFTs, solvers, functions of complex numbers that the language lacks). Its results are lazy arrays again.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def polyint(p, m=1, k=None):
 
 
 def block(arrays):
-    """Of lists in lists: the innermost side by side along the last axis."""
+    """Lists in lists: the innermost side by side along the last axis."""
     depth = lambda x: 1 + max(map(depth, x), default=0) if type(x) is list else 0
     levels = depth(arrays)
     rank = max(levels, max([lifted(x).ndim for x in _flat(arrays)], default=0))

@@ -105,7 +105,7 @@ def as_it_looks(called):
 
 
 def at_once(called):
-    """What prints, saves or writes into an array of NumPy's: it is given what lazy arrays have come to."""
+    """A function that prints, saves or writes into an array of NumPy's is given the values of lazy arrays."""
     writes = called.__name__ in "copyto put putmask place fill_diagonal put_along_axis"
 
     def call(args, options):

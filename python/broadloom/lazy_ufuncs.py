@@ -158,7 +158,7 @@ def written(ufunc, args, out=None, where=True, **options):
 
 
 def into_array(made, into, what: str, casting="unsafe", where=True):
-    """What is computed now, into an array of NumPy's."""
+    """Computes now, into an array of NumPy's."""
     if type(into) is not ndarray:
         refuse(f"{what} with out= of class {type(into).__name__} cannot be recorded", "out= is an array of NumPy's, which is written now", DTypeError, "E0021")
     if not np.can_cast(made.dtype, into.dtype, casting):

@@ -24,7 +24,7 @@ def html_of(kernel) -> str:
 
 
 def html_of_lazy(x) -> str:
-    """What a lazy array is, and the kernel that computes it; of an input its values."""
+    """A lazy array by its dtype and shape, and the kernel that computes it; an input by its values."""
     body = repr(x.value) if x.op == "leaf" else x.kernel.text
     return f"<div><b>{html.escape(repr(x)[1:-1])}</b>{_folded('values' if x.op == 'leaf' else 'kernel', f'<pre>{html.escape(body)}</pre>')}</div>"
 

@@ -1,4 +1,4 @@
-"""What a kernel says of itself to ``help(k)`` and ``inspect.signature(k)``."""
+"""A kernel tells of itself to ``help(k)`` and ``inspect.signature(k)``."""
 
 from __future__ import annotations
 

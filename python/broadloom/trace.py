@@ -51,7 +51,7 @@ class _Writer:
 
 
 def declared_by(function, parameter: inspect.Parameter, where=None):
-    """What a parameter says that it is."""
+    """The declaration of a parameter, or another annotation that it has."""
     said = parameter.annotation
     if isinstance(said, str):  # from __future__ import annotations
         closure = inspect.getclosurevars(function)

@@ -1,6 +1,6 @@
 """Functions of NumPy's that lazy arrays make of others, with random arguments: shapes, also empty ones, dtypes, NaN, axes from either end.
 
-What NumPy gives must come, in value, dtype and shape; where it raises, an error of ours; or a refusal by its code. BROADLOOM_COMPOSED=N
+NumPy's result must come, in value, dtype and shape; where it raises, an error of ours; or a refusal by its code. BROADLOOM_COMPOSED=N
 draws N times as often.
 """
 
@@ -58,7 +58,7 @@ REAL, INTS, FLOATS = [d for d in DTYPES if d != "D"], ["i1", "i4", "i8", "u1", "
 
 
 def along(**options):
-    """Of an array, an axis and options."""
+    """Arguments: an array, an axis and options."""
     def draw(d):
         x = d.array()
         how = {name: d.pick(*values) for name, values in options.items()}
@@ -68,7 +68,7 @@ def along(**options):
 
 
 def one(*values, low=0, high=3, dtypes=DTYPES):
-    """Of an array and another argument, if there is one."""
+    """Arguments: an array and another one, if there is one."""
     return lambda d: ((d.array(low, high, dtypes), *([d.pick(*values)] if values else [])), {})
 
 
@@ -238,7 +238,7 @@ def numbers(rng, dtype, n=60):
 
 class Composed(unittest.TestCase):
     def case(self, name, draw, rng):
-        """What is wrong with one call, or "", and whether it was recorded."""
+        """The mistake in one call, or "", and whether it was recorded."""
         args, options = draw(Draw(rng))
         called = getattr(np.linalg, name[7:]) if name.startswith("linalg.") else getattr(np, name)
         try:
@@ -295,7 +295,7 @@ class Composed(unittest.TestCase):
         self.assertEqual(found + refused, [], f"{len(found)} differences:\n" + "\n".join([*found[: 60 * TIMES], *refused]))
 
     def test_calls_with_arguments_of_all_kinds_end_in_a_result_or_an_error_of_ours(self):
-        """What NumPy refuses before it asks lazy arrays, and that of functions which only look, may be NumPy's own."""
+        """Errors before NumPy asks lazy arrays may be NumPy's own."""
         rng, inside = np.random.default_rng(6), os.sep + "broadloom" + os.sep
         values = [lambda: bl.array(np.ones((2, 3))), lambda: bl.array(np.arange(3)), lambda: bl.array(np.ones((2, 2))), lambda: bl.array(np.array(2.0)), lambda: None, lambda: 1,
                   lambda: -1, lambda: 2.5, lambda: "a", lambda: b"b", lambda: [1], lambda: (0, 1), object, lambda: 1j, lambda: [[1], [2, 3]]]
