@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -88,6 +90,29 @@ TEST_CASE("every block on a page for users is run in one way or another") {
       CHECK((program || peers || patch || nest || block.language == "loom" ||
              block.language == "console"));
     }
+}
+
+TEST_CASE("the README's figures of speed stand on the benchmark's page") {
+  const std::map<std::string, std::string> names{{"Dr.Jit", "drjit"}, {"Halide", "halide"},
+                                                 {"JAX", "jax"},      {"NumPy", "numpy"},
+                                                 {"numba", "numba"},  {"PyTorch", "torch"}};
+  const std::string readme = pages::text_of("README.md"),
+                    page = pages::text_of("docs/benchmarks.md");
+  const std::string table = readme.substr(readme.find("| case | beside"));
+  const std::regex figure(
+      R"((?:([0-9]\.[0-9]+) / )?([0-9]\.[0-9]+) (Dr\.Jit|Halide|JAX|NumPy|numba|PyTorch))");
+  int figures = 0;
+  for (std::sregex_iterator it(table.begin(), table.end(), figure), end; it != end; ++it)
+    for (const std::string &number : {(*it)[1].str(), (*it)[2].str()}) {
+      if (number.empty()) continue;
+      CAPTURE((*it)[0].str());
+      const std::string name = names.at((*it)[3]); // "drjit 0.97" or "**1.05** numpy"
+      const std::regex there(name + " " + number + "[0-9]?\\b|\\*" + number + "[0-9]?\\*\\* " +
+                             name);
+      CHECK(std::regex_search(page, there));
+      ++figures;
+    }
+  CHECK(figures > 20);
 }
 
 TEST_CASE("the commands of the README that call the program run") {
