@@ -108,7 +108,7 @@ all_checks() {
   never 'the command line and the samples see neither LLVM nor oneTBB' "$libraries" \
     tools/broadloom samples
   only 'include uses the standard library and itself only, but for Eigen where a user asks for it' \
-    '<[a-z_]+>|[<"]broadloom/[a-z0-9_/]+\.hpp[>"]|<Eigen/Core>' include
+    '<[a-z_]+>|<std(def|int)\.h>|[<"]broadloom/[a-z0-9_/]+\.hpp[>"]|<Eigen/Core>' include
   only 'samples use the standard library, the public headers and libpng only' \
     '<[a-z_]+>|<broadloom/[a-z0-9_/]+\.hpp>|<png\.h>' samples
   only 'the Python package uses the public headers, Python, POSIX, NumPy and nanobind only' \

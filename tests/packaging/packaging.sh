@@ -97,13 +97,6 @@ ctypes_program() {
   [ "$seen" = 14.0 ] || { echo "$seen"; return 1; }
 }
 
-# Moved as a whole it says where it is.
-pkg_config_relocates() {
-  cp -R "$root/." "$work/moved" || return 1
-  seen=$(PKG_CONFIG_PATH=$work/moved/$libdir/pkgconfig pkg-config --define-prefix --cflags --libs broadloom | sed 's/ *$//')
-  [ "$seen" = "-I$work/moved/include -L$work/moved/$libdir -lbroadloom" ] || { echo "$seen"; return 1; }
-}
-
 pkg_config_is_clean() { # the flags of a user of the shared library name nothing else
   seen=$(pc "$root" --cflags --libs | sed 's/ *$//')
   [ "$seen" = "-I$root/include -L$root/$libdir -lbroadloom" ] || { echo "$seen"; return 1; }
@@ -298,7 +291,6 @@ all_checks() {
   check "the README's line builds a program that runs, without installing" readme_line
   check 'the program of docs/c.md is built by a C compiler and prints what the page says' c_program
   check 'Python calls the C interface by ctypes, as docs/c.md has it' ctypes_program
-  check 'pkg-config finds a Broadloom that was moved' pkg_config_relocates
   check 'pkg-config names no library and no macro of others for the shared library' pkg_config_is_clean
   check 'a consumer is built with CMake and the shared library' cmake_shared
   check 'a consumer is built with CMake and the static library' cmake_static
