@@ -12,7 +12,7 @@ import dask
 import dask.array as da
 
 from ._core import Results
-from .dask_calls import Call, RechunkWarning, borders_of, chunks_of, dense, dtype_of, kernel_of
+from .dask_calls import Call, RechunkWarning, borders_of, chunks_of, dense, kernel_of
 from .dask_windows import Pieces, _joined
 from .errors import SpecError
 

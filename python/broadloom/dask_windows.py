@@ -14,7 +14,7 @@ import dask.array as da
 
 from ._core import Results
 from .dask_calls import Call, borders_of, chunks_of, dense, dtype_of, kernel_of
-from .errors import ShapeError, SpecError
+from .errors import SpecError
 
 
 def _dense(arg, order):
