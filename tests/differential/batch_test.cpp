@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 namespace broadloom::differential {
@@ -208,7 +209,15 @@ bool check_columns(std::uint64_t seed) {
                << print(spec) << print(columns) << print(along));
   CHECK(print(parse(print(columns))) == print(columns));
   const Options options{.threads = 2, .engine = engine_of(seed)};
-  const Array all = compile(columns, options).call(given)[0].copy();
+  std::optional<Array> called;
+  try {
+    called = compile(columns, options).call(given)[0].copy();
+  } catch (
+      const ShapeError &error) { // labels have one extent throughout, where axes met by position
+    if (error.code() != "E0102") throw;
+    return false;
+  }
+  const Array &all = *called;
   const Kernel kernel = compile(along, options);
   const std::size_t i =
       std::size_t(std::ranges::find(made.inputs, wrt, &RandomInput::name) - made.inputs.begin());
