@@ -264,7 +264,7 @@ TEST_CASE("each column of the Jacobian of a random kernel is a directional deriv
   MESSAGE(compared << " of " << count << " Jacobians compared, " << unlabelled
                    << " without labels, " << refused << " refused");
   CHECK(refused <= count / 10 + 2);
-  CHECK(unlabelled <= count / 100 + 1); // of functions that count axes
+  CHECK(unlabelled <= count / 25 + 2); // of functions that count axes, and of lets that differ
   if (count >= 100) CHECK(compared > count / 5);
 }
 
