@@ -87,7 +87,8 @@ c_program() {
   flags=$(pc "$root" --cflags --libs) || return 1
   # shellcheck disable=SC2086 # a list of words
   cc -std=c11 -pedantic -Wall -Wextra -Wconversion -Wshadow -Werror "$work/c/main.c" $flags -o "$work/c/main" &&
-    LD_LIBRARY_PATH=$root/$libdir "$work/c/main" 2>&1 | head -n 3 | diff "$work/c/wanted" -
+    LD_LIBRARY_PATH=$root/$libdir "$work/c/main" >"$work/c/seen" 2>"$work/c/error" &&
+    cat "$work/c/seen" "$work/c/error" | diff "$work/c/wanted" -
 }
 
 # Without a package, as the page has it.
