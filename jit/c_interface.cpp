@@ -123,12 +123,13 @@ template <class Do> bl_status guarded(const Do &what) noexcept {
                         fmt::format("broadloom: {}\n  help: {}\n", bad.message, bad.help));
     } catch (const bl::Error &error) {
       return latest.set(status_of(error), error.code(), error.message(), error.help(),
-                        error.render(), error.where());
+                        error.render() + "\n", error.where());
     } catch (const std::bad_alloc &) {
       return latest.no_memory();
     } catch (const std::exception &error) {
       return latest.set(BL_INTERNAL_ERROR, "E0901", error.what(),
-                        "this is a bug in Broadloom: please report it", error.what());
+                        "this is a bug in Broadloom: please report it",
+                        std::string(error.what()) + "\n");
     }
   } catch (const std::bad_alloc &) { // while the error was told
     return latest.no_memory();
