@@ -3,6 +3,7 @@
 
 #include "jit/calibrate.hpp"
 #include "jit/shown.hpp"
+#include "kernel/overlap.hpp"
 #include "plan/predict.hpp"
 #include "plan/tasks.hpp"
 #include "support/float_control.hpp"
@@ -87,18 +88,32 @@ std::vector<plan::PhaseRun> phase_runs(const loop::Program &program, const plan:
 } // namespace
 
 Prediction predict(const loop::Program &program, const block::Program &blocks,
-                   const plan::Binding &binding, const support::Machine &machine,
-                   const support::Rates &rates) {
+                   const plan::Binding &binding, std::span<const plan::InputMemory> inputs,
+                   const support::Machine &machine, const support::Rates &rates) {
   Bodies bodies(program, binding);
   for (const block::Box &phase : blocks.phases) bodies.visit(phase, 1);
   const std::vector<plan::BodyRun> loops = std::move(bodies).take();
   Prediction prediction;
   for (const double ns :
-       plan::predict(program, binding, phase_runs(program, binding, machine), loops, rates))
+       plan::predict(program, binding, phase_runs(program, binding, machine), loops, inputs, rates))
     prediction.phases.push_back(ns * 1e-9);
   prediction.seconds = rates.call_ns * 1e-9 +
                        std::accumulate(prediction.phases.begin(), prediction.phases.end(), 0.0);
   return prediction;
+}
+
+// A window lies in its array, but for copies of what a gather reads.
+static std::vector<plan::InputMemory> memory_of(const spec::TypedSpec &typed,
+                                                const kernel::Layouts &layouts) {
+  std::vector<plan::InputMemory> made;
+  for (std::uint32_t i = 0; i < layouts.inputs.size(); ++i) {
+    const auto &window = typed.inputs[i].window;
+    const bool is_copy = window && (window->is_gather() || window->sum);
+    const kernel::Reach reach = kernel::reach_of(layouts.inputs[i], typed.inputs[i].dtype);
+    made.push_back(
+        {is_copy ? i : std::uint32_t(typed.array_of(i)), double(reach.high - reach.low)});
+  }
+  return made;
 }
 
 static void add(Prediction &all, const Prediction &one) {
@@ -115,7 +130,7 @@ static Prediction predict_own(const KernelImpl &kernel) {
   for (const auto &let : kernel.subs().lets().kernels())
     if (let) add(all, predict(*let));
   add(all, predict(shown.program, shown.pattern->code->blocks(), shown.binding,
-                   setup.machine(shown.threads),
+                   memory_of(kernel.typed(), shown.layouts), setup.machine(shown.threads),
                    rates_here(*setup.target, setup.threads, setup.options.cache_dir)));
   return all;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "block/block.hpp"
-#include "plan/plan.hpp"
+#include "plan/predict.hpp"
 #include "support/rates.hpp"
 
 #include <broadloom/kernel.hpp>
@@ -12,7 +12,7 @@ namespace broadloom::jit {
 Prediction predict(const detail::KernelImpl &kernel);
 
 Prediction predict(const loop::Program &program, const block::Program &blocks,
-                   const plan::Binding &binding, const support::Machine &machine,
-                   const support::Rates &rates);
+                   const plan::Binding &binding, std::span<const plan::InputMemory> inputs,
+                   const support::Machine &machine, const support::Rates &rates);
 
 } // namespace broadloom::jit

@@ -117,6 +117,28 @@ private:
   const std::vector<BodyCost> costs_;
 };
 
+// x[i], x[i + 1] and x[i + 2] are read from memory once.
+std::vector<Moved> read_once(const std::vector<Moved> &moved, std::span<const InputMemory> inputs) {
+  std::vector<Moved> made;
+  std::map<std::uint32_t, std::size_t> known; // [array]: which of those
+  for (const Moved &m : moved) {
+    if (m.stored || m.role != loop::Role::Input || m.operand >= inputs.size()) {
+      made.push_back(m);
+      continue;
+    }
+    const auto [at, is_new] = known.emplace(inputs[m.operand].array, made.size());
+    if (is_new) made.push_back({m.role, at->first, false, 0});
+    made[at->second].bytes += m.bytes;
+  }
+  for (const auto &[array, at] : known) {
+    double bytes = 0;
+    for (const InputMemory &input : inputs)
+      if (input.array == array) bytes = std::max(bytes, input.bytes);
+    made[at].bytes = std::min(made[at].bytes, bytes);
+  }
+  return made;
+}
+
 } // namespace
 
 double function_cost(ops::Op op, DType compute) {
@@ -128,12 +150,12 @@ double function_cost(ops::Op op, DType compute) {
 
 std::vector<double> predict(const loop::Program &program, const Binding &binding,
                             std::span<const PhaseRun> phases, std::span<const BodyRun> loops,
-                            const support::Rates &rates) {
+                            std::span<const InputMemory> inputs, const support::Rates &rates) {
   const Predictor predictor(program, binding, loops, rates);
   std::vector<std::vector<Moved>> moved;
   std::map<std::pair<loop::Role, std::uint32_t>, double> operands;
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
-    moved.push_back(bytes_moved(program, binding, p));
+    moved.push_back(read_once(bytes_moved(program, binding, p), inputs));
     for (const Moved &m : moved.back()) {
       double &most = operands[{m.role, m.operand}];
       most = std::max(most, m.bytes);

@@ -11,6 +11,7 @@
 #include "plan/plan.hpp"
 #include "support/rates.hpp"
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -35,9 +36,15 @@ struct BodyRun {
       1; // longer than the operations take, as each step of a fold waits for the one before
 };
 
-// [phase], in ns.
+// Where an input lies: the windows of one array read the same bytes, of which there are so many.
+struct InputMemory {
+  std::uint32_t array = 0;
+  double bytes = 0;
+};
+
+// [phase], in ns. `inputs`: [input operand]; none: each has memory of its own.
 std::vector<double> predict(const loop::Program &program, const Binding &binding,
                             std::span<const PhaseRun> phases, std::span<const BodyRun> loops,
-                            const support::Rates &rates);
+                            std::span<const InputMemory> inputs, const support::Rates &rates);
 
 } // namespace broadloom::plan

@@ -46,6 +46,15 @@ TEST_CASE("more work on the same operands is predicted to take longer") {
   CHECK(of(heavy, {4096}).seconds > 2 * of(light, {4096}).seconds);
 }
 
+TEST_CASE("windows of one array are predicted to read it once") {
+  const Kernel map = compile(parse("kernel k { in x : f32[:, :]; out y[i, j] = x[i, j] + 1 }"));
+  const Kernel windows = compile(parse("kernel k { in x : f32[:, :]\n"
+                                       "out y[i, j] = x[i, j] + x[i + 1, j] + x[i, j + 1] + x[i + "
+                                       "2, j] + x[i, j + 2] + x[i + 1, j + 2] }"));
+  const std::vector<std::int64_t> large{4096, 4096};
+  CHECK(of(windows, large).seconds < 2 * of(map, large).seconds);
+}
+
 TEST_CASE("a kernel without native code has no predicted time") {
   const Kernel kernel =
       compile(parse("kernel k { in x : f32[:]; out y = x + 1 }"), {.engine = Engine::interpreter});
