@@ -181,7 +181,10 @@ def sum_columns(x, o):
             for j in range(part.size):
                 part[j] += x[i, j]
     for j in range(x.shape[1]):
-        o[j] = parts[:, j].sum()
+        s = np.float32(0)
+        for p in range(threads):
+            s += parts[p, j]
+        o[j] = s
 
 
 @fast
@@ -200,7 +203,10 @@ def weighted_columns(x, col, o):
             for j in range(part.size):
                 part[j] += x[i, j] * col[i]
     for j in range(x.shape[1]):
-        o[j] = parts[:, j].sum()
+        s = np.float32(0)
+        for p in range(threads):
+            s += parts[p, j]
+        o[j] = s
 
 
 @fast
