@@ -30,7 +30,7 @@ Expr real(double value) {
   return make_literal(number, {});
 }
 
-struct Parts {
+struct Factored {
   Expr mantissa, exponent; // f64 or c128, i64
 };
 
@@ -45,7 +45,7 @@ const Scale real_scale{"product_mantissa", "product_exponent", half, half, false
 const Scale complex_scale{"complex_mantissa", "complex_exponent", half *half, half, true};
 
 // So many steps are taken out of it, or put in where they are negative, where the condition holds.
-Parts moved(const Scale &scale, const Parts &x, const Expr &when, int steps) {
+Factored moved(const Scale &scale, const Factored &x, const Expr &when, int steps) {
   return {t.where(when, t.mul(real(std::pow(scale.step, -steps)), x.mantissa), x.mantissa),
           t.add(x.exponent, t.where(when, t.num(steps), t.num(0)))};
 }
@@ -54,7 +54,7 @@ Expr below(const Expr &x, double bound) { return t.op(Op::Lt, {t.op(Op::Abs, {x}
 Expr from(const Expr &x, double bound) { return t.op(Op::Ge, {t.op(Op::Abs, {x}), real(bound)}); }
 
 // In range again after a product, or on the way there.
-Parts settled(const Scale &scale, const Parts &x) {
+Factored settled(const Scale &scale, const Factored &x) {
   const Expr large = from(x.mantissa, scale.upper);
   if (!scale.complex) return moved(scale, x, large, 1);
   const Expr small =
@@ -66,8 +66,8 @@ Parts settled(const Scale &scale, const Parts &x) {
 
 // A number of this type: f32 is no smaller than 2^-149 and f64 than 2^-1074. A 0 may have any exponent; that of f64 has none, as the
 // slope of five steps up is too large, and that of five steps down is 0 before they are undone.
-Parts parts_of(const Scale &scale, const Expr &x, bool narrow) {
-  Parts parts{x, t.num(0)};
+Factored parts_of(const Scale &scale, const Expr &x, bool narrow) {
+  Factored parts{x, t.num(0)};
   if (scale.complex) return settled(scale, settled(scale, parts));
   if (narrow) return moved(scale, parts, below(x, 1), -1);
   parts = moved(scale, parts, from(parts.mantissa, half * half), 2); // of 2^1024
@@ -79,18 +79,18 @@ Parts parts_of(const Scale &scale, const Expr &x, bool narrow) {
   return moved(scale, parts, small(1), -1);
 }
 
-Parts product(const Parts &a, const Parts &b) {
+Factored product(const Factored &a, const Factored &b) {
   return {t.mul(a.mantissa, b.mantissa), t.add(a.exponent, b.exponent)};
 }
-Parts multiply(const Scale &scale, const Parts &a, const Parts &b) {
+Factored multiply(const Scale &scale, const Factored &a, const Factored &b) {
   return settled(scale, product(a, b));
 }
 
 Accumulator product_parts(const Scale &scale, const std::string &name, bool exponent) {
   const Expr m = make_parameter("m", {}), e = make_parameter("e", {});
-  const Parts now{m, e};
-  const Parts next = multiply(scale, now, {make_parameter("x", {}), make_parameter("f", {})});
-  const Parts both =
+  const Factored now{m, e};
+  const Factored next = multiply(scale, now, {make_parameter("x", {}), make_parameter("f", {})});
+  const Factored both =
       multiply(scale, now, {make_parameter("m_other", {}), make_parameter("e_other", {})});
   return accumulator(name, {"m", "e"}, {"x", "f"})
       .init("m", real(1))
@@ -109,13 +109,13 @@ public:
         exponent_(parts(scale.exponent, true)) {}
 
   // Along the last axis within its row, times the other rows.
-  Parts of(Parts x, std::vector<int> axes) {
+  Factored of(Factored x, std::vector<int> axes) {
     const AxisRef along = facts_.axis_ref(axes.back());
     axes.pop_back();
-    const Parts before = scan(x, along, false), after = scan(x, along, true);
+    const Factored before = scan(x, along, false), after = scan(x, along, true);
     // Below 2^512, and not settled: that is one step more at the end.
     if (axes.empty() && !scale_.complex) return product(before, after);
-    const Parts result = multiply(scale_, before, after);
+    const Factored result = multiply(scale_, before, after);
     return axes.empty() ? result : multiply(scale_, result, of(fold(x, along), axes));
   }
 
@@ -124,7 +124,7 @@ private:
     return facts_.helper(
         name, [&](const std::string &free) { return product_parts(scale_, free, exponent); });
   }
-  Parts scan(const Parts &x, const AxisRef &along, bool from_end) const {
+  Factored scan(const Factored &x, const AxisRef &along, bool from_end) const {
     FoldUse use;
     use.accumulator = mantissa_;
     use.exclusive = true;
@@ -134,7 +134,7 @@ private:
     use.state = "e";
     return {m, make_scan(use, {x.mantissa, x.exponent}, along, where_)};
   }
-  Parts fold(const Parts &x, const AxisRef &along) const {
+  Factored fold(const Factored &x, const AxisRef &along) const {
     FoldUse m, e;
     m.accumulator = mantissa_;
     e.accumulator = exponent_;
@@ -150,7 +150,7 @@ private:
 
 // The number again: all steps go one way, so that none of them overflows too early, and only the last one that leaves anything
 // rounds. Four of 2^512 leave nothing of a product of two mantissas, or are too much for it; real numbers have half steps, too.
-Expr value_of(const Scale &scale, const Parts &x) {
+Expr value_of(const Scale &scale, const Factored &x) {
   const Expr count = t.op(Op::Abs, {x.exponent}), down = t.op(Op::Lt, {x.exponent, t.num(0)});
   const int whole = scale.complex ? 1 : 2; // steps
   Expr value = x.mantissa;
@@ -193,7 +193,7 @@ Expr product_of_others(facts::Facts &facts, const Expr &x, const ExprNode &fold)
   const DType dtype = facts.dtype(x);
   const Scale &scale = broadloom::is_complex(dtype) ? complex_scale : real_scale;
   const Expr wide = make_cast(scale.complex ? DType::C128 : DType::F64, x, fold.where);
-  const Parts parts = parts_of(scale, wide, dtype != DType::F64);
+  const Factored parts = parts_of(scale, wide, dtype != DType::F64);
   return value_of(scale, Others(facts, fold, scale).of(parts, list));
 }
 
