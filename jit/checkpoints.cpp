@@ -148,12 +148,11 @@ void Lets::choose_segments(std::size_t first, std::span<const std::vector<std::i
   const spec::Recurrence &loop = *recurrence(first);
   const std::size_t end = first + loop.count;
   const std::int64_t steps = shapes[first][loop.dim];
-  double bytes = 0, kept = 0,
-         saved = 0; // of all steps; of one row that is kept, and of one that is saved
+  double bytes = 0;           // of all steps
+  double kept = 0, saved = 0; // of one row that is kept, and of one that is saved
   std::int64_t lag = 1;
   for (std::size_t m = first; m < end; ++m) {
     made.kept_rows.push_back(lets_[m].kept_rows);
-    made.segment.push_back(0);
     made.blocks.emplace_back();
     const std::int64_t m_lag = recurrence(m)->lag;
     lag = std::max(lag, m_lag);
@@ -179,7 +178,6 @@ void Lets::choose_segments(std::size_t first, std::span<const std::vector<std::i
   const std::int64_t segment = blocks[0];
   if (segment + lag >= steps) return;
   for (std::size_t m = first; m < end; ++m) {
-    made.segment[m] = segment;
     made.blocks[m] = blocks;
     if (lets_[m].kept_rows == 0) made.kept_rows[m] = segment + recurrence(m)->lag;
   }
@@ -188,7 +186,7 @@ void Lets::choose_segments(std::size_t first, std::span<const std::vector<std::i
 // What a loop reads that is computed again lives as long as the one that follows it.
 void Lets::keep_what_is_read_again(Layouts &made, std::vector<support::Lifetime> &lifetimes) const {
   for (std::size_t k = 0; k < lets_.size(); ++k) {
-    if (made.segment[k] == 0) continue;
+    if (made.segment(k) == 0) continue;
     const spec::Recurrence &by = *recurrence(*lets_[k].followed_by);
     const std::size_t last = by.first + by.count - 1;
     const auto keep = [&](std::size_t let) {
@@ -209,19 +207,19 @@ void Lets::add_checkpoints(std::size_t k, const Layouts &layouts, char *memory,
                            std::vector<AnyView> &views) const {
   const spec::Recurrence &loop = *recurrence(k);
   AnyView rows = views[k];
-  if (layouts.segment[k] > 0) {
+  if (layouts.segment(k) > 0) {
     std::int64_t &count = rows.layout.extents[loop.dim];
     count = rows_saved(layouts.blocks[k], count, loop.lag);
     rows.data = memory;
   }
   AnyView last = views[k];
-  if (layouts.segment[k] > 0) { // rows that are kept are written again with the segments
+  if (layouts.segment(k) > 0) { // rows that are kept are written again with the segments
     last.data = array::rows_of(rows, loop.dim, rows.layout.extents[loop.dim] - 1, 1).data;
     last.layout.strides[loop.dim] = 0;
   }
   if (lets_[k].kept_rows == 0)
     views.push_back(last);
-  else if (layouts.segment[k] > 0)
+  else if (layouts.segment(k) > 0)
     views[lets_[k].seen_as] = last;
   views.push_back(rows);
 }

@@ -289,7 +289,7 @@ private:
       }
       input.array = name_of(loop);
       const bool follows = member != nullptr && lets_.computed_again(*member, i).has_value();
-      input.again = follows && layouts_->segment[loop] > 0;
+      input.again = follows && layouts_->segment(loop) > 0;
       if (const auto saved = saved_.find(loop); saved != saved_.end() && !follows) { // the last row
         input.array = saved->second;
         input.only_row = call_.find(saved->second)->extents[of->dim] - 1;
@@ -304,7 +304,7 @@ private:
     const std::size_t end = first + loop.count;
     const std::int64_t steps = layouts_->lets[first].extents[loop.dim];
     if (lets_.keeps_last_rows(first)) plan_->paths.push_back(Path::RowsKept);
-    if (layouts_->segment[first] > 0) plan_->paths.push_back(Path::Checkpoints);
+    if (layouts_->segment(first) > 0) plan_->paths.push_back(Path::Checkpoints);
     const bool is_empty = element_count(layouts_->lets[first]) == 0 && loop.count == 1;
     std::vector<Action> none;
     Steps outside{all.shown, is_empty || is_reference_ ? none : all.actions};
@@ -312,8 +312,8 @@ private:
     loops_[first] = index;
     made_at_[first] = now_;
     TimeLoop &made =
-        plan_->loops.emplace_back(steps, loop.backwards, layouts_->segment[first],
-                                  layouts_->blocks[first], lets_.last_step_read(first));
+        plan_->loops.emplace_back(steps, loop.backwards, layouts_->blocks[first],
+                                  lets_.last_step_read(first));
     Step turns{.kind = Kind::For};
     Steps inside{turns.body, made.body};
     std::vector<Reader> members;
@@ -334,7 +334,7 @@ private:
         pad_rows(members, k, at(recurrence(k)->backwards ? row : c - recurrence(k)->lag),
                  {.first = row}, outside);
       }
-    if (made.segment > 0) save(first, end, index, inside);
+    if (made.segment() > 0) save(first, end, index, inside);
     for (const std::size_t other : followed(first, end)) again(other, members, inside);
     for (std::size_t k = first; k < end; ++k) {
       Reader &member = members[k - first];
@@ -390,7 +390,7 @@ private:
   // What let k, a member of a loop, reads of a loop that is computed again for it.
   std::optional<Lets::LoopRead> read_again(std::size_t k, std::size_t input) const {
     const auto read = lets_.computed_again(k, input);
-    return read && layouts_->segment[read->let] > 0 ? read : std::nullopt;
+    return read && layouts_->segment(read->let) > 0 ? read : std::nullopt;
   }
 
   std::set<std::size_t> followed(std::size_t first, std::size_t end) const {
@@ -412,7 +412,7 @@ private:
     const spec::Recurrence &loop = *recurrence(k);
     TimeLoop::Member made{
         operand_of(with_start(k)), {}, loop.dim, loop.lag, layouts_->kept_rows[k]};
-    if (layouts_->segment[k] > 0) made.saved = operand_of(lets_.checkpoints(k, views_));
+    if (layouts_->segment(k) > 0) made.saved = operand_of(lets_.checkpoints(k, views_));
     return made;
   }
 
@@ -501,7 +501,7 @@ private:
   void again(std::size_t other, std::vector<Reader> &members, Steps to) {
     const spec::Recurrence &loop = *recurrence(other);
     Step step{.kind = Kind::Again};
-    step.each = layouts_->segment[other];
+    step.each = layouts_->segment(other);
     for (std::size_t k = other; k < other + loop.count; ++k) {
       Ref ref{name_of(k), std::vector<Affine>(std::size_t(layouts_->lets[k].rank))};
       for (Affine &position : ref.at) position.all = true;

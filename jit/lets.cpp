@@ -210,7 +210,7 @@ std::vector<std::size_t> Lets::reads_of(const spec::TypedSpec &reader,
 void Lets::place(std::size_t k, std::span<const std::int64_t> shape, Layouts &made) const {
   const spec::Recurrence &loop = *recurrence(k);
   const auto size = std::int64_t(size_of(specs_[k]->typed.outputs[0].dtype));
-  const std::int64_t kept = made.kept_rows[k], segment = made.segment[k];
+  const std::int64_t kept = made.kept_rows[k], segment = made.segment(k);
   std::vector<std::int64_t> lies{kept > 0 ? kept : shape[loop.dim] + loop.lag};
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (d != loop.dim) lies.push_back(shape[d]);
@@ -277,7 +277,6 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
       made->first.push_back(0);
       made->positions.push_back(0);
       made->kept_rows.push_back(0);
-      made->segment.push_back(0);
       made->blocks.emplace_back();
       made->checkpoints.push_back(0);
       shapes.emplace_back(layout.shape().begin(), layout.shape().end());

@@ -59,11 +59,13 @@ public:
     // the steps.
     std::vector<std::int64_t> first, positions; // [let]
     std::vector<std::int64_t> kept_rows;        // [let]; 0: all of them
-    // Of a loop that is computed again: from how many steps on. And where the rows are that it goes on from, in bytes from its place; the row
-    // behind these is the last.
-    std::vector<std::int64_t> segment, checkpoints; // [let]; 0: it is not
-    // Of so many steps each, the segment first: a block has rows to begin from for each block before it.
-    std::vector<std::vector<std::int64_t>> blocks = {}; // [let]
+    // Of a loop that is computed again: where the rows are that it goes on from, in bytes from its
+    // place; the row behind these is the last.
+    std::vector<std::int64_t> checkpoints; // [let]; 0: it is not
+    // Of so many steps each, the segment first, of which all are there at once: a block has rows to
+    // begin from for each block before it.
+    std::vector<std::vector<std::int64_t>> blocks = {}; // [let]; none: it is not computed again
+    std::int64_t segment(std::size_t k) const { return blocks[k].empty() ? 0 : blocks[k][0]; }
     std::vector<support::Lifetime> lifetimes = {};      // [let]
     std::vector<bool> in_tiles = {};                    // [let]; empty: none. They lie elsewhere.
     // Lets that lie in another order than the one that writes them alone would have, and what that saves (kernel/storage.hpp).

@@ -13,7 +13,7 @@ std::optional<Lets::Rest> Lets::rest_of(std::size_t k, const Layouts &layouts) c
   if (!rest) return std::nullopt;
   const std::size_t says = index_.at(specs_[rest->let]->typed.inputs[rest->input].name);
   const bool is_there =
-      !lets_[says].rows && layouts.segment[says] == 0 && layouts.kept_rows[says] == 0;
+      !lets_[says].rows && layouts.segment(says) == 0 && layouts.kept_rows[says] == 0;
   const std::int64_t steps = layouts.lets[k].extents[recurrence(k)->dim];
   if (!is_there || steps <= rest->after) return std::nullopt;
   return Rest{says, rest->shift, rest->after};

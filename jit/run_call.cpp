@@ -253,7 +253,7 @@ private:
     }
     is_in_loop_ = false;
     t_ = 0;
-    if (loop.segment > 0) save_last(loop, action.loop);
+    if (loop.segment() > 0) save_last(loop, action.loop);
   }
   void step(const TimeLoop &loop, std::int64_t n) {
     is_in_loop_ = true;
@@ -303,9 +303,9 @@ private:
 
   // The row of this step, which is that of the n-th; `skipped` steps in a row have repeated it.
   void repeat_row(const TimeLoop &loop, std::int64_t n, std::int64_t skipped) {
-    const bool all = *watch_ || loop.segment > 0;
+    const bool all = *watch_ || loop.segment() > 0;
     t_ = loop.step(n_);
-    if (loop.segment > 0 && n_ % loop.segment == 0) save_rows(loop, number_);
+    if (loop.segment() > 0 && n_ % loop.segment() == 0) save_rows(loop, number_);
     kernel_.setup().stop_if_cancelled();
     for (const TimeLoop::Member &member : loop.members) {
       const AnyView from = row_of(member, row_at(loop, member, n)),
@@ -352,7 +352,7 @@ private:
   // What the next segment goes on from.
   void take(const Save &save) {
     const TimeLoop &loop = plan_.loops[save.loop];
-    if (n_ % loop.segment != 0) return;
+    if (n_ % loop.segment() != 0) return;
     save_rows(loop, save.loop);
     for (const TimeLoop::Member &member : loop.members)
       if (recorder_ != nullptr && !again_from_)
@@ -382,7 +382,7 @@ private:
     for (const TimeLoop::Member &member : loop.members)
       copy_elements(row_of(member, loop.backwards ? 0 : loop.steps - 1 + member.lag),
                     saved_row(member, member.saved.view.layout.extents[member.dim] - 1));
-    there_[number] = std::max<std::int64_t>(0, loop.steps - loop.segment);
+    there_[number] = std::max<std::int64_t>(0, loop.steps - loop.segment());
   }
 
   // Has the steps there that what follows reads at its own step.
@@ -392,8 +392,8 @@ private:
     const std::int64_t last = t_ + loop.last_step_read;
     const std::int64_t n =
         std::clamp<std::int64_t>(loop.backwards ? loop.steps - 1 - last : last, 0, loop.steps - 1);
-    if (n >= there && n < there + loop.segment) return;
-    there = n - n % loop.segment;
+    if (n >= there && n < there + loop.segment()) return;
+    there = n - n % loop.segment();
     // From the smallest blocks whose rows are there.
     std::size_t level = 0;
     while (level + 1 < loop.blocks.size() && held_[again.loop][level] != n / loop.blocks[level + 1])
@@ -407,7 +407,7 @@ private:
                   place_of_saved(loop, level, begin) * loop.members[m].lag + c);
     const std::int64_t t = t_, n_here = n_;
     again_from_ = level;
-    for (n_ = begin; n_ < std::min(there + loop.segment, loop.steps); ++n_) step(loop, n_);
+    for (n_ = begin; n_ < std::min(there + loop.segment(), loop.steps); ++n_) step(loop, n_);
     again_from_.reset();
     t_ = t;
     n_ = n_here;

@@ -445,14 +445,14 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
                              "in all, {:.3g} in the order of what it reads",
                              name, layouts->traffic, layouts->traffic_before),
                  {{"the order of what it reads", "more lines are read across"}}));
-    if (layouts->segment[k] > 0 && !lets.keeps_last_rows(k))
+    if (layouts->segment(k) > 0 && !lets.keeps_last_rows(k))
       why.push_back(decide(
           Reason::LetCheckpoints, name,
           fmt::format("every {} steps", fmt::join(layouts->blocks[k], " and ")),
           fmt::format(
               "of let '{}' {} positions are kept at once, and one of every {}, from which the "
               "others are computed again for what goes back along it",
-              name, layouts->kept_rows[k], layouts->segment[k]),
+              name, layouts->kept_rows[k], layouts->segment(k)),
           {{"all positions", "they take more than BROADLOOM_LOOP_BYTES"}}));
   }
   append(why, why_one(let));

@@ -28,7 +28,7 @@ MUTANTS = [
     ("gradient: accumulators keep their names", "src/grad/accumulator_names.cpp",
      "  if (!meets) return values;\n", "  return values;\n"),
     ("loops: a segment begins where it is asked for", "jit/run_call.cpp",
-     "    there = n - n % loop.segment;\n", "    there = n;\n"),
+     "    there = n - n % loop.segment();\n", "    there = n;\n"),
     ("loops: a row less before each segment", "jit/run_call.cpp",
      "saved_row(member, place_of_saved(loop, level, n_) * member.lag + c)",
      "saved_row(member, place_of_saved(loop, level, n_) * member.lag)"),
