@@ -193,8 +193,9 @@ struct Tiles {
     kernel::Padding padding = {};
     MemRef copy = {};
     std::size_t dim = 0;               // of rows
-    std::int64_t before = 0;           // rows of the copy before row 0 of the array
     std::int64_t above = 0, below = 0; // rows of the border that are read
+    // Rows of the copy before row 0 of the array.
+    std::int64_t before() const { return padding.before(dim); }
   };
   struct Array {            // of a let
     std::size_t number = 0; // of the arrays of a call: its views count from row 0 of all its rows
@@ -233,11 +234,11 @@ struct Tiles {
     std::vector<PaddedRows> made;
     const std::int64_t first = std::max<std::int64_t>(piece.begin, 0),
                        end = std::min(piece.end, rows);
-    if (first < end) made.push_back({first, first + border.before, end - first});
+    if (first < end) made.push_back({first, first + border.before(), end - first});
     for (std::int64_t row = piece.begin; row < piece.end; ++row)
       if (row < 0 || row >= rows)
         made.push_back(
-            {kernel::row_in_border(border.padding, border.dim, row, rows), row + border.before});
+            {kernel::row_in_border(border.padding, border.dim, row, rows), row + border.before()});
     return made;
   }
   std::vector<Array> arrays;

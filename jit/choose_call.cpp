@@ -147,7 +147,7 @@ private:
     if (!member.border) return;
     AnyView copy = member.border->copy.view;
     view.layout.strides = copy.layout.strides;
-    copy.data = static_cast<char *>(view.data) - member.border->before * member.row_bytes;
+    copy.data = static_cast<char *>(view.data) - member.border->before() * member.row_bytes;
     member.border->copy = operand_of(copy);
     for (const TypedWindow::Pad &pad : member.border->padding.pads)
       if (std::size_t(pad.dim) != member.border->dim)

@@ -227,12 +227,10 @@ private:
     }
     if (!made.border) return true;
     Tiles::Border &border = *made.border;
-    for (const TypedWindow::Pad &pad : border.padding.pads) {
-      if (std::size_t(pad.dim) != dim) continue;
-      border.before = pad.before;
-      if (pad.mode == PadMode::Reflect && std::max(border.above, border.below) >= made.rows)
-        return false;
-    }
+    const TypedWindow::Pad *pad = border.padding.pad_of(dim);
+    if (pad != nullptr && pad->mode == PadMode::Reflect &&
+        std::max(border.above, border.below) >= made.rows)
+      return false;
     border.copy.view = view;
     border.copy.view.layout = kernel::padded_layout(border.padding, view.layout);
     made.row_bytes = border.copy.view.layout.strides[dim] * std::int64_t(size_of(view.dtype));

@@ -190,8 +190,7 @@ void pad_around(const Padding &padding, const AnyView &of, const AnyView &copy, 
                 std::int64_t first, std::int64_t count) {
   Padding rows = padding;
   for (const std::int64_t extent : copy.layout.shape()) rows.dims.push_back({0, extent - 1, 1});
-  for (const auto &pad : padding.pads)
-    if (std::size_t(pad.dim) == dim) first += pad.before;
+  first += padding.before(dim);
   rows.dims[dim] = {first, first + count - 1, 1};
   fill(rows, of, array::rows_of(copy, dim, first, count), Which::Borders);
 }
@@ -199,9 +198,8 @@ void pad_around(const Padding &padding, const AnyView &of, const AnyView &copy, 
 std::int64_t row_in_border(const Padding &padding, std::size_t dim, std::int64_t row,
                            std::int64_t rows) {
   const std::int64_t nearest = std::clamp<std::int64_t>(row, 0, rows - 1);
-  for (const auto &pad : padding.pads)
-    if (std::size_t(pad.dim) == dim && pad.mode == PadMode::Reflect) return 2 * nearest - row;
-  return nearest;
+  const spec::TypedWindow::Pad *pad = padding.pad_of(dim);
+  return pad != nullptr && pad->mode == PadMode::Reflect ? 2 * nearest - row : nearest;
 }
 
 } // namespace broadloom::kernel

@@ -31,6 +31,16 @@ struct Padding {
   // The dim that lies outermost, of any extent: that of the steps of a loop. Where few rows are kept along it, the others lie as they do in
   // a copy of all rows.
   std::optional<int> outermost = {};
+  // The border along a dim of the array; null: there is none. And its elements before the first.
+  const spec::TypedWindow::Pad *pad_of(std::size_t dim) const {
+    for (const spec::TypedWindow::Pad &pad : pads)
+      if (std::size_t(pad.dim) == dim) return &pad;
+    return nullptr;
+  }
+  std::int64_t before(std::size_t dim) const {
+    const spec::TypedWindow::Pad *pad = pad_of(dim);
+    return pad != nullptr ? pad->before : 0;
+  }
   friend bool operator==(const Padding &, const Padding &) = default;
 };
 
