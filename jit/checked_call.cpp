@@ -26,7 +26,8 @@ using checked::Oddity;
 using kernel::OperandCopy;
 using kernel::Operands;
 
-// What the reference holds of a kernel, in elements of all values: above that it is not asked. Said in docs/command_line.md.
+// What the reference holds of a kernel, in elements of all values: above that it is not asked. Said
+// in docs/command_line.md.
 constexpr std::int64_t most_points = std::int64_t(1) << 22;
 
 struct Watched {

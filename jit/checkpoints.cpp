@@ -3,10 +3,12 @@
 //   let u[t, i] = f(u[t - 1, i]) from u0               500 rows; kept: u[-1], u[22], u[45], .. and the 23 from the one at hand on
 //   let d_u[t, i] = d_u[t + 1, i] * f'(u_1[t, i])      reads them from the last one down
 //
-// With a row of every L, L the root of the steps, 2 L rows take the place of L^2, and each step but the last L is computed twice. Where
-// that is too much memory, there are blocks of blocks: rows of every L^2 for all steps, and of every L for those of the block at hand. With k
-// such levels each step is computed k + 1 times at most, and (k + 1) times the root of that order of rows are there (Griewank, "Achieving
-// logarithmic growth of temporal and spatial complexity in reverse automatic differentiation", 1992).
+// With a row of every L, L the root of the steps, 2 L rows take the place of L^2, and each step but
+// the last L is computed twice. Where that is too much memory, there are blocks of blocks: rows of
+// every L^2 for all steps, and of every L for those of the block at hand. With k such levels each
+// step is computed k + 1 times at most, and (k + 1) times the root of that order of rows are there
+// (Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse automatic
+// differentiation", 1992).
 #include "jit/lets.hpp"
 
 #include "array/copy.hpp"

@@ -311,9 +311,8 @@ private:
     const std::size_t index = plan_->loops.size();
     loops_[first] = index;
     made_at_[first] = now_;
-    TimeLoop &made =
-        plan_->loops.emplace_back(steps, loop.backwards, layouts_->blocks[first],
-                                  lets_.last_step_read(first));
+    TimeLoop &made = plan_->loops.emplace_back(steps, loop.backwards, layouts_->blocks[first],
+                                               lets_.last_step_read(first));
     Step turns{.kind = Kind::For};
     Steps inside{turns.body, made.body};
     std::vector<Reader> members;

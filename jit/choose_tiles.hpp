@@ -54,8 +54,8 @@ struct TileGroup {
 };
 
 // How many rows a tile has and in how many tasks they come; 0 where the whole arrays are as good,
-// or the tiles would not stay in a cache, which `why_not` says. `asked` is a number of rows, or -1; a schedule that asks
-// for tiles (`must`) has them of any size.
+// or the tiles would not stay in a cache, which `why_not` says. `asked` is a number of rows, or -1;
+// a schedule that asks for tiles (`must`) has them of any size.
 void choose_rows(TileGroup &group, std::int64_t asked, bool must, std::int64_t other_row_bytes,
                  const support::Machine &machine);
 

@@ -66,8 +66,8 @@ public:
     // begin from for each block before it.
     std::vector<std::vector<std::int64_t>> blocks = {}; // [let]; none: it is not computed again
     std::int64_t segment(std::size_t k) const { return blocks[k].empty() ? 0 : blocks[k][0]; }
-    std::vector<support::Lifetime> lifetimes = {};      // [let]
-    std::vector<bool> in_tiles = {};                    // [let]; empty: none. They lie elsewhere.
+    std::vector<support::Lifetime> lifetimes = {}; // [let]
+    std::vector<bool> in_tiles = {};               // [let]; empty: none. They lie elsewhere.
     // Lets that lie in another order than the one that writes them alone would have, and what that saves (kernel/storage.hpp).
     std::vector<std::size_t> reordered = {};
     double traffic = 0, traffic_before = 0;
@@ -99,8 +99,9 @@ public:
   std::optional<LoopRead> computed_again(std::size_t k, std::size_t input) const;
   // Of the loop that begins with let k: where step t + so many of it is there, so is all that a step t of the one that follows it reads.
   std::int64_t last_step_read(std::size_t k) const { return lets_[k].last_step_read; }
-  // What says of the steps of the loop that begins with let k at which nothing changes (spec/at_rest.hpp): a let all of
-  // which is there. None where the loop runs all steps, or goes `until` one.
+  // What says of the steps of the loop that begins with let k at which nothing changes
+  // (spec/at_rest.hpp): a let all of which is there. None where the loop runs all steps, or goes
+  // `until` one.
   struct Rest {
     std::size_t says = 0;
     std::int64_t shift = 0, after = 0;

@@ -369,7 +369,8 @@ private:
       if (level + 1 < loop.blocks.size()) held_[number][level] = n_ / loop.blocks[level + 1];
     }
   }
-  // Where the rows before a block lie: those of the largest blocks first, in units of the rows of one.
+  // Where the rows before a block lie: those of the largest blocks first, in units of the rows of
+  // one.
   static std::int64_t place_of_saved(const TimeLoop &loop, std::size_t level, std::int64_t n) {
     const std::vector<std::int64_t> &blocks = loop.blocks;
     if (level + 1 == blocks.size()) return n / blocks[level];

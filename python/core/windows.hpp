@@ -1,5 +1,5 @@
-// Blocks of outputs for bl.dask: BlockKernel, Stages and Halos. An array lies as (shape, its dims from the
-// slowest on) says, without gaps.
+// Blocks of outputs for bl.dask: BlockKernel, Stages and Halos. An array lies as (shape, its dims
+// from the slowest on) says, without gaps.
 #pragma once
 
 #include "kernel.hpp"

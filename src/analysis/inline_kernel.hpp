@@ -9,7 +9,8 @@
 // one walks it and no other axis has it; an axis of an output its own label; and what is folded inside a name of its own. Arguments are read at
 // positions, plainly where these are their own labels.
 //
-// Extents that an output says go to its let, which then lists its dims, and those of axes to the caller.
+// Extents that an output says go to its let, which then lists its dims, and those of axes to the
+// caller.
 #pragma once
 
 #include "spec/spec.hpp"
@@ -35,11 +36,13 @@ struct Inlined {
   std::vector<std::shared_ptr<const InputDecl>> axes;  // extents that are said of axes
 };
 
-// Throws SpecError E0052 for a kernel that cannot be called: with states, or with an output that adds.
+// Throws SpecError E0052 for a kernel that cannot be called: with states, or with an output that
+// adds.
 void check_callable(const SpecData &callee, const Place &where);
 
 // `arguments` are in the order of the inputs of the callee, as many. Throws SpecError E0051 for what does not fit, E0052 as above, for
-// an option that names what has no name there, and for a reduce() along no axis that is not its value; E0013 for more than 2^18 operations or 4096 lets.
+// an option that names what has no name there, and for a reduce() along no axis that is not its
+// value; E0013 for more than 2^18 operations or 4096 lets.
 Inlined inline_kernel(const SpecData &callee, const std::vector<Expr> &arguments,
                       const std::vector<CallResult> &results, const Place &where);
 

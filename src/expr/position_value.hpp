@@ -17,8 +17,8 @@ namespace broadloom {
 // name, or where only the analysis can tell.
 std::optional<std::vector<std::string>> named_axes(const Expr &value);
 
-// The same, where an axis that no array of the value has, u of (k[i] + u) % 3, is as long as that of
-// the input which `lender` names.
+// The same, where an axis that no array of the value has, u of (k[i] + u) % 3, is as long as that
+// of the input which `lender` names.
 Expr with_lengths(
     const Expr &value,
     const std::function<std::optional<std::string>(const std::string &label)> &lender);

@@ -1,5 +1,5 @@
-// Inside the gradient stage: the choice of saved_within.hpp, of lets that are arrays or of the values
-// of a kernel without such.
+// Inside the gradient stage: the choice of saved_within.hpp, of lets that are arrays or of the
+// values of a kernel without such.
 #pragma once
 
 #include "facts/facts.hpp"

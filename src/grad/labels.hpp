@@ -15,8 +15,8 @@ namespace broadloom::grad {
 enum class Stretch { Kept, Dropped };
 
 // None where no axis lacks a label, or names for them do not exist: a let that is an array counts
-// its axes, or has an input elsewhere than another let does. `data` has all inputs declared and only
-// calls that stay.
+// its axes, or has an input elsewhere than another let does. `data` has all inputs declared and
+// only calls that stay.
 std::optional<SpecData> labelled(const SpecData &data, Stretch stretch);
 
 } // namespace broadloom::grad

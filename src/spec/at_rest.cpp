@@ -1,5 +1,5 @@
-// See at_rest.hpp. The graph of each member is looked at with the condition taken to be true: which of
-// its nodes are 0 then, and which stand for another one.
+// See at_rest.hpp. The graph of each member is looked at with the condition taken to be true: which
+// of its nodes are 0 then, and which stand for another one.
 #include "spec/at_rest.hpp"
 
 #include "spec/step_reads.hpp"
@@ -111,7 +111,8 @@ private:
     }
     return false;
   }
-  // A row of an array that is 0 at all steps but the one that comes first, as what flows into h[-1]:
+  // A row of an array that is 0 at all steps but the one that comes first, as what flows into
+  // h[-1]:
   //
   //   let g_h[t, i] = where(extent(t) - 1 == iota(t) && .., .., 0)
   bool is_seed(std::size_t k, const TypedWindow &window) {

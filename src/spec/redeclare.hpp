@@ -15,8 +15,8 @@ namespace broadloom::spec {
 
 using Decls = std::unordered_map<std::string, std::shared_ptr<const InputDecl>>; // by name
 
-// `data` has all inputs declared; `changed` are some of them, no windows. `labels`: what the axes are
-// called that values name by number; empty where these stay.
+// `data` has all inputs declared; `changed` are some of them, no windows. `labels`: what the axes
+// are called that values name by number; empty where these stay.
 SpecData redeclared(const SpecData &data, const Decls &changed,
                     const std::vector<std::string> &labels = {});
 

@@ -1,5 +1,5 @@
-// What a step of a loop over time reads of the lets of its loop: which one, how many steps back, and
-// where (recurrence.hpp).
+// What a step of a loop over time reads of the lets of its loop: which one, how many steps back,
+// and where (recurrence.hpp).
 #pragma once
 
 #include "spec/materialise.hpp"

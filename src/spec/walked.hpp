@@ -1,4 +1,5 @@
-// The axes that an expression walks, by their labels: of those alone an extent that is said matters.
+// The axes that an expression walks, by their labels: of those alone an extent that is said
+// matters.
 #pragma once
 
 #include "expr/node.hpp"

@@ -1,5 +1,5 @@
-// How far an element of an output may be from that of the reference, where bits need not be equal: docs/command_line.md has
-// the bound.
+// How far an element of an output may be from that of the reference, where bits need not be equal:
+// docs/command_line.md has the bound.
 #pragma once
 
 #include "ops/ops.hpp"

@@ -1,4 +1,5 @@
-// Each code of docs/errors.md has an example there: the wrong text, command or program gives the code, the right one none.
+// Each code of docs/errors.md has an example there: the wrong text, command or program gives the
+// code, the right one none.
 #include "tests/docs/error_examples.hpp"
 #include "tests/docs/page.hpp"
 #include "tests/unit/temp_folder.hpp"

@@ -34,7 +34,8 @@ std::string file_name(const Block &block);
 // The text without its blocks.
 std::string prose_of(const std::string &text);
 
-// The lines of headings in prose, with their marks: "## The disk cache". Its anchor is "the-disk-cache".
+// The lines of headings in prose, with their marks: "## The disk cache". Its anchor is
+// "the-disk-cache".
 std::vector<std::string> headings_of(const std::string &prose);
 std::string anchor_of(const std::string &title);
 

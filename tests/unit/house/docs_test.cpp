@@ -1,5 +1,5 @@
-// The pages of the reference and the README are tested as they stand: see tests/docs/page.hpp for how.
-// The README's example must be the sample of that name, which the samples suite runs.
+// The pages of the reference and the README are tested as they stand: see tests/docs/page.hpp for
+// how. The README's example must be the sample of that name, which the samples suite runs.
 #include "ops/ops.hpp"
 #include "tests/docs/page.hpp"
 

@@ -8,7 +8,8 @@
 
 namespace broadloom::cli {
 
-// What the page says of a code: its row, what stands about its kind, the sections that it links to, and its example.
+// What the page says of a code: its row, what stands about its kind, the sections that it links to,
+// and its example.
 //
 //   E0401: an unknown option, a missing or malformed argument
 //

@@ -10,7 +10,8 @@ namespace broadloom::cli {
 // Of docs/functions.md, in its order.
 std::vector<std::string> function_names();
 
-// Its row of that page, the dtypes that it takes and gives, its error by docs/math.md, its derivative; "" of what is no function.
+// Its row of that page, the dtypes that it takes and gives, its error by docs/math.md, its
+// derivative; "" of what is no function.
 //
 //   exp(x): e to the power of x
 //     NumPy     np.exp
