@@ -39,7 +39,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 // A label that is a jump's target, or an instruction.
-struct Piece {
+struct Excerpt {
   std::string_view text;
   bool label = false;
   int line = 0; // of the loop program; 0: none
@@ -71,9 +71,9 @@ std::string_view jump_target(std::string_view instruction) {
 }
 
 // The function of a phase, without directives and comments.
-std::vector<Piece> pieces_of(const std::vector<std::string_view> &lines, std::size_t phase) {
+std::vector<Excerpt> pieces_of(const std::vector<std::string_view> &lines, std::size_t phase) {
   const std::string name = phase_name(phase) + ":";
-  std::vector<Piece> pieces;
+  std::vector<Excerpt> pieces;
   bool inside = false;
   Location at;
   for (const std::string_view text : lines) {
@@ -95,7 +95,7 @@ struct Range { // of pieces: first to last
 };
 
 // Those that contain no other: from a label to a jump back to it.
-std::vector<Range> innermost_loops(const std::vector<Piece> &pieces) {
+std::vector<Range> innermost_loops(const std::vector<Excerpt> &pieces) {
   std::vector<Range> loops;
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     if (pieces[p].label || !is_jump(pieces[p].text)) continue;
@@ -153,7 +153,7 @@ const block::Box *busiest_box(const block::Box &phase, loop::LoopId hot,
 }
 
 // Which of the machine's loops is the one to show: it is made of the box, has non-temporal stores if any does, and is long.
-Range hottest(const std::vector<Piece> &pieces, const std::vector<Range> &loops, int box) {
+Range hottest(const std::vector<Excerpt> &pieces, const std::vector<Range> &loops, int box) {
   const auto rank = [&](const Range &loop) {
     std::size_t ours = 0, count = 0;
     bool streams = false;
@@ -203,7 +203,7 @@ std::string asm_listing(const loop::Program &program, const block::Program &bloc
 
   const auto &work = binding.phase_work;
   const auto phase = std::size_t(std::max_element(work.begin(), work.end()) - work.begin());
-  const std::vector<Piece> pieces = pieces_of(code_lines, phase);
+  const std::vector<Excerpt> pieces = pieces_of(code_lines, phase);
   const std::vector<Range> loops = innermost_loops(pieces);
   const loop::Numbers numbers = binding.numbers();
   const std::vector<double> turns = block::count_turns(program, blocks, numbers);
@@ -221,7 +221,7 @@ std::string asm_listing(const loop::Program &program, const block::Program &bloc
   }
   int shown = -1;
   for (std::size_t k = range.first; k <= range.last && k < pieces.size(); ++k) {
-    const Piece &piece = pieces[k];
+    const Excerpt &piece = pieces[k];
     if (!piece.label && piece.line != shown) text += comment(shown = piece.line, program_lines);
     text += std::string(piece.text) + "\n";
   }
