@@ -45,17 +45,17 @@ struct Layout {
   static constexpr int few_dims = 4; // that are copied without asking for the rank
   struct Unset {};
   explicit Layout(Unset) { // its dims are set next
-    for (int d = 0; d < few_dims; ++d) extents[d] = strides[d] = 0;
+    for (std::size_t d = 0; d < few_dims; ++d) extents[d] = strides[d] = 0;
   }
 
 private:
   void take_dims(const Layout &other) {
-    for (int d = 0; d < few_dims; ++d) {
+    for (std::size_t d = 0; d < few_dims; ++d) {
       extents[d] = other.extents[d];
       strides[d] = other.strides[d];
     }
     if (rank <= few_dims) return;
-    for (int d = few_dims; d < max_rank; ++d) {
+    for (std::size_t d = few_dims; d < max_rank; ++d) {
       extents[d] = other.extents[d];
       strides[d] = other.strides[d];
     }

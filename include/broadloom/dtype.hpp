@@ -91,7 +91,9 @@ template <> constexpr DType dtype_of<float>() { return DType::F32; }
 template <> constexpr DType dtype_of<double>() { return DType::F64; }
 template <> constexpr DType dtype_of<std::complex<float>>() { return DType::C64; }
 template <> constexpr DType dtype_of<std::complex<double>>() { return DType::C128; }
-#ifdef __FLT16_MANT_DIG__ // of the compiler; std::float16_t is the same
+#if defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13 // which has it in C alone
+template <> constexpr DType dtype_of<__fp16>() { return DType::F16; }
+#elif defined(__FLT16_MANT_DIG__) // of the compiler; std::float16_t is the same
 template <> constexpr DType dtype_of<_Float16>() { return DType::F16; }
 #endif
 

@@ -123,8 +123,8 @@ struct Dim {
   Dim() = default;
   Dim(const char *word) : label(std::string(word) == ":" ? "" : word) {}
   Dim(std::string word) : label(word == ":" ? "" : std::move(word)) {}
-  Dim(int extent) : extent(extent) {}
-  Dim(std::string word, std::int64_t extent) : label(std::move(word)), extent(extent) {}
+  Dim(int fixed) : extent(fixed) {}
+  Dim(std::string word, std::int64_t fixed) : label(std::move(word)), extent(fixed) {}
 };
 
 // An input by its dims: labels, ":" or fixed extents; `{3}` is one dim of 3 elements.

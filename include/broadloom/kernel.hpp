@@ -34,11 +34,11 @@ class FrozenParameters; // jit/frozen.hpp
 // An argument of a call: {"x", view}, {"x", array}, or {"x", v} of a std::vector and the like, which has one dim.
 struct NamedView {
   NamedView() = default;
-  NamedView(std::string_view name, const AnyView &view) : name(name), view(view) {}
+  NamedView(std::string_view called, const AnyView &given) : name(called), view(given) {}
   template <class Range>
     requires requires(Range &&values) { View(std::forward<Range>(values)); }
-  NamedView(std::string_view name, Range &&values)
-      : name(name), view(View(std::forward<Range>(values))) {}
+  NamedView(std::string_view called, Range &&values)
+      : name(called), view(View(std::forward<Range>(values))) {}
 
   std::string_view name;
   AnyView view;

@@ -29,6 +29,8 @@ enum class Profile : unsigned {
 constexpr Profile operator|(Profile a, Profile b) { return Profile(unsigned(a) | unsigned(b)); }
 
 // What is checked of each call, slowly: docs/command_line.md, "Checked runs". The outputs are written once all of it holds.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow" // of g++ 12: `all` is bl::all's name too
 enum class Debug : unsigned {
   none = 0,
   interpreter = 1, // native code and the interpreter give the same bits; else InternalError E0901
@@ -38,6 +40,7 @@ enum class Debug : unsigned {
   memory = 16,     // native code runs on copies between pages that nobody may touch
   all = 31,
 };
+#pragma GCC diagnostic pop
 constexpr Debug operator|(Debug a, Debug b) { return Debug(unsigned(a) | unsigned(b)); }
 constexpr Debug operator&(Debug a, Debug b) { return Debug(unsigned(a) & unsigned(b)); }
 

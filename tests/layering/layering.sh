@@ -95,7 +95,7 @@ defined_twice() {
 # compiles_alone COMPILER HEADER
 compiles_alone() {
   printf '#include <%s>\n' "${2#include/}" |
-    "$1" -x c++ -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Iinclude - \
+    "$1" -x c++ -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror -Iinclude - \
       >"$work/$1" 2>&1 || [ -s "$work/$1" ] || echo "$1 failed" >"$work/$1"
   verdict "${2#include/} compiles alone with $1" "$work/$1"
 }

@@ -121,11 +121,16 @@ TEST_CASE("arguments by name are vectors as they are") {
 
 #ifdef __FLT16_MANT_DIG__
 TEST_CASE("the compiler's half floats are f16") {
-  std::vector<_Float16> x{_Float16(1.5f), _Float16(-2.0f)}, z(2);
+#if defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13
+  using Half = __fp16;
+#else
+  using Half = _Float16;
+#endif
+  std::vector<Half> x{Half(1.5f), Half(-2.0f)}, z(2);
   const bl::Kernel kernel = bl::compile(bl::parse("kernel k { in x : f16[i]; out z = x * x }"));
   kernel.run({bl::View(x)}, {bl::View(z)});
   CHECK(float(z[0]) == 2.25f);
   CHECK(float(z[1]) == 4.0f);
-  CHECK(float(bl::Array(bl::f16, {1}).at<_Float16>(0)) == 0.0f);
+  CHECK(float(bl::Array(bl::f16, {1}).at<Half>(0)) == 0.0f);
 }
 #endif
