@@ -2,6 +2,7 @@
 #include "jit/about.hpp"
 
 #include "jit/native/backend.hpp"
+#include "jit/native/processor.hpp"
 #include "jit/runtime/machine.hpp"
 
 #include <broadloom/error.hpp>
@@ -35,9 +36,9 @@ About about() {
   result.threads = runtime::default_threads();
   try {
     const Target target = find_target("");
-    result.level = target.avx512() ? "x86-64-v4" : "x86-64-v3";
-    result.vector_bits = target.vector_bits;
-    result.features = target.features;
+    result.level = target.isa->name;
+    result.vector_bits = target.vector_bits();
+    result.features = target.isa->features;
     std::erase(result.features, '+'); // LLVM's sign for "on"
   } catch (const CompileError &error) {
     result.no_native = error.message();

@@ -83,9 +83,9 @@ double cold_ns_of(const std::function<void()> &call, char *first, std::int64_t b
 class Calibration {
 public:
   Calibration(const Target &target, int threads, const std::string &folder) : threads_(threads) {
-    options_.target = target.name;
+    options_.target = target.isa->name;
     options_.cache_dir = folder;
-    rates_.vector_bits = target.vector_bits;
+    rates_.vector_bits = target.vector_bits();
     // Memory that has been written to: pages never touched would all be one and the same.
     const auto elements = std::int64_t(support::Rates::sizes.back()) / 4;
     memory_ = Array(f32, {elements});
@@ -206,9 +206,9 @@ std::string key_of(const Target &target, int threads) {
   char host[256] = {};
   gethostname(host, sizeof host - 1);
   const runtime::Caches caches = runtime::caches();
-  return "rates, cold\n" + std::string(host) + "\n" + target.cpu + "\n" + target.name + "\n" +
-         std::to_string(threads) + "\n" + std::to_string(caches.own) + "\n" +
-         std::to_string(caches.last_level);
+  return "rates, cold\n" + std::string(host) + "\n" + target.cpu + "\n" +
+         std::string(target.isa->name) + "\n" + std::to_string(threads) + "\n" +
+         std::to_string(caches.own) + "\n" + std::to_string(caches.last_level);
 }
 
 } // namespace
@@ -225,7 +225,9 @@ support::Rates rates_here(const Target &target, int threads, const std::string &
   const auto start = Clock::now();
   const support::Rates rates = Calibration(target, threads, folder).run();
   support::log().debug("measured this machine in {:.0f} ms", since(start) * 1e-6);
-  if (cache) cache->store(key, "rates of this machine for " + target.name, support::to_text(rates));
+  if (cache)
+    cache->store(key, "rates of this machine for " + std::string(target.isa->name),
+                 support::to_text(rates));
   return known[key] = rates;
 }
 

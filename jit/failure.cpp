@@ -56,7 +56,7 @@ std::string report_of(const Setup &setup, const InternalError &error, const std:
                               : fmt::format("  out {} is not wanted\n", spec.outputs[o].name);
   text += fmt::format(
       "\noptions\n  threads {}\n  target {}\n  profile {}\n  {}\n\nprinted\n{}", setup.threads,
-      setup.target ? setup.target->name + " (" + setup.target->cpu + ")" : "none",
+      setup.target ? std::string(setup.target->isa->name) + " (" + setup.target->cpu + ")" : "none",
       unsigned(setup.profile), setup.options.cancel ? "can be cancelled" : "cannot be cancelled",
       error.ir());
   if (text.size() > longest_report) text = text.substr(0, longest_report) + "\n(cut off here)\n";

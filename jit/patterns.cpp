@@ -38,8 +38,7 @@ std::string code_key(const std::string &program_key, const Target &target, Profi
                      const std::string &kernel) {
   const std::string known_as =
       profile == Profile::none ? "" : std::to_string(unsigned(profile)) + ' ' + kernel;
-  return target.name + '\n' + target.cpu + '\n' + target.features + '\n' +
-         std::to_string(target.vector_bits) + '\n' + known_as + '\n' + program_key;
+  return std::string(target.isa->name) + '\n' + target.cpu + '\n' + known_as + '\n' + program_key;
 }
 
 } // namespace
@@ -189,12 +188,12 @@ std::shared_ptr<const Pattern> PatternCache::make(loop::Program program, const s
     if (from_disk) {
       if (support::logs_debug())
         support::log().debug("read a pattern of '{}' for {} from the disk cache in {:.2f} ms",
-                             setup_.typed.name, setup_.target->name, watch.ms());
+                             setup_.typed.name, setup_.target->isa->name, watch.ms());
       const std::lock_guard lock(mutex_);
       ++counters_.loaded;
     } else if (found.made) {
       support::log().debug("compiled a pattern of '{}' for {}: {} bytes in {:.2f} ms",
-                           setup_.typed.name, setup_.target->name, pattern->code->code_bytes(),
+                           setup_.typed.name, setup_.target->isa->name, pattern->code->code_bytes(),
                            watch.ms());
       const std::lock_guard lock(mutex_);
       ++counters_.compiles;

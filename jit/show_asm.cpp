@@ -209,7 +209,8 @@ std::string asm_listing(const loop::Program &program, const block::Program &bloc
   const std::vector<double> turns = block::count_turns(program, blocks, numbers);
   const std::optional<loop::LoopId> hot = costliest_loop(program, binding, phase);
   const block::Box *box = hot ? busiest_box(blocks.phases[phase], *hot, turns) : nullptr;
-  std::string text = fmt::format("# phase {} of {}, {}", phase, program.phases.size(), target.name);
+  std::string text =
+      fmt::format("# phase {} of {}, {}", phase, program.phases.size(), target.isa->name);
   Range range{0, pieces.empty() ? 0 : pieces.size() - 1};
   if (loops.empty() || box == nullptr || pieces.empty()) {
     text += ": no loop; `--all` prints all code\n";

@@ -166,8 +166,8 @@ Decision explain_engine(const KernelImpl &kernel, const Shown &shown) {
                   std::string(name(setup.engine)) + ": the loop IR, one point at a time");
   }
   const std::string native =
-      fmt::format("native code for {} ({}, {}-bit vectors)", setup.target->name, setup.target->cpu,
-                  setup.target->vector_bits);
+      fmt::format("native code for {} ({}, {}-bit vectors)", setup.target->isa->name,
+                  setup.target->cpu, setup.target->vector_bits());
   if (shown.engine == Engine::interpreter)
     return decide(Reason::NoNativeCode, "", "interpreter",
                   "interpreter, for want of native code: " + shown.pattern->no_code,

@@ -17,8 +17,9 @@ namespace broadloom::jit {
 namespace {
 
 std::string key_of(const std::string &program_key, const Target &target) {
-  return std::string(code_version) + "\nLLVM " LLVM_VERSION_STRING "\n" + target.features + "\n" +
-         std::to_string(target.vector_bits) + "\n" + program_key;
+  return std::string(code_version) + "\nLLVM " LLVM_VERSION_STRING "\n" +
+         std::string(target.isa->triple) + "\n" + std::string(target.isa->features) + "\n" +
+         program_key;
 }
 
 std::shared_ptr<const Code> load(const DiskCache &cache, const std::string &key,
@@ -63,8 +64,8 @@ KeptCode find_or_compile(const loop::Program &program, const std::string &progra
   std::optional<Image> image;
   code = made_by.compile(program, std::move(blocks), target, profile, threads,
                          cache ? &image : nullptr);
-  const char *level = target.avx512() ? "x86-64-v4" : "x86-64-v3";
-  if (image) cache->store(key, program.name + " for " + level, image->text());
+  if (image)
+    cache->store(key, program.name + " for " + std::string(target.isa->name), image->text());
   return {std::move(code), false, times};
 }
 

@@ -49,11 +49,11 @@ private:
 
 void set_attributes(llvm::Function &function, const Target &target) {
   function.setDoesNotThrow();
-  function.addFnAttr("target-cpu", "x86-64");
+  function.addFnAttr("target-cpu", target.isa->cpu);
   function.addFnAttr("tune-cpu", llvm::sys::getHostCPUName());
-  function.addFnAttr("target-features", target.features);
-  function.addFnAttr("prefer-vector-width", std::to_string(target.vector_bits));
-  function.addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits));
+  function.addFnAttr("target-features", target.isa->features);
+  function.addFnAttr("prefer-vector-width", std::to_string(target.vector_bits()));
+  function.addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits()));
   function.addFnAttr("frame-pointer", "none");
 }
 
@@ -61,7 +61,7 @@ void emit(llvm::Module &module, const loop::Program &program, const block::Progr
           const Target &target, std::span<const std::size_t> phases, const loop::Listing *listing,
           bool count_paths) {
   llvm::LLVMContext &context = module.getContext();
-  module.setTargetTriple("x86_64-unknown-linux-gnu");
+  module.setTargetTriple(target.isa->triple);
   llvm::Type *pointer = llvm::PointerType::getUnqual(context);
   auto *type =
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, pointer}, false);

@@ -152,7 +152,7 @@ llvm::Value *Lanes::divide_flooring(DType compute, llvm::Value *a, llvm::Value *
 // narrower ones and scalars are filled up.
 llvm::Value *Lanes::vector_math(Op op, DType compute, llvm::ArrayRef<llvm::Value *> args) {
   const std::string name = op == Op::Pow ? "pow" : std::string(ops::info(op).spelling);
-  const int piece = target_.vector_bits / (8 * static_cast<int>(size_of(compute)));
+  const int piece = target_.vector_bits() / (8 * static_cast<int>(size_of(compute)));
   const int count = width(args[0]);
   llvm::Type *vector = type(compute, piece);
   llvm::Module *module = ir_.GetInsertBlock()->getModule();

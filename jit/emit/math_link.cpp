@@ -26,8 +26,7 @@ namespace broadloom::jit {
 }
 
 static void link_function(llvm::Module &module, const Target &target, const std::string &name) {
-  const std::span<const unsigned char> bytes =
-      bitcode(target.avx512() ? IsaLevel::V4 : IsaLevel::V3, name);
+  const std::span<const unsigned char> bytes = bitcode(target.isa->math, name);
   if (bytes.empty()) return; // one that the linker knows
   const llvm::StringRef text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   auto library =

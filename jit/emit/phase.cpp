@@ -30,7 +30,8 @@ PhaseEmitter::PhaseEmitter(const Program &program, std::size_t phase, const Targ
 void PhaseEmitter::run(llvm::function_ref<void(llvm::Function &)> made) {
   body(context_.root(), context_.phase.body);
   // Streaming stores are not ordered with others: make them visible before the phase's end.
-  if (memory_.streamed()) ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  if (memory_.streamed() && context_.target.isa->fences_streams)
+    ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
   ir_.CreateRetVoid();
   if (const std::uint64_t bytes = context_.pieces.move_out(*context_.function, made);
       bytes > most_frame_bytes)

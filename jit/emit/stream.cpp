@@ -25,7 +25,7 @@ std::vector<BufferId> streams_of(const block::Box &box) {
 
 // Of a group of `width` elements: a register, or less where the group is.
 std::size_t Memory::stream_alignment(BufferId id, int width) const {
-  return std::min(static_cast<std::size_t>(context_.target.vector_bits) / 8,
+  return std::min(static_cast<std::size_t>(context_.target.vector_bits()) / 8,
                   size_of(program_[id].dtype) * static_cast<std::size_t>(width));
 }
 

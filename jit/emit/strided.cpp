@@ -50,7 +50,7 @@ llvm::Value *Memory::load_window(const Row &row) {
 llvm::Value *Memory::pick_lanes(const Row &row, int step) {
   const auto size = static_cast<std::int64_t>(size_of(row.dtype));
   const int width = row.group.width;
-  const int lanes = std::min(width, context_.target.vector_bits / 8 / static_cast<int>(size));
+  const int lanes = std::min(width, context_.target.vector_bits() / 8 / static_cast<int>(size));
   const int span = (lanes - 1) * std::abs(step) + 1; // of so many lanes at a time
   const int lowest = std::min(0, (lanes - 1) * step);
   llvm::Type *scalar = lanes_.memory_type(row.dtype), *type = lanes_.widen(scalar, lanes);

@@ -4,6 +4,7 @@
 #include "support/log.hpp"
 
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
+#include <llvm/ExecutionEngine/JITLink/aarch64.h>
 #include <llvm/ExecutionEngine/JITLink/x86_64.h>
 
 #include <algorithm>
@@ -13,7 +14,11 @@
 namespace broadloom::jit {
 
 namespace jitlink = llvm::jitlink;
-namespace x86 = llvm::jitlink::x86_64;
+#if defined(__x86_64__)
+namespace native = llvm::jitlink::x86_64;
+#else
+namespace native = llvm::jitlink::aarch64;
+#endif
 
 namespace {
 
@@ -21,15 +26,18 @@ bool is_code(const jitlink::Section &section) {
   return section.getMemLifetime() == llvm::orc::MemLifetime::Standard;
 }
 
+// What a linker must know of the instructions: which edges are distances, that hold wherever the code lies, and which is an address.
+#if defined(__x86_64__)
+
 // Where a function outside lies near, JITLink would call it by its distance, which holds in this process alone.
 llvm::Error keep_stubs(jitlink::LinkGraph &graph) {
   for (jitlink::Block *block : graph.blocks())
     for (jitlink::Edge &edge : block->edges()) switch (edge.getKind()) {
-      case x86::BranchPCRel32ToPtrJumpStubBypassable:
-        edge.setKind(x86::BranchPCRel32ToPtrJumpStub);
+      case native::BranchPCRel32ToPtrJumpStubBypassable:
+        edge.setKind(native::BranchPCRel32ToPtrJumpStub);
         break;
-      case x86::PCRel32GOTLoadRelaxable:
-      case x86::PCRel32GOTLoadREXRelaxable: edge.setKind(x86::PCRel32); break;
+      case native::PCRel32GOTLoadRelaxable:
+      case native::PCRel32GOTLoadREXRelaxable: edge.setKind(native::PCRel32); break;
       default: break; // the kinds of LLVM are numbers, and others are as they are
       }
   return llvm::Error::success();
@@ -37,17 +45,41 @@ llvm::Error keep_stubs(jitlink::LinkGraph &graph) {
 
 bool is_distance(jitlink::Edge::Kind kind) {
   switch (kind) {
-  case x86::Delta64:
-  case x86::Delta32:
-  case x86::Delta8:
-  case x86::NegDelta64:
-  case x86::NegDelta32:
-  case x86::BranchPCRel32:
-  case x86::PCRel32:
-  case x86::BranchPCRel32ToPtrJumpStub: return true;
+  case native::Delta64:
+  case native::Delta32:
+  case native::Delta8:
+  case native::NegDelta64:
+  case native::NegDelta32:
+  case native::BranchPCRel32:
+  case native::PCRel32:
+  case native::BranchPCRel32ToPtrJumpStub: return true;
   default: return false;
   }
 }
+
+#else // aarch64, where JITLink calls what is outside by stubs alone
+
+llvm::Error keep_stubs(jitlink::LinkGraph &) { return llvm::Error::success(); }
+
+// Those of pages hold because images are moved by whole pages (Image::alignment).
+bool is_distance(jitlink::Edge::Kind kind) {
+  switch (kind) {
+  case native::Delta64:
+  case native::Delta32:
+  case native::NegDelta64:
+  case native::NegDelta32:
+  case native::Branch26PCRel:
+  case native::TestAndBranch14PCRel:
+  case native::CondBranch19PCRel:
+  case native::LDRLiteral19:
+  case native::ADRLiteral21:
+  case native::Page21:
+  case native::PageOffset12: return true;
+  default: return false;
+  }
+}
+
+#endif
 
 } // namespace
 
@@ -118,7 +150,7 @@ void Capture::add(const llvm::orc::JITDylib &library, jitlink::LinkGraph &graph)
       const jitlink::Symbol &target = edge.getTarget();
       const bool is_inside = target.isDefined() && is_code(target.getBlock().getSection());
       if (is_inside && is_distance(edge.getKind())) continue;
-      if (edge.getKind() != x86::Pointer64 || (!is_inside && !target.hasName())) {
+      if (edge.getKind() != native::Pointer64 || (!is_inside && !target.hasName())) {
         support::log().debug("code that holds a place of {} is not kept on disk",
                              target.hasName() ? target.getName().str() : "its own");
         kept.movable = false;

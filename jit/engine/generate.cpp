@@ -38,17 +38,24 @@
 #include <new>
 #include <vector>
 
+// Not what LLVM's headers call native: they may be those of the machine that builds.
+#if defined(__x86_64__)
+#define BL_INITIALIZE(part) LLVMInitializeX86##part()
+#else
+#define BL_INITIALIZE(part) LLVMInitializeAArch64##part()
+#endif
+
 namespace broadloom::jit {
 namespace {
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
-  const char *triple = "x86_64-unknown-linux-gnu";
+  const std::string triple(target.isa->triple);
   std::string error;
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   std::unique_ptr<llvm::TargetMachine> machine;
   if (found != nullptr) {
     machine.reset(found->createTargetMachine(
-        triple, "x86-64", target.features, llvm::TargetOptions(), llvm::Reloc::PIC_,
+        triple, target.isa->cpu, target.isa->features, llvm::TargetOptions(), llvm::Reloc::PIC_,
         llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
   }
   if (!machine) {
@@ -90,8 +97,10 @@ Pool &pool() {
     // Where LLVM itself sees that memory ends it would end the process.
     llvm::install_bad_alloc_error_handler(
         [](void *, const char *, bool) { throw std::bad_alloc(); });
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
+    BL_INITIALIZE(TargetInfo);
+    BL_INITIALIZE(Target);
+    BL_INITIALIZE(TargetMC);
+    BL_INITIALIZE(AsmPrinter);
     return new Pool;
   }();
   return made;
@@ -99,7 +108,7 @@ Pool &pool() {
 
 Generator::Machines &machines_for(const Target &target) {
   const std::lock_guard lock(pool().mutex);
-  return pool().machines[target.cpu + "/" + target.features];
+  return pool().machines[std::string(target.isa->name)];
 }
 
 } // namespace

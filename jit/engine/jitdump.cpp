@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <elf.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <mutex>
@@ -35,7 +36,11 @@ struct Header {
   std::uint32_t magic = 0x4A695444;
   std::uint32_t version = 1;
   std::uint32_t size = sizeof(Header);
-  std::uint32_t machine = 62; // x86-64
+#if defined(__x86_64__)
+  std::uint32_t machine = EM_X86_64;
+#else
+  std::uint32_t machine = EM_AARCH64;
+#endif
   std::uint32_t padding = 0;
   std::uint32_t pid = 0;
   std::uint64_t time = 0;

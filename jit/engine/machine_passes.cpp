@@ -72,12 +72,12 @@ constexpr std::string_view unneeded[] = {
 // Takes LLVM's list of passes and hands on those that are needed.
 class Sieve : public llvm::legacy::PassManagerBase {
 public:
-  explicit Sieve(llvm::legacy::PassManager &passes) : passes_(passes) {}
+  Sieve(llvm::legacy::PassManager &passes, bool drops) : passes_(passes), drops_(drops) {}
 
   void add(llvm::Pass *pass) override {
     const llvm::StringRef name = pass->getPassName();
-    if (std::ranges::find(unneeded, std::string_view(name.data(), name.size())) !=
-        std::end(unneeded))
+    if (drops_ && std::ranges::find(unneeded, std::string_view(name.data(), name.size())) !=
+                      std::end(unneeded))
       delete pass;
     else
       passes_.add(pass);
@@ -85,6 +85,7 @@ public:
 
 private:
   llvm::legacy::PassManager &passes_;
+  const bool drops_;
 };
 
 // From IR to machine instructions. False where no instructions can be selected.
@@ -98,7 +99,7 @@ bool add_instruction_selection(llvm::LLVMTargetMachine &machine, llvm::TargetPas
   config.addISelPrepare();
   if (config.addInstSelector()) return false;
   passes.add(llvm::Pass::createPass(&llvm::FinalizeISelID));
-  passes.add(make_mask_widening());
+  if (machine.getTargetTriple().isX86()) passes.add(make_mask_widening());
   return true;
 }
 
@@ -107,8 +108,8 @@ bool add_instruction_selection(llvm::LLVMTargetMachine &machine, llvm::TargetPas
 bool add_machine_passes(llvm::TargetMachine &machine, llvm::legacy::PassManager &all,
                         llvm::raw_pwrite_stream &out, llvm::CodeGenFileType type) {
   auto &target = static_cast<llvm::LLVMTargetMachine &>(machine);
-  static_assert(LLVM_VERSION_MAJOR == 19); // whose names these are
-  Sieve passes(all);
+  static_assert(LLVM_VERSION_MAJOR == 19);             // whose names these are
+  Sieve passes(all, target.getTargetTriple().isX86()); // not tried for others
   auto *info =
       new llvm::MachineModuleInfoWrapperPass(&target); // the passes own what they are given
   llvm::TargetPassConfig *config = target.createPassConfig(passes);

@@ -67,8 +67,9 @@ class Names {
 public:
   Names(const loop::Program &program, const Target &target, Profile profile)
       : kernel_(program.name), long_(profile != Profile::none),
-        pattern_(long_ ? llvm::xxh3_64bits(target.cpu + target.features + loop::key(program)) : 0) {
-  }
+        pattern_(long_ ? llvm::xxh3_64bits(target.cpu + std::string(target.isa->name) +
+                                           loop::key(program))
+                       : 0) {}
 
   std::vector<std::string> phases(std::size_t count) const {
     std::vector<std::string> names;

@@ -25,7 +25,7 @@ constexpr const char *function_name = "loop";
 void make_loop(llvm::Module &module, const Target &target) {
   llvm::LLVMContext &context = module.getContext();
   llvm::IRBuilder<> ir(context);
-  const auto lanes = unsigned(target.vector_bits / 32);
+  const auto lanes = unsigned(target.vector_bits() / 32);
   auto *vector = llvm::FixedVectorType::get(ir.getFloatTy(), lanes);
   auto *function = llvm::Function::Create(
       llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy(), ir.getInt64Ty()}, false),
@@ -61,7 +61,7 @@ llvm::SmallVector<char, 0> generated(const Generator &generator, const Target &t
                                      bool optimised) {
   const Whole<llvm::LLVMContext> context;
   const Whole<llvm::Module> module("start", *context);
-  module->setTargetTriple("x86_64-unknown-linux-gnu");
+  module->setTargetTriple(target.isa->triple);
   make_loop(*module, target);
   generator.prepare(*module);
   if (optimised) {

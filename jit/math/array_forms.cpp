@@ -11,6 +11,8 @@ using broadloom::math::Vec;
 
 #if defined(__AVX512F__)
 constexpr int vector_bytes = 64;
+#elif defined(__aarch64__)
+constexpr int vector_bytes = 16;
 #else
 constexpr int vector_bytes = 32;
 #endif

@@ -11,12 +11,23 @@
 
 #include <cstddef>
 
+#if defined(__aarch64__) // has one level, which stands in for both
+#define BL_UNARY_FORM(symbol, T)                                                                   \
+  extern "C" void neon_bl_array_##symbol(std::size_t n, const T *x, T *out);                       \
+  inline constexpr auto v3_bl_array_##symbol = neon_bl_array_##symbol,                             \
+                        v4_bl_array_##symbol = neon_bl_array_##symbol;
+#define BL_BINARY_FORM(symbol, T)                                                                  \
+  extern "C" void neon_bl_array_##symbol(std::size_t n, const T *x, const T *y, T *out);           \
+  inline constexpr auto v3_bl_array_##symbol = neon_bl_array_##symbol,                             \
+                        v4_bl_array_##symbol = neon_bl_array_##symbol;
+#else
 #define BL_UNARY_FORM(symbol, T)                                                                   \
   extern "C" void v3_bl_array_##symbol(std::size_t n, const T *x, T *out);                         \
   extern "C" void v4_bl_array_##symbol(std::size_t n, const T *x, T *out);
 #define BL_BINARY_FORM(symbol, T)                                                                  \
   extern "C" void v3_bl_array_##symbol(std::size_t n, const T *x, const T *y, T *out);             \
   extern "C" void v4_bl_array_##symbol(std::size_t n, const T *x, const T *y, T *out);
+#endif
 
 #define BL_UNARY(name) BL_UNARY_FORM(name##_f32, float) BL_UNARY_FORM(name##_f64, double)
 #define BL_BINARY(name) BL_BINARY_FORM(name##_f32, float) BL_BINARY_FORM(name##_f64, double)

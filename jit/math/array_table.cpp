@@ -78,6 +78,10 @@ template <> std::span<const ArrayForm<double>> array_forms<double>() {
   return forms;
 }
 
+#if defined(__aarch64__)
+bool has_v3() { return true; }
+bool has_v4() { return false; }
+#else
 bool has_v3() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("bmi2");
@@ -86,6 +90,7 @@ bool has_v4() {
   return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
 }
+#endif
 
 std::string_view word_for(Accuracy accuracy) {
   switch (accuracy) {

@@ -1,5 +1,11 @@
-// The bitcode of two levels, as split.cpp writes it, as read-only data. BITCODE_V3 and BITCODE_V4 are quoted paths.
+// The bitcode of each level, as split.cpp writes it, as read-only data. BITCODE_V3 and BITCODE_V4, or BITCODE_NEON, are quoted paths.
   .section .rodata.broadloom_math, "a", @progbits
+#if defined(BITCODE_NEON)
+  .global bl_math_neon_begin
+  .balign 16
+bl_math_neon_begin:
+  .incbin BITCODE_NEON
+#else
   .global bl_math_v3_begin, bl_math_v4_begin
   .balign 16
 bl_math_v3_begin:
@@ -7,4 +13,5 @@ bl_math_v3_begin:
   .balign 16
 bl_math_v4_begin:
   .incbin BITCODE_V4
+#endif
   .section .note.GNU-stack, "", @progbits

@@ -5,9 +5,17 @@
 #include <cstdint>
 #include <cstring>
 
+// Those that are embedded here.
+#if defined(__x86_64__)
+#define BL_LEVELS BL_LEVEL(v3) BL_LEVEL(v4)
+#else
+#define BL_LEVELS BL_LEVEL(neon)
+#endif
+
 extern "C" {
-extern const unsigned char bl_math_v3_begin[];
-extern const unsigned char bl_math_v4_begin[];
+#define BL_LEVEL(name) extern const unsigned char bl_math_##name##_begin[];
+BL_LEVELS
+#undef BL_LEVEL
 }
 
 namespace broadloom::jit {
@@ -18,18 +26,19 @@ struct Entry { // of the index: split.cpp
   std::uint64_t name, name_bytes, module, module_bytes;
 };
 
-const unsigned char *file_of(IsaLevel level) {
-  switch (level) {
-  case IsaLevel::V3: return bl_math_v3_begin;
-  case IsaLevel::V4: return bl_math_v4_begin;
-  }
+const unsigned char *file_of(std::string_view level) {
+#define BL_LEVEL(name)                                                                             \
+  if (level == #name) return bl_math_##name##_begin;
+  BL_LEVELS
+#undef BL_LEVEL
   return nullptr;
 }
 
 } // namespace
 
-std::span<const unsigned char> bitcode(IsaLevel level, std::string_view function) {
+std::span<const unsigned char> bitcode(std::string_view level, std::string_view function) {
   const unsigned char *file = file_of(level);
+  if (file == nullptr) return {};
   const auto name_of = [&](const Entry &entry) {
     return std::string_view(reinterpret_cast<const char *>(file) + entry.name, entry.name_bytes);
   };

@@ -20,7 +20,7 @@ namespace math = broadloom::math;
     return math::lanes::form<T, N>(x, y);                                                          \
   }
 
-// The forms whose vectors fill AVX2's registers, and where there are wider ones, those too.
+// The forms whose vectors fill NEON's or AVX2's registers, and where there are wider ones, those too.
 #if defined(__AVX512F__)
 #define BL_WIDTHS(FORM, name, form)                                                                \
   FORM(name##_f32, form, float, 8)                                                                 \
@@ -29,6 +29,10 @@ namespace math = broadloom::math;
   FORM(name##_f64, form, double, 8)
 #define BL_WIDTHS_F32(FORM, name, form)                                                            \
   FORM(name##_f32, form, float, 8) FORM(name##_f32, form, float, 16)
+#elif defined(__aarch64__)
+#define BL_WIDTHS(FORM, name, form)                                                                \
+  FORM(name##_f32, form, float, 4) FORM(name##_f64, form, double, 2)
+#define BL_WIDTHS_F32(FORM, name, form) FORM(name##_f32, form, float, 4)
 #else
 #define BL_WIDTHS(FORM, name, form)                                                                \
   FORM(name##_f32, form, float, 8) FORM(name##_f64, form, double, 4)

@@ -65,6 +65,7 @@ CodePiece CodeMemory::write(std::size_t bytes, const std::function<void(char *to
   if (mprotect(piece.begin_, whole, PROT_READ | PROT_WRITE) != 0)
     fail_memory("memory for code cannot be written");
   fill(piece.begin_);
+  __builtin___clear_cache(piece.begin_, piece.begin_ + whole); // nothing to do on x86-64
   if (mprotect(piece.begin_, whole, PROT_READ | PROT_EXEC) != 0)
     fail_memory("memory cannot be made executable");
   return piece;

@@ -5,21 +5,33 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace broadloom::jit {
 
-struct Target {
-  std::string name;       // "x86-64-v4", "x86-64-v3" or "native"
-  std::string cpu;        // what the processor calls itself
-  std::string features;   // LLVM's feature string: the instructions that may be used
-  int vector_bits = 256;  // 512 or 256
-  bool asks_ahead = true; // whether code asks for memory before it is read
-
-  bool avx512() const { return vector_bits == 512; }
+// A set of instructions: what LLVM calls it, and what its vectors are like. All that code, math and files on disk take from an
+// architecture is here; jit/engine/capture.cpp has what a linker must know of its instructions.
+struct Isa {
+  std::string_view name;     // "x86-64-v4", "x86-64-v3" or "aarch64"
+  std::string_view triple;   // LLVM's name of the platform
+  std::string_view cpu;      // LLVM's name of a processor that has no more than `features` adds
+  std::string_view features; // "+sse3,+ssse3,.."
+  std::string_view math;     // of the embedded bitcode: jit/math/embedded.hpp
+  support::Machine core;     // without its memory and threads
+  bool masks_in_registers = false; // of one bit a lane, apart from those of vectors
+  bool fences_streams = false;     // stores around the caches are not ordered with others
 };
 
-// What the processor calls itself: "AMD EPYC 9R14".
-std::string name_of_processor();
+// Null for a name that is unknown.
+const Isa *find_isa(std::string_view name);
+
+struct Target {
+  const Isa *isa;         // never null
+  std::string cpu;        // what the processor calls itself
+  bool asks_ahead = true; // whether code asks for memory before it is read
+
+  int vector_bits() const { return isa->core.vector_bits; }
+};
 
 // Its core, as choices know it; caches and threads are not of the target.
 support::Machine machine_of(const Target &target);
@@ -28,8 +40,11 @@ support::Machine machine_of(const Target &target);
 block::Program blocks_of(const loop::Program &program, const Target &target);
 
 // The target of a request: "" means BROADLOOM_TARGET, or this machine where that is not set; else
-// "native", "x86-64-v3" or "x86-64-v4". Throws CompileError E0503 for a name that is unknown or for
+// "native" or the name of an Isa. Throws CompileError E0503 for a name that is unknown or for
 // code that could not run on this machine.
 Target find_target(std::string_view request);
+
+// The names of all that this machine can run, the narrowest vectors first.
+std::vector<std::string> targets_here();
 
 } // namespace broadloom::jit

@@ -1,14 +1,13 @@
 // See pipeline.hpp.
 #include "jit/runtime/pipeline.hpp"
 
+#include "jit/native/processor.hpp"
 #include "jit/runtime/workers.hpp"
 #include "support/float_control.hpp"
 
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
-
-#include <immintrin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -54,7 +53,7 @@ struct Journey {
   void wait_for(std::int64_t block) const {
     constexpr int spins = 2000; // some 50 us: the other thread may not be running
     for (int turn = 0; passed.load(std::memory_order_acquire) < block; ++turn)
-      turn < spins ? _mm_pause() : std::this_thread::yield();
+      turn < spins ? relax() : std::this_thread::yield();
   }
 };
 

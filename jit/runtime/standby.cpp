@@ -1,7 +1,7 @@
 // See standby.hpp.
 #include "jit/runtime/standby.hpp"
 
-#include <immintrin.h>
+#include "jit/native/processor.hpp"
 
 #include <new>
 
@@ -30,7 +30,7 @@ bool Standby::offer(int threads, void (*part)(const void *, int), const void *jo
 // two that meet, one sees the other, as all four are sequentially consistent.
 void Standby::close() {
   open_.store(false);
-  while (inside_.load() != 0) _mm_pause();
+  while (inside_.load() != 0) relax();
   offered_.store(false, std::memory_order_release);
 }
 
@@ -43,7 +43,7 @@ void Standby::look_out() {
     for (int look = 0; look < looks_between_times; ++look) {
       const std::uint64_t round = round_.load(std::memory_order_acquire);
       if (round == seen) {
-        _mm_pause();
+        relax();
         continue;
       }
       seen = round;

@@ -30,9 +30,22 @@ private:
   static constexpr unsigned flags = 0x3f;    // the sticky exception flags
   static constexpr unsigned normal = 0x1f80; // all traps masked, round to nearest, subnormals kept
   unsigned found_;
-#else
-  FloatControl() {}
-  ~FloatControl() {}
+#elif defined(__aarch64__)
+  FloatControl() {
+    __asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(found_), "=r"(flags_));
+    if (found_ != normal) __asm__ volatile("msr fpcr, %0" : : "r"(normal));
+  }
+  ~FloatControl() {
+    unsigned long now;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(now));
+    if (now != found_) __asm__ volatile("msr fpcr, %0" : : "r"(found_));
+    __asm__ volatile("mrs %0, fpsr" : "=r"(now));
+    if (now != flags_) __asm__ volatile("msr fpsr, %0" : : "r"(flags_));
+  }
+
+private:
+  static constexpr unsigned long normal = 0; // no traps, round to nearest, subnormals kept
+  unsigned long found_, flags_;
 #endif
 
 public:
@@ -69,7 +82,7 @@ private:
   static constexpr unsigned short flags = 0x7f;   // exceptions and stack fault
   Environment found_;
   bool changed_;
-#else
+#else // which has none
   X87Control() {}
   ~X87Control() {}
 #endif

@@ -7,6 +7,7 @@
 #include "array/copy.hpp"
 #include "calls/record.hpp"
 #include "calls/verify.hpp"
+#include "jit/native/target.hpp"
 #include "jit/runtime/paths.hpp"
 #include "kernel/overlap.hpp"
 #include "kernel/viewer.hpp"
@@ -109,8 +110,8 @@ Choices draw(Random &random, const Open &open) {
       made.names.insert("random blocks");
     }
     if (random.chance(40)) {
-      made.options.target = "x86-64-v3";
-      made.names.insert("AVX2");
+      made.options.target = jit::targets_here().front();
+      made.names.insert("narrow vectors");
     }
     if (random.chance(30)) {
       made.options.cache_dir = cache_folder();
@@ -485,7 +486,7 @@ const std::vector<std::string> &all_choices() {
                                               "caches 4K,64K",
                                               "caches 64K,256K",
                                               "random blocks",
-                                              "AVX2",
+                                              "narrow vectors",
                                               "disk cache",
                                               "threads",
                                               "checked call",

@@ -11,6 +11,8 @@ namespace broadloom::differential {
 
 struct Tally { // of all cases so far
   std::int64_t kernels = 0, refused = 0, points = 0;
+  std::int64_t bits =
+      0; // a sum of hashes of all outputs' bits, any NaN as one: the same on every machine
   std::int64_t scheduled = 0;      // kernels with a schedule, held against themselves without it
   std::int64_t scheduled_lets = 0; // parts of schedules about lets that are arrays
   std::int64_t inlined = 0;   // such lets that are computed where they are read, as a schedule asks

@@ -11,6 +11,7 @@
 #include "engines.hpp"
 #include "shrink.hpp"
 
+#include "jit/native/target.hpp"
 #include "jit/runtime/paths.hpp"
 
 #include <CLI/CLI.hpp>
@@ -75,6 +76,7 @@ Counts counts_of(const Tally &tally) {
   Counts counts{{"kernels", tally.kernels},
                 {"refused", tally.refused},
                 {"elements", tally.points},
+                {"bits", tally.bits},
                 {"equal", tally.equal},
                 {"bounded", tally.bounded},
                 {"scheduled", tally.scheduled},
@@ -307,8 +309,8 @@ int verdicts(const Plan &plan, Counts &all, std::uint64_t failed,
                                      ", " + std::to_string(failed) + " failed");
   if (plan.require_paths) {
     std::string list;
-    // Without AVX-512 no masks are free, and a partial group is a copy of its own.
-    const bool masks = __builtin_cpu_supports("avx512f") != 0;
+    // Where no masks are free, as without AVX-512, a partial group is a copy of its own.
+    const bool masks = jit::find_target("").isa->core.masks_free;
     // Few large kernels have loops or lets that are arrays: differential_test.cpp counts these.
     for (const std::string &path : missing)
       if ((masks || path != "map-masked") && path != "loop-ended" && path != "let-in-tiles" &&

@@ -1,5 +1,6 @@
 // Kernels of many operations, whose functions are called and whose bodies are cut into pieces: native code gives the
 // interpreter's bits all the same.
+#include "jit/native/target.hpp"
 #include "same_bits.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -58,17 +59,11 @@ void check(const LoopSpec &spec, DType dtype, const std::vector<Shapes> &shapes)
   const Kernel slow = compile(spec, {.threads = 1, .engine = Engine::interpreter});
   std::vector<Results> told;
   for (const Shapes &shape : shapes) told.push_back(slow.call(given(numbers(dtype, shape))));
-  for (const std::string target : {"x86-64-v3", "x86-64-v4"}) {
-    std::optional<Kernel> fast;
-    try {
-      fast.emplace(compile(spec, {.threads = 2, .target = target, .engine = Engine::jit}));
-    } catch (const CompileError &) {
-      MESSAGE("not tested, since this machine cannot run it: " << target);
-      continue;
-    }
+  for (const std::string &target : jit::targets_here()) {
+    const Kernel fast = compile(spec, {.threads = 2, .target = target, .engine = Engine::jit});
     for (std::size_t k = 0; k < shapes.size(); ++k) {
       INFO(print(spec).substr(0, 200), " on ", target, " with extent ", shapes[k].back());
-      const Results ours = fast->call(given(numbers(dtype, shapes[k])));
+      const Results ours = fast.call(given(numbers(dtype, shapes[k])));
       for (std::size_t o = 0; o < ours.size(); ++o)
         CHECK(differential::same_bits(told[k][o], ours[o]));
     }

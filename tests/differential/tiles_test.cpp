@@ -9,6 +9,7 @@
 #include "random_data.hpp"
 #include "same_bits.hpp"
 
+#include "jit/native/target.hpp"
 #include "jit/runtime/paths.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -150,7 +151,7 @@ std::optional<std::string> find_changed_bit(std::uint64_t seed) {
     Options options{.threads = random.pick<int>({1, 2, 3, 7}),
                     .engine = is_interpreted ? Engine::interpreter : Engine::jit,
                     .profile = is_interpreted ? Profile::none : Profile::paths};
-    if (random.chance(30)) options.target = "x86-64-v3";
+    if (random.chance(30)) options.target = jit::targets_here().front();
     const bool verifies = random.chance(20);
     setenv("BROADLOOM_TILE_ROWS", rows.c_str(), 1);
     if (verifies) setenv("BROADLOOM_VERIFY", "1", 1);

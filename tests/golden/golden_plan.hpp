@@ -12,9 +12,7 @@
 namespace broadloom::golden {
 
 inline jit::Target target_of(int bits) {
-  jit::Target target;
-  target.vector_bits = bits;
-  return target;
+  return {jit::find_isa(bits == 512 ? "x86-64-v4" : "x86-64-v3"), "", true};
 }
 
 // With vectors of so many bits.

@@ -26,17 +26,4 @@ inline loop::test::Runs native_runs(const loop::Program &program, const std::str
           {runner_of(std::move(code), target), runner_of(std::move(moved), target + ", moved")}};
 }
 
-inline std::vector<std::string> targets_here() {
-  std::vector<std::string> result;
-  for (const char *name : {"x86-64-v3", "x86-64-v4"}) {
-    try {
-      find_target(name);
-      result.push_back(name);
-    } catch (const CompileError &) {
-      MESSAGE("not tested, since this machine cannot run it: " << name);
-    }
-  }
-  return result;
-}
-
 } // namespace broadloom::jit::test

@@ -1,5 +1,6 @@
 // The table of values: what NumPy 2 gives (or, where Broadloom differs on purpose, what it promises), for every
 // elementwise operation and every type, in every engine. generate.py writes the tables and explains their form.
+#include "jit/native/target.hpp"
 #include "ops/ops.hpp"
 #include "tests/places.hpp"
 
@@ -243,15 +244,8 @@ struct Way {
 std::vector<Way> ways() {
   std::vector<Way> all{{"the reference", {.threads = 1, .engine = Engine::reference}},
                        {"the interpreter", {.threads = 1, .engine = Engine::interpreter}}};
-  for (const std::string target : {"x86-64-v3", "x86-64-v4"}) {
-    const Options options{.threads = 1, .target = target, .engine = Engine::jit};
-    try {
-      compile(parse("kernel k { in x : f32; out z = x }"), options);
-      all.push_back({target, options});
-    } catch (const CompileError &) {
-      MESSAGE("not tested, since this machine cannot run it: " << target);
-    }
-  }
+  for (const std::string &target : jit::targets_here())
+    all.push_back({target, {.threads = 1, .target = target, .engine = Engine::jit}});
   return all;
 }
 

@@ -75,7 +75,7 @@ TEST_CASE("native code of the blocks that a file gives has the interpreter's bit
         INFO(name, " with ", nest.choices, ", the blocks of line ", listing.first + 1);
         const block::Program blocks = block::parse(nest.program, listing.text, name);
         std::vector<Runner> runners;
-        for (const std::string &target : jit::test::targets_here())
+        for (const std::string &target : jit::targets_here())
           runners.push_back(jit::test::runner_of(
               jit::compile_native(nest.program, blocks, jit::find_target(target)), target));
         Runs runs(nest.program, std::move(runners));
@@ -94,7 +94,7 @@ TEST_CASE("native code of blocks of any sizes, for any machine, has the interpre
     std::vector<Runner> runners;
     for (block::Machine machine : machines()) {
       machine.sizes = block::random_sizes(std::hash<std::string>()(name) % 1000);
-      for (const std::string &target : jit::test::targets_here())
+      for (const std::string &target : jit::targets_here())
         runners.push_back(jit::test::runner_of(
             jit::compile_native(nest.program, block::choose(nest.program, machine),
                                 jit::find_target(target)),
@@ -107,13 +107,14 @@ TEST_CASE("native code of blocks of any sizes, for any machine, has the interpre
 
 TEST_CASE("native code is made of the blocks that are given, and keeps them") {
   const Program program = nest("triad.loop");
-  const jit::Target target = jit::find_target("x86-64-v3");
+  const jit::Target target = jit::find_target(jit::targets_here().front());
   const std::string one_by_one = "blocks of triad: 16 registers of 64 bits\n\nphase 0:\n"
                                  "  parallel for i: turn by turn\n    block i 1 turn\n"
                                  "      load x: scalar\n      load y: scalar\n"
                                  "      load w: scalar\n      store z: scalar\n";
   const block::Program given = block::parse(program, one_by_one);
-  CHECK(jit::llvm_text(program, jit::blocks_of(program, target), target).find("<8 x float>") !=
+  const std::string vectors = "<" + std::to_string(target.vector_bits() / 32) + " x float>";
+  CHECK(jit::llvm_text(program, jit::blocks_of(program, target), target).find(vectors) !=
         std::string::npos);
   CHECK(jit::llvm_text(program, given, target).find(" x float>") == std::string::npos);
   CHECK(block::print(program, jit::compile_native(program, given, target)->blocks()) == one_by_one);

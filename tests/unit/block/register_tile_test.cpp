@@ -9,7 +9,7 @@
 namespace broadloom::jit {
 namespace {
 
-using jit::test::targets_here;
+using jit::targets_here;
 
 TEST_CASE("a product of matrices runs in blocks of rows") {
   for (const std::string &target : targets_here()) {

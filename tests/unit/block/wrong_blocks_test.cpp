@@ -239,7 +239,7 @@ TEST_CASE("whatever keeps the rules of blocks has the interpreter's bits, in nat
       }
       INFO(name, " with ", nest.choices, ", seed ", seed, "\n", block::print(nest.program, blocks));
       std::vector<Runner> runners{runner_of(nest.program, blocks, "blocks")};
-      for (const std::string &target : jit::test::targets_here())
+      for (const std::string &target : jit::targets_here())
         if (seed % 8 == 0)
           runners.push_back(jit::test::runner_of(
               jit::compile_native(nest.program, blocks, jit::find_target(target)), target));

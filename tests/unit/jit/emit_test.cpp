@@ -10,8 +10,8 @@ namespace {
 
 using namespace loop;
 using namespace loop::test;
+using jit::targets_here;
 using jit::test::native_runs;
-using jit::test::targets_here;
 
 constexpr DType dtypes[] = {DType::Bool, DType::I8,  DType::I16,  DType::I32, DType::I64,
                             DType::U8,   DType::U16, DType::U32,  DType::U64, DType::F32,

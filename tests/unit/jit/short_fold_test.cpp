@@ -39,16 +39,6 @@ Array numbers(DType dtype, std::vector<std::int64_t> shape) {
   return array;
 }
 
-std::vector<std::string> targets() {
-  std::vector<std::string> names;
-  for (const char *name : {"x86-64-v3", "x86-64-v4"}) try {
-      compile(parse("kernel k { in x : f32[:]; out y = x }"), {.target = name});
-      names.push_back(name);
-    } catch (const Error &) { // this machine cannot run it
-    }
-  return names;
-}
-
 bool equal(const Array &a, const Array &b) {
   const Array x = a.copy(), y = b.copy();
   if (!std::equal(x.shape().begin(), x.shape().end(), y.shape().begin(), y.shape().end()))
@@ -77,7 +67,7 @@ bool agrees(const std::string &text, const std::vector<Array> &inputs, const std
     INFO(text, " by ", who);
     for (std::size_t k = 0; k < told.size(); ++k) CHECK(equal(ours[k], told[k]));
   };
-  for (const std::string &target : targets())
+  for (const std::string &target : jit::targets_here())
     for (const int threads : {1, 2})
       check(compile(spec, {.threads = threads, .target = target}).call(named), target);
   const Kernel kernel = compile(spec);
@@ -236,7 +226,7 @@ TEST_CASE("Short rows inside longer folds keep their tree") {
 
 TEST_CASE("Nothing outside of short rows is read or written") {
   using loop::test::Guarded;
-  for (const std::string &target : targets())
+  for (const std::string &target : jit::targets_here())
     for (const std::int64_t length : {3, 8, 21})
       for (const bool at_end : {true, false}) {
         const std::int64_t rows = 517;

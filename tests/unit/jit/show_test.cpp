@@ -123,8 +123,7 @@ TEST_CASE(
   const plan::Plan plan = plan_of("in x : f32[i]; out s = sum(x)", {shaped({1'000'000})});
   for (const int bits : {256, 512}) {
     CAPTURE(bits);
-    jit::Target target;
-    target.vector_bits = bits;
+    const jit::Target target{jit::find_isa(bits == 512 ? "x86-64-v4" : "x86-64-v3"), "", true};
     const loop::Numbers numbers = plan.binding.numbers();
     const auto why = block::explain(plan.program, jit::blocks_of(plan.program, target), &numbers);
     REQUIRE(why.size() >= 2);

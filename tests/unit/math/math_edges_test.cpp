@@ -13,6 +13,7 @@
 #include <doctest/doctest.h>
 
 #include "jit/math/array_forms.hpp"
+#include "jit/math/array_table.hpp"
 #include "math/functions.hpp"
 #include "math/scalar.hpp"
 
@@ -170,11 +171,11 @@ TEST_CASE(
     }
     CHECK(worst < 0.95);
     std::vector<T> found(x.size());
-    if (__builtin_cpu_supports("avx2")) {
+    if (broadloom::jit::has_v3()) {
       v3(x.size(), x.data(), y.data(), found.data());
       CHECK(found == scalar);
     }
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    if (broadloom::jit::has_v4()) {
       v4(x.size(), x.data(), y.data(), found.data());
       CHECK(found == scalar);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "jit/math/array_forms.hpp"
+#include "jit/math/array_table.hpp"
 #include "math/functions.hpp"
 #include "math/scalar.hpp"
 #include "math/special.hpp"
@@ -13,14 +14,7 @@
 
 namespace broadloom::tests {
 
-inline bool has_v3() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("bmi2");
-}
-inline bool has_v4() {
-  return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-}
+using jit::has_v3, jit::has_v4;
 
 template <class T> struct Unary {
   const char *name;

@@ -1,4 +1,5 @@
 // Operands of products that are packed: see src/plan/panels.hpp.
+#include "jit/native/target.hpp"
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>
@@ -54,7 +55,7 @@ Packed packs(const std::string &text, const std::vector<Array> &inputs) {
   };
   same({.engine = Engine::interpreter});
   same({.threads = 3});
-  same({.target = "x86-64-v3"});
+  same({.target = jit::targets_here().front()});
   Packed packed;
   for (const Decision &decision : kernel.why()) {
     if (decision.code == "operand-packed") packed.inputs.push_back(decision.subject);

@@ -1,6 +1,7 @@
 // Large shapes, for which loops run in special ways: every element of every output is written, once, by the right row.
 //
 // Outputs hold a pattern before each call, so that an element that nobody writes shows.
+#include "jit/native/target.hpp"
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>
@@ -55,20 +56,10 @@ std::vector<std::vector<char>> outputs(const LoopSpec &spec, const std::vector<I
   return memory;
 }
 
-std::vector<std::string> targets_here() {
-  std::vector<std::string> names;
-  for (const char *name : {"x86-64-v3", "x86-64-v4"}) try {
-      compile(parse("kernel k { in x : f32[:]; out y = x }"), {.target = name});
-      names.push_back(name);
-    } catch (const Error &) { // this machine cannot run it
-    }
-  return names;
-}
-
 void agree(const std::string &statements, const std::vector<Input> &inputs) {
   const LoopSpec spec = parse("kernel k {\n" + statements + "\n}");
   const auto told = outputs(spec, inputs, {.threads = 1, .engine = Engine::interpreter});
-  for (const std::string &target : targets_here())
+  for (const std::string &target : jit::targets_here())
     for (const int threads : {1, 2, 3, 7}) {
       INFO(statements, " by ", target, " on ", threads, " threads");
       const auto ours =

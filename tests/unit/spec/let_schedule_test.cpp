@@ -1,6 +1,7 @@
 // Schedules of lets that are arrays, and clauses about such lets: form, mistakes, what is done
 // about them, and that no bit depends on it.
 #include "analysis/analyse.hpp"
+#include "jit/native/target.hpp"
 #include "spec/materialise.hpp"
 #include "tests/unit/spec/scheduled.hpp"
 
@@ -41,7 +42,7 @@ std::vector<Decision> same_bytes(const std::string &statements, const std::strin
   const LoopSpec asked = parse("kernel k { " + statements + "; " + schedules + " }");
   CAPTURE(print(asked));
   const auto bytes = run(plain, inputs, {.threads = 1}).bytes;
-  CHECK((run(asked, inputs, {.threads = 2, .target = "x86-64-v3"}).bytes == bytes));
+  CHECK((run(asked, inputs, {.threads = 2, .target = jit::targets_here().front()}).bytes == bytes));
   CHECK((run(asked, inputs, {.engine = Engine::interpreter}).bytes == bytes));
   CHECK((run(asked, inputs, {.engine = Engine::reference}).bytes ==
          run(plain, inputs, {.engine = Engine::reference}).bytes));

@@ -1,5 +1,6 @@
 // The schedule that a user writes: form, mistakes, what is done about it, and that no bit depends on it.
 #include "analysis/analyse.hpp"
+#include "jit/native/target.hpp"
 #include "plan/tasks.hpp"
 #include "spec/spec.hpp"
 #include "tests/unit/spec/scheduled.hpp"
@@ -240,7 +241,7 @@ TEST_CASE("a wish that is met changes what runs and no bit, one that is not is t
         parse("kernel k { " + wish.statements + "; schedule { " + clause + " } }");
     CAPTURE(print(asked));
     const auto bytes = run(plain, wish.inputs, {.threads = 1}).bytes;
-    for (const char *target : {"", "x86-64-v3"}) {
+    for (const std::string &target : jit::targets_here()) {
       const Ran ran = run(asked, wish.inputs, {.threads = 3, .target = target});
       CHECK((ran.bytes == bytes));
       const std::vector<std::string> lines = told(ran.why, wish.clause);

@@ -1,0 +1,36 @@
+// The processor that this process runs on: all that is not asked of LLVM and differs between architectures.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif !defined(__aarch64__)
+#error "Broadloom makes code for x86-64 and aarch64"
+#endif
+
+namespace broadloom::jit {
+
+// What the processor calls itself: "AMD EPYC 9R14"; where it has a number alone, "aarch64 0x41 0xd0c" (implementer and part).
+const std::string &name_of_processor();
+
+// Whether it has all that an Isa of this name asks for.
+bool can_run(std::string_view isa);
+
+// The best Isa of it; empty where there is none.
+std::string_view best_isa();
+
+// Whether code does better that asks for the lines of a long stream before it reads them.
+bool asks_ahead();
+
+// For a loop that looks at memory until another thread changes it.
+inline void relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  __asm__ volatile("yield");
+#endif
+}
+
+} // namespace broadloom::jit
