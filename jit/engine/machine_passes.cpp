@@ -95,6 +95,8 @@ bool add_instruction_selection(llvm::LLVMTargetMachine &machine, llvm::TargetPas
   passes.add(llvm::createPreISelIntrinsicLoweringPass()); // memset and its like
   // Masked loads, stores and gathers that AVX2 does not have.
   passes.add(llvm::createScalarizeMaskedMemIntrinLegacyPass());
+  // What counts paths, of which x86-64 has instructions.
+  if (!machine.getTargetTriple().isX86()) passes.add(llvm::createAtomicExpandLegacyPass());
   config.addCodeGenPrepare(); // addresses next to their use, for addressing modes
   config.addISelPrepare();
   if (config.addInstSelector()) return false;

@@ -2,16 +2,20 @@
 //
 // Problem: a table of 8 or 16 entries shortens a polynomial to a few terms, but clang's generic
 // vectors have neither a permutation by a variable index nor a scaling by 2^n.
-// Method: the instructions where there are some (vpermps, vscalefps), plain operations elsewhere.
+// Method: the instructions where there are some (vpermps, vscalefps, tbl), plain operations elsewhere.
 // Both are exact or correctly rounded, so every form gives the same bits.
 // Example: lookup<eighth_powers, Vec<float, 16>>(index); scale(x, n, biased).
 #pragma once
 
 #include "math/simd.hpp"
 
+#if defined(__clang__) && defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 namespace broadloom::math {
 
-#if defined(__clang__) && defined(__AVX2__)
+#if defined(__clang__) && (defined(__AVX2__) || defined(__aarch64__))
 // N entries of a table from First on, from its start again after its end.
 template <const auto &Table, int N, int First = 0> inline Vec<float, N> table_part() {
   return []<int... I>(std::integer_sequence<int, I...>) {
@@ -39,6 +43,21 @@ template <const auto &Table, class F> inline F lookup(Same<Bits<F>> index) {
     } else {
       const F high = __builtin_ia32_permvarsf256(table_part<Table, 8, 8>(), at);
       return select((index & 8) != 0, high, low);
+    }
+#endif
+#if defined(__clang__) && defined(__aarch64__)
+  } else if constexpr (lanes_of<F> == 4) { // four bytes of a table of bytes for each lane
+    const auto part = [](Vec<float, 4> four) { return std::bit_cast<uint8x16_t>(four); };
+    const Bits<F> first = (index & (size - 1)) * 4;
+    const auto bytes = std::bit_cast<uint8x16_t>(first * 0x01010101 + 0x03020100);
+    if constexpr (size == 8) {
+      return std::bit_cast<F>(
+          vqtbl2q_u8({{part(table_part<Table, 4>()), part(table_part<Table, 4, 4>())}}, bytes));
+    } else {
+      return std::bit_cast<F>(
+          vqtbl4q_u8({{part(table_part<Table, 4>()), part(table_part<Table, 4, 4>()),
+                       part(table_part<Table, 4, 8>()), part(table_part<Table, 4, 12>())}},
+                     bytes));
     }
 #endif
   } else {

@@ -3,7 +3,7 @@
 // Problem: a function made of pieces needs the coefficients of its piece in every lane; written as
 // one load for each lane that costs more than the polynomial.
 // Method: tables of 16 doubles, which AVX-512 holds in two registers and permutes in one
-// instruction; AVX2 gathers them. The values are the same, so the bits are.
+// instruction; AVX2 gathers them, and NEON loads two. The values are the same, so the bits are.
 // Example: table_value<erf_slope, D>(to_bits(shifted)) for shifted = k + 1.5 * 2^52, k = 0 .. 15.
 #pragma once
 
@@ -31,13 +31,16 @@ template <const auto &Table, class D> inline D table_value(Same<Bits<D>> index) 
 #if defined(__clang__) && defined(__AVX2__)
   } else if constexpr (lanes == 4) {
     return D(_mm256_i64gather_pd(Table, __m256i(index % table_size), sizeof(double)));
+#else
+  } else if constexpr (lanes == 2) {
+    return D{Table[index[0] % table_size], Table[index[1] % table_size]};
+#endif
   } else {
     using Half = Vec<double, lanes / 2>;
     const Half low = table_value<Table, Half>(index.lo), high = table_value<Table, Half>(index.hi);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return D(__builtin_shufflevector(low, high, I...));
     }(std::make_index_sequence<lanes>());
-#endif
   }
 }
 
