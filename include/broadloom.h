@@ -108,7 +108,7 @@ typedef struct bl_options {
   size_t size;        /* sizeof(bl_options) */
   int32_t threads;    /* of a call at most; 0: as the environment or the machine says */
   int32_t engine;     /* bl_engine */
-  const char *target; /* "x86-64-v3", "x86-64-v4"; NULL: this machine */
+  const char *target; /* "x86-64-v3", "x86-64-v4", "aarch64"; NULL: this machine */
   const char
       *cache_dir;     /* of native code, from process to process; NULL: as the environment says */
   const char *kernel; /* which kernel of a text of several; NULL: there is one */

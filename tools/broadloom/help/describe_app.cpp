@@ -64,7 +64,7 @@ std::vector<Entry> environment() {
       {"BROADLOOM_THREADS", "threads to use, where --threads does not say"},
       {"BROADLOOM_STRICT",
        "set to other than 0: a bug in Broadloom is an error, and no slower engine takes over"},
-      {"BROADLOOM_TARGET", "native (default), x86-64-v3 (AVX2) or x86-64-v4 (AVX-512)"},
+      {"BROADLOOM_TARGET", "native (default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512) or aarch64 (NEON)"},
       {"BROADLOOM_CACHE", "0: native code is neither kept on disk nor taken from there"},
       {"BROADLOOM_CACHE_DIR", "where native code is kept; else broadloom in the XDG cache folder"},
       {"BROADLOOM_CACHES", "sizes of a core's own and the last-level cache: 1M,32M"},

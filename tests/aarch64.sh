@@ -1,0 +1,46 @@
+#!/bin/sh
+# aarch64.sh DIR HERE: what runs in qemu-aarch64 of a build for aarch64 in DIR; HERE is one for this machine, of the same sources.
+# Says `ok - ..` or `not ok - ..` for each check. Programs that start others are left out, as the system does not know that these
+# run in qemu.
+set -u
+there=$1 here=$2
+count=${BROADLOOM_FUZZ:-60}
+export BROADLOOM_STRICT=1 BROADLOOM_CACHE=0
+
+verdict() { # STATUS SENTENCE LOG
+  if [ "$1" -eq 0 ]; then echo "ok - $2"; else
+    cat "$3"
+    echo "not ok - $2"
+  fi
+}
+
+suite() { # SENTENCE PROGRAM ARG...
+  sentence=$1
+  shift
+  qemu-aarch64 "$there/tests/$@" --no-colors=true >"$there/aarch64.log" 2>&1
+  verdict $? "$sentence" "$there/aarch64.log"
+}
+
+suite 'each function over special values and samples has the bits of x86-64' \
+  test_unit --source-file='*math/math_hashes_test*,*math/special_values_test*'
+suite 'loop programs agree in native code, by their blocks and in the interpreter' \
+  test_unit --source-file='*loop/nests_test*,*block/*'
+suite 'lanes, folds, scans and images of code' \
+  test_unit --source-file='*jit/emit_test*,*jit/engine_test*,*jit/image_test*,*jit/scan_engine_test*,*jit/short_fold_test*'
+suite 'the rounding mode of the caller neither matters nor changes' test_unit --source-file='*kernel/float_world_test*'
+
+# The same random kernels on both machines: all engines agree on each, and the bits of all outputs are one number.
+for style in small large; do
+  [ "$style" = small ] || count=$((count / 4))
+  for machine in there here; do
+    run=''
+    folder=$here
+    [ "$machine" = here ] || { run=qemu-aarch64 && folder=$there; }
+    $run "$folder/tests/fuzz_kernels" --style "$style" --count "$count" --seed 1 --jobs 2 \
+      --state "$folder/fuzz-$style" >"$folder/fuzz-$style.log" 2>&1
+    verdict $? "$count random $style kernels in all engines, $machine" "$folder/fuzz-$style.log"
+    sed -n 's/^bits //p' "$folder/fuzz-$style.log" >"$folder/fuzz-$style.bits"
+  done
+  [ -s "$here/fuzz-$style.bits" ] && diff "$here/fuzz-$style.bits" "$there/fuzz-$style.bits"
+  verdict $? "$count random $style kernels have the same bits on aarch64 and here" "$there/fuzz-$style.bits"
+done
