@@ -14,20 +14,19 @@ verdict() { # STATUS SENTENCE LOG
   fi
 }
 
-suite() { # SENTENCE PROGRAM ARG...
+suite() { # SENTENCE ARG: of the unit tests
   sentence=$1
-  shift
-  qemu-aarch64 "$there/tests/$@" --no-colors=true >"$there/aarch64.log" 2>&1
+  qemu-aarch64 "$there/tests/test_unit" "$2" --no-colors=true >"$there/aarch64.log" 2>&1
   verdict $? "$sentence" "$there/aarch64.log"
 }
 
 suite 'each function over special values and samples has the bits of x86-64' \
-  test_unit --source-file='*math/math_hashes_test*,*math/special_values_test*'
+  --source-file='*math/math_hashes_test*,*math/special_values_test*'
 suite 'loop programs agree in native code, by their blocks and in the interpreter' \
-  test_unit --source-file='*loop/nests_test*,*block/*'
+  --source-file='*loop/nests_test*,*block/*'
 suite 'lanes, folds, scans and images of code' \
-  test_unit --source-file='*jit/emit_test*,*jit/engine_test*,*jit/image_test*,*jit/scan_engine_test*,*jit/short_fold_test*'
-suite 'the rounding mode of the caller neither matters nor changes' test_unit --source-file='*kernel/float_world_test*'
+  --source-file='*jit/emit_test*,*jit/engine_test*,*jit/image_test*,*jit/scan_engine_test*,*jit/short_fold_test*'
+suite 'the rounding mode of the caller neither matters nor changes' --source-file='*kernel/float_world_test*'
 
 # The same random kernels on both machines: all engines agree on each, and the bits of all outputs are one number.
 for style in small large; do
