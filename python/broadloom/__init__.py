@@ -131,7 +131,8 @@ def __getattr__(name):
         return getattr(importlib.import_module("broadloom." + _LATER[name]), name)
     if name in _ADAPTERS:
         return importlib.import_module("broadloom." + name)
-    raise AttributeError(f"module 'broadloom' has no attribute '{name}'")
+    instead = "" if name.startswith("__") else _telling.instead_of(name, __dir__())
+    raise AttributeError(f"module 'broadloom' has no attribute '{name}'{instead}")
 
 
 def __dir__():

@@ -298,7 +298,7 @@ def operand(value) -> "Expr":
     if type(value) is complex:
         return Expr((_complex_word(value),))
     kind = type(value).__name__
-    raise SpecError("E0002", f"a {kind} meets a traced value", caller(), "arrays are inputs: give the function a parameter for it")
+    raise SpecError("E0002", f"a value of class {kind} meets a traced value", caller(), "arrays are inputs: give the function a parameter for it")
 
 
 def function(name: str, *args, options: str = "") -> Expr:

@@ -158,6 +158,8 @@ def _fold(name: str):
             from .lazy_numpy import fold_ours
 
             return fold_ours(name, value, axes, {"init": init, "acc": acc, "correction": correction, "like": like})
+        if hasattr(value, "__array__") and not isinstance(value, Expr):
+            raise SpecError("E0002", f"bl.{name} of no traced value", caller(), f"it folds parameters of @bl.kernel functions and lazy arrays, bl.{name}(bl.array(x))")
         return fold(name, value, *axes, init=init, acc=acc, correction=correction, like=like)
 
     call.__name__ = call.__qualname__ = name
@@ -191,8 +193,10 @@ def _positions(axis) -> tuple:
 def _unknown(name: str):
     import difflib  # takes milliseconds
 
+    from .lazy_ufuncs import INSTEAD
+
     near = difflib.get_close_matches(name, [*ELEMENTWISE, *FOLDS], 1)
-    help = f"did you mean 'bl.{near[0]}'? " if near else ""
+    help = INSTEAD[name] if name in INSTEAD else f"did you mean 'bl.{near[0]}'? " if near else ""
     raise SpecError("E0008", f"numpy.{name} cannot be traced", caller(), help + "docs/python.md has the functions that can")
 
 

@@ -22,7 +22,7 @@ _REDUCING = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max
 _POWERS = {np.power, np.float_power}
 
 
-_INSTEAD = {word: help for words, help in {
+INSTEAD = {word: help for words, help in {
     "sort argsort partition argpartition lexsort median percentile quantile nanmedian nanpercentile nanquantile unique": "the order of elements is not known "
     "until they are there: ",
     "bincount histogram": "bl.sums_at(k, length, values) has a length that is known; else ",
@@ -38,8 +38,8 @@ def unknown(name: str):
 
     names = [called.__name__ for called in functions]
     near = difflib.get_close_matches(name, [*names, *lazy_ops.TEMPLATES], 1)
-    refuse(f"numpy.{name} cannot be recorded", (f"did you mean numpy.{near[0]}? " if near and near[0] != name and name not in _INSTEAD else "") +
-           _INSTEAD.get(name, "") +
+    refuse(f"numpy.{name} cannot be recorded", (f"did you mean numpy.{near[0]}? " if near and near[0] != name and name not in INSTEAD else "") +
+           INSTEAD.get(name, "") +
            "compute() gives an array of NumPy, on which every function works")
 
 

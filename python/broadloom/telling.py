@@ -60,3 +60,27 @@ def _dtype(word: str) -> str:
 
 Kernel.__signature__ = OfInstances(signature)
 Kernel.__doc__ = OfInstances(document, Kernel.__doc__)
+
+
+# What other packages call otherwise, or have where this one has none.
+_INSTEAD = {
+    **{f"{kind}{bits}": f"bl.{kind[0]}{bits}" for kind, all in (("float", (16, 32, 64)), ("int", (8, 16, 32, 64)), ("complex", (64, 128))) for bits in all},
+    **{f"uint{bits}": f"bl.u{bits}" for bits in (8, 16, 32, 64)},
+    **dict.fromkeys(("bool", "boolean"), "bl.bool_"), "bfloat16": "bl.bf16", "double": "bl.f64", "half": "bl.f16",
+    **dict.fromkeys(("jit", "njit", "function", "vectorize"), "bl.kernel, or bl.compile of a text"),
+    **dict.fromkeys(("grad", "value_and_grad", "jvp", "jacobian", "hessian", "saving_forward", "freeze", "bind"), "the method of a kernel, k.{name}(..)"),
+    **dict.fromkeys(("vjp", "backward"), "the method of a kernel, k.grad(..)"), "vmap": "the method of a kernel, k.batch()",
+    **dict.fromkeys("zeros ones empty full arange linspace eye".split(), "NumPy's arrays, which kernels take as they are"),
+    **dict.fromkeys(("asarray", "tensor", "lazy"), "bl.array"), "version": "bl.__version__", "load": "bl.compile(pathlib.Path(..))",
+    **dict.fromkeys("cumsum cumprod cummax cummin".split(), "bl.scan"), **dict.fromkeys("dot matmul einsum".split(), "x @ y, or NumPy's function"),
+}
+
+
+def instead_of(name: str, names) -> str:
+    """"; use bl.f64" for "float64", or the name that was perhaps meant."""
+    if name in _INSTEAD:
+        return "; use " + _INSTEAD[name].format(name=name)
+    import difflib  # takes milliseconds
+
+    near = difflib.get_close_matches(name, [one for one in names if not one.startswith("_")], 1)
+    return f"; did you mean '{near[0]}'?" if near else ""

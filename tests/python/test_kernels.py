@@ -48,6 +48,15 @@ class Calls(unittest.TestCase):
         with self.assertRaises(IndexError):
             results[2]
 
+    def test_names_of_other_packages_bring_those_of_this_one(self):
+        for name, words in {"float64": "use bl.f64", "uint8": "use bl.u8", "jit": "use bl.kernel", "grad": r"k.grad\(..\)", "vmap": r"k.batch\(\)",
+                            "zeros": "NumPy's arrays", "asarray": "use bl.array", "version": "bl.__version__", "comput": "did you mean 'compute'"}.items():
+            with self.subTest(name), self.assertRaisesRegex(AttributeError, f"has no attribute '{name}'; .*{words}"):
+                getattr(bl, name)
+        self.assertFalse(hasattr(bl, "__path_of_nothing__"))
+        with self.assertRaisesRegex(bl.SpecError, r"(?s)bl.sum of no traced value.*bl.sum\(bl.array\(x\)\)"):
+            bl.sum(np.ones(3))
+
     def test_outputs_are_given_as_an_array_a_tuple_a_dict_or_results(self):
         k, x, y = self.kernel, self.x, self.y
         z, s = np.zeros((2, 3)), np.zeros(2)
