@@ -20,12 +20,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// docs/tutorial.md, docs/compare.md and every page of docs/ideas; or the one that BROADLOOM_PAGE names:
+// docs/tutorial.md, compare.md, gallery.md and every page of docs/ideas; or the one that BROADLOOM_PAGE names:
 // docs/contributing.md, which holds in a tree with its patches only (add_op.sh).
 std::vector<std::string> pages_for_users() {
   if (const char *one = std::getenv("BROADLOOM_PAGE")) return {one};
   const fs::path root = BROADLOOM_SOURCE_DIR;
-  std::vector<std::string> found{"docs/tutorial.md", "docs/compare.md"};
+  std::vector<std::string> found{"docs/tutorial.md", "docs/compare.md", "docs/gallery.md"};
   for (const auto &entry : fs::directory_iterator(root / "docs" / "ideas"))
     if (entry.path().extension() == ".md")
       found.push_back("docs/ideas/" + entry.path().filename().string());

@@ -14,7 +14,7 @@ import sys
 ROOT = pathlib.Path(__file__).parents[2]
 # The pages in the order of the navigation, by what they are for; a page that stands nowhere is an error.
 GROUPS = {
-    "Start": ["tutorial", "install", "python", "repl", "samples", "coming_from", "compare"],
+    "Start": ["tutorial", "gallery", "install", "python", "repl", "samples", "coming_from", "compare"],
     "Reference": ["language", "functions", "command_line", "caches", "gradients", "c", "errors", "why"],
     "Ideas": ["ideas/modes", "ideas/order", "ideas/accumulators", "ideas/gradients", "ideas/windows", "ideas/network",
               "ideas/scales", "ideas/layouts", "ideas/performance"],
@@ -28,11 +28,23 @@ docs_dir: pages
 site_dir: html
 use_directory_urls: false
 theme: {name: readthedocs}
+extra_css: [site.css]
 plugins: [search]
 markdown_extensions: [tables, fenced_code, toc: {permalink: true}]
 validation: {links: {anchors: warn, unrecognized_links: warn}}
 nav:
   - index.md
+"""
+
+# Room for lines of 100 columns; code in a sentence is not broken, but for small screens, where tables wrap instead of being cut.
+STYLE = """.wy-nav-content { max-width: 1100px }
+.rst-content code { color: #334155; white-space: nowrap }
+.wy-table-responsive table td, .wy-table-responsive table th { white-space: normal }
+.rst-content table.docutils th:empty { padding: 0; border: 0 }
+@media (max-width: 768px) {
+  .rst-content code { white-space: normal; overflow-wrap: anywhere } .rst-content table code { overflow-wrap: normal }
+  .rst-content table.docutils td, .rst-content table.docutils th { padding: 6px 8px }
+}
 """
 
 
@@ -56,6 +68,7 @@ def main(folder):
         text = path.read_text(encoding="utf-8")
         path.write_text(turned(text, path.stem in OUTSIDE.values() and path.parent == pages), encoding="utf-8")
     nav = "".join(f"  - {group}:\n" + "".join(f"      - {name}.md\n" for name in names) for group, names in GROUPS.items())
+    (pages / "site.css").write_text(STYLE, encoding="utf-8")
     (folder / "mkdocs.yml").write_text(CONFIG + nav, encoding="utf-8")
     listed = {f"{name}.md" for names in GROUPS.values() for name in names} | {"index.md"}
     if missing := {str(path.relative_to(pages)) for path in pages.rglob("*.md")} - listed:
