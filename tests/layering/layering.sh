@@ -127,6 +127,8 @@ all_checks() {
   verdict 'no units include each other in a circle, but for those of a call' "$work/found"
   PYTHONDONTWRITEBYTECODE=1 python3 tests/layering/sentences.py >"$work/found" 2>&1
   verdict 'no page has more sentences that are hard to read than it had' "$work/found"
+  PYTHONDONTWRITEBYTECODE=1 python3 tests/docs/site.py "$work/site" >"$work/found" 2>&1
+  verdict 'every page has its place on the site' "$work/found"
   tests/layering/size.sh --check >"$work/found"
   verdict 'the table of rooms has each room, and its lines to a tenth' "$work/found"
   PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/mutation python3 -c '
