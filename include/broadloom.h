@@ -19,7 +19,7 @@
  * C++ exception leaves the library.
  *
  * The interface grows only by functions, by numbers at the end of enums, and by members at the
- * end of bl_options.
+ * end of bl_options and bl_counters.
  */
 #ifndef BROADLOOM_H
 #define BROADLOOM_H
@@ -131,6 +131,25 @@ bl_status bl_freeze(const bl_kernel *kernel, const char *const *names, const bl_
 /* Null is left alone. BL_BAD_ARGUMENT for a handle that is none, or was freed. Calls that run go
  * on. */
 bl_status bl_free_kernel(bl_kernel *kernel);
+
+/* The kernel of an object file that `broadloom build` has written, whose header calls these (docs/ship.md).
+ * `built` must stay. Nothing is compiled for it. BL_COMPILE_ERROR E0504 for what is none, and for one
+ * of another version of Broadloom. */
+bl_status bl_load(const void *built, size_t size, const bl_options *options, bl_kernel **kernel);
+/* The same, made by the first call and kept in `*handle`, which is null before it: one for all
+ * threads. bl_free_kernel makes it null again. */
+bl_status bl_load_once(const void *built, size_t size, bl_kernel **handle, bl_kernel **kernel);
+
+/* What became of the calls of a kernel. */
+typedef struct bl_counters {
+  size_t size;         /* sizeof(bl_counters) */
+  int64_t compiles;    /* programs that code was made for */
+  int64_t loaded;      /* whose code was there: on disk, or in what was built */
+  int64_t patterns;    /* of layouts */
+  int64_t interpreted; /* calls without native code */
+} bl_counters;
+/* `counters` says its size. */
+bl_status bl_count(const bl_kernel *kernel, bl_counters *counters);
 
 typedef struct bl_operand {
   const char *name;        /* it and the next two live as long as the kernel */

@@ -2,12 +2,16 @@
 #include <broadloom.h>
 
 #include <broadloom/broadloom.hpp>
+#include <broadloom/build.hpp>
 #include <broadloom/interop/dlpack.hpp>
 #include <broadloom/version.hpp>
+
+#include "support/undivided.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -49,6 +53,7 @@ struct Operand {
 struct bl_kernel {
   bl::Kernel kernel;
   std::vector<Operand> inputs, outputs;
+  bl_kernel **handle = nullptr; // where bl_load_once keeps it
 
   explicit bl_kernel(bl::Kernel made) : kernel(std::move(made)) {
     for (const bl::InputInfo &input : kernel.inputs()) {
@@ -66,9 +71,18 @@ struct bl_kernel {
   }
 };
 
+// A handle that bl_load_once keeps is no longer there.
+static void forget(bl_kernel &kernel) {
+  if (kernel.handle != nullptr) {
+    bl_kernel *self = &kernel;
+    std::atomic_ref(*kernel.handle).compare_exchange_strong(self, nullptr);
+  }
+}
+
 struct bl_bound {
   bl::BoundCall call;
 };
+static void forget(bl_bound &) {}
 
 namespace {
 
@@ -152,6 +166,7 @@ public:
         throw BadArgument{fmt::format("'{}' is no handle, or was freed before", name),
                           "free what a function of Broadloom gave, once"};
     }
+    forget(*handle);
     delete handle;
   }
 
@@ -333,6 +348,48 @@ bl_status bl_freeze(const bl_kernel *kernel, const char *const *names, const bl_
 
 bl_status bl_free_kernel(bl_kernel *kernel) {
   return guarded([&] { handles().free(kernel, "kernel"); });
+}
+
+bl_status bl_load(const void *built, size_t size, const bl_options *options, bl_kernel **kernel) {
+  return guarded([&] {
+    given(static_cast<const char *>(built), "built");
+    given(kernel, "kernel");
+    give(bl::load({static_cast<const char *>(built), size}, options_of(options)), kernel);
+  });
+}
+
+bl_status bl_load_once(const void *built, size_t size, bl_kernel **handle, bl_kernel **kernel) {
+  bl_kernel *made = nullptr;
+  if (handle != nullptr && kernel != nullptr &&
+      (made = std::atomic_ref(*handle).load(std::memory_order_acquire)) != nullptr) {
+    *kernel = made;
+    return BL_OK;
+  }
+  return guarded([&] {
+    static bl::support::Mutex &mutex = *new bl::support::Mutex; // while it is made
+    given(static_cast<const char *>(built), "built");
+    given(handle, "handle");
+    given(kernel, "kernel");
+    const bl::support::Undivided here;
+    const std::lock_guard lock(mutex);
+    const std::atomic_ref place(*handle);
+    if ((made = place.load(std::memory_order_acquire)) == nullptr) {
+      give(bl::load({static_cast<const char *>(built), size}), &made);
+      made->handle = handle;
+      place.store(made, std::memory_order_release);
+    }
+    *kernel = made;
+  });
+}
+
+bl_status bl_count(const bl_kernel *kernel, bl_counters *counters) {
+  return guarded([&] {
+    const bl::Counters found = given(kernel, "kernel").kernel.counters();
+    if (given(counters, "counters").size < sizeof(bl_counters))
+      throw BadArgument{fmt::format("'counters' has a size of {}", counters->size),
+                        "set its size to sizeof(bl_counters)"};
+    *counters = {counters->size, found.compiles, found.loaded, found.patterns, found.interpreted};
+  });
 }
 
 size_t bl_input_count(const bl_kernel *kernel) {

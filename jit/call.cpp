@@ -111,6 +111,7 @@ std::shared_ptr<const Specialisation> KernelImpl::bind(Operands operands, kernel
   const std::uint64_t hash = jit::layout_hash(operands, lies);
   if (auto known = layout_cache_.find(operands, lies, hash)) {
     if (known->generality == plan::Generality::Exact) return known;
+    if (setup_.built) return known; // nothing is compiled for it
     if (use == jit::Use::Once && !known->deserves_exact()) return known;
     use = jit::Use::Often;
   }

@@ -7,10 +7,12 @@
 // A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
 // second can come. failure.hpp says what then takes over.
 #include "analysis/analyse.hpp"
+#include "jit/cache/built_code.hpp"
 #include "jit/cache/disk.hpp"
 #include "jit/kernel.hpp"
 #include "jit/native/backend.hpp"
 #include "jit/native/profile.hpp"
+#include "jit/native/target.hpp"
 #include "jit/runtime/machine.hpp"
 #include "jit/stopwatch.hpp"
 #include "scale/fold.hpp"
@@ -31,19 +33,38 @@ namespace {
 
 using jit::Specialisation;
 
+// What a kernel is being built for, or the better of what it was built for and what runs here.
+jit::Target target_of(const jit::BuiltCode &built, const std::string &name, bool is_asked) {
+  if (built.is_being_built()) return jit::target_to_build(name);
+  jit::Target target = jit::find_target(name);
+  if (!is_asked)
+    for (const std::string &here : jit::targets_here()) // the widest last
+      if (jit::Target one = jit::target_to_build(here); built.count(one.vector_bits()) > 0)
+        target = std::move(one);
+  if (built.count(target.vector_bits()) == 0)
+    support::fail("E0503", "the kernel was built without code for " + std::string(target.isa->name),
+                  {}, "build it for this target, too");
+  target.asks_ahead = true; // as it was built
+  return target;
+}
+
 // The target of native code; empty where the engine wants none, or where nobody asked for a target
 // and this machine is none: then `spec` gets a note of it.
-std::optional<jit::Target> find_target(const Options &options, spec::TypedSpec &spec) {
+std::optional<jit::Target> find_target(const Options &options, spec::TypedSpec &spec,
+                                       const std::shared_ptr<jit::BuiltCode> &built) {
+  const char *variable = std::getenv("BROADLOOM_TARGET");
+  const bool asked = !options.target.empty() || (variable != nullptr && *variable != '\0');
+  const auto find = [&] {
+    return built ? target_of(*built, options.target, asked) : jit::find_target(options.target);
+  };
   switch (options.engine) {
   case Engine::automatic: break;
-  case Engine::jit: return jit::find_target(options.target);
+  case Engine::jit: return find();
   case Engine::interpreter:
   case Engine::reference: return std::nullopt;
   }
-  const char *variable = std::getenv("BROADLOOM_TARGET");
-  const bool asked = !options.target.empty() || (variable != nullptr && *variable != '\0');
   try {
-    return jit::find_target(options.target);
+    return find();
   } catch (const CompileError &error) {
     if (asked) throw;
     support::log().warn("kernel '{}' runs in the interpreter: {}", spec.name, error.message());
@@ -76,6 +97,12 @@ Kernel compile(const LoopSpec &spec, const Options &options) try {
 
 std::shared_ptr<const KernelImpl> detail::make_kernel(const LoopSpec &spec, const Options &options,
                                                       const std::vector<std::string> &known) {
+  return make_kernel(spec, options, known, nullptr);
+}
+
+std::shared_ptr<const KernelImpl> detail::make_kernel(const LoopSpec &spec, const Options &options,
+                                                      const std::vector<std::string> &known,
+                                                      std::shared_ptr<jit::BuiltCode> built) {
   const support::FloatWorld world;
   const support::Undivided here;
   const jit::Stopwatch watch;
@@ -87,13 +114,13 @@ std::shared_ptr<const KernelImpl> detail::make_kernel(const LoopSpec &spec, cons
 
   // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
 
-  std::optional<jit::Target> target = find_target(options, typed);
+  std::optional<jit::Target> target = find_target(options, typed, built);
   const int threads = thread_count(options);
-  if (target && !jit::DiskCache::wanted())
+  if (target && !built && !jit::DiskCache::wanted())
     jit::start_backend(*target, threads); // code must be made
   return std::make_shared<const KernelImpl>(spec, std::move(typed), options, std::move(target),
-                                            jit::find_profile(options.profile), threads,
-                                            watch.ms());
+                                            jit::find_profile(options.profile), threads, watch.ms(),
+                                            std::move(built));
 }
 
 } // namespace broadloom

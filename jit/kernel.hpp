@@ -53,13 +53,18 @@ namespace detail {
 // What bl::compile makes. What is declared of the inputs `known` holds: calls do not look.
 std::shared_ptr<const KernelImpl> make_kernel(const LoopSpec &spec, const Options &options,
                                               const std::vector<std::string> &known);
+// The same of a kernel that was built ahead of time; of one that is being built, for `options.target`.
+std::shared_ptr<const KernelImpl> make_kernel(const LoopSpec &spec, const Options &options,
+                                              const std::vector<std::string> &known,
+                                              std::shared_ptr<jit::BuiltCode> built);
 } // namespace detail
 
 class detail::KernelImpl {
 public:
   // `target` is empty where no native code is wanted; `ms` is the time that was taken so far.
   KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
-             std::optional<jit::Target> target, Profile profile, int threads, double ms);
+             std::optional<jit::Target> target, Profile profile, int threads, double ms,
+             std::shared_ptr<jit::BuiltCode> built);
 
   // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does.
   // `run` and `run_unchecked` are given what a call is; all else is about operands with their

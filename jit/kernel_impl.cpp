@@ -10,9 +10,11 @@ namespace broadloom {
 using kernel::pointers_to;
 
 KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
-                       std::optional<jit::Target> target, Profile profile, int threads, double ms)
-    : setup_(spec, std::move(typed), options, std::move(target), profile, threads), subs_(*this),
-      executor_(setup_), patterns_(setup_, ms) {}
+                       std::optional<jit::Target> target, Profile profile, int threads, double ms,
+                       std::shared_ptr<jit::BuiltCode> built)
+    : setup_(spec, std::move(typed), options, std::move(target), profile, threads,
+             std::move(built)),
+      subs_(*this), executor_(setup_), patterns_(setup_, ms) {}
 
 Results KernelImpl::call(std::vector<AnyView> operands, Order store) const {
   const spec::TypedSpec &typed = setup_.typed;

@@ -1,6 +1,7 @@
 // See patterns.hpp.
 #include "jit/patterns.hpp"
 
+#include "jit/cache/built_code.hpp"
 #include "jit/cache/cache.hpp"
 #include "jit/cache/kept_code.hpp"
 #include "jit/failure.hpp"
@@ -51,6 +52,11 @@ PatternCache::PatternCache(const Setup &setup, double ms)
 
 Decision PatternCache::explain_generic(bool hit) const {
   const std::string patterns = support::count(std::int64_t(most_), "pattern");
+  if (setup_.built)
+    return support::decide(support::Reason::PatternGeneric, "", "hit",
+                           "hit: this kernel was built without code for this pattern, and its "
+                           "generic one serves it",
+                           {{"a pattern of its own", "list these layouts when it is built"}});
   return support::decide(
       support::Reason::PatternGeneric, "", hit ? "hit" : "miss",
       fmt::format("{}: this kernel keeps {}, and its generic one serves the others",
@@ -90,6 +96,9 @@ std::shared_ptr<const Pattern> PatternCache::find(loop::Program program, const s
   if (pattern->code && pattern->origin == Pattern::Origin::Disk)
     found =
         hit(support::Reason::CodeOnDisk, "hit: the disk cache has code for the same loop program");
+  if (pattern->code && pattern->origin == Pattern::Origin::Built)
+    found = hit(support::Reason::CodeOnDisk,
+                "hit: the kernel was built with code for the same loop program");
   std::shared_ptr<const Pattern> dropped; // outlives the lock
   const std::lock_guard lock(mutex_);
   const auto [place, is_new] = patterns_.try_emplace(key, Known{pattern, generality});
@@ -114,8 +123,12 @@ std::int64_t PatternCache::count(Generality generality) const {
       patterns_, [&](const auto &entry) { return entry.second.generality == generality; });
 }
 
-bool PatternCache::serves_generic(const std::string &key) const {
+bool PatternCache::serves_generic(const std::string &key, Use use) const {
   if (!has_generic_) return false;
+  if (const BuiltCode *built = setup_.built.get())
+    return built->is_being_built() ? built->wants_generic()
+                                   : !built->has(setup_.target->vector_bits(), key);
+  if (use == Use::Often) return false;
   const std::lock_guard lock(mutex_);
   return !patterns_.contains(key) && std::size_t(count(Generality::Exact)) >= most_;
 }
@@ -162,16 +175,21 @@ std::shared_ptr<const Pattern> PatternCache::make(loop::Program program, const s
     KeptCode::Times before;
     const bool is_wrong = is_asked(Fault::WrongCode);
     const std::string known_as = is_wrong ? key + "wrong" : key;
-    const auto found = code_cache().get(
-        code_key(known_as, *setup_.target, setup_.profile, setup_.typed.name), [&] {
-          fail_if_asked(Fault::Emit);
-          KeptCode kept = find_or_compile(
-              is_wrong ? made_wrong(pattern->program) : pattern->program, known_as, *setup_.target,
-              setup_.profile, setup_.options.cache_dir, setup_.threads);
-          from_disk = kept.from_disk;
-          before = kept.times;
-          return std::move(kept.code);
-        });
+    const auto make = [&] {
+      fail_if_asked(Fault::Emit);
+      KeptCode kept = find_or_compile(is_wrong ? made_wrong(pattern->program) : pattern->program,
+                                      known_as, *setup_.target, setup_.profile,
+                                      setup_.options.cache_dir, setup_.threads, setup_.built.get());
+      from_disk = kept.from_disk;
+      before = kept.times;
+      return std::move(kept.code);
+    };
+    // What is being built takes all of its code, whoever has it, too.
+    const bool builds = setup_.built && setup_.built->is_being_built();
+    const auto found =
+        builds ? MemoryCache<Code>::Found{make(), true, 0}
+               : code_cache().get(
+                     code_key(known_as, *setup_.target, setup_.profile, setup_.typed.name), make);
     pattern->code = found.value;
     if (found.dropped > 0)
       support::log().debug(
@@ -182,13 +200,15 @@ std::shared_ptr<const Pattern> PatternCache::make(loop::Program program, const s
       const std::lock_guard lock(mutex_);
       count_steps(counters_.steps, before, pattern->code->times());
     }
-    pattern->origin = !found.made ? Pattern::Origin::Process
-                      : from_disk ? Pattern::Origin::Disk
-                                  : Pattern::Origin::Made;
+    pattern->origin = !found.made    ? Pattern::Origin::Process
+                      : !from_disk   ? Pattern::Origin::Made
+                      : setup_.built ? Pattern::Origin::Built
+                                     : Pattern::Origin::Disk;
     if (from_disk) {
       if (support::logs_debug())
-        support::log().debug("read a pattern of '{}' for {} from the disk cache in {:.2f} ms",
-                             setup_.typed.name, setup_.target->isa->name, watch.ms());
+        support::log().debug("read a pattern of '{}' for {} from {} in {:.2f} ms",
+                             setup_.typed.name, setup_.target->isa->name,
+                             setup_.built ? "what was built" : "the disk cache", watch.ms());
       const std::lock_guard lock(mutex_);
       ++counters_.loaded;
     } else if (found.made) {

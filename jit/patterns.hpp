@@ -28,7 +28,7 @@ public:
   std::shared_ptr<const Pattern> make(loop::Program program, const std::string &key,
                                       const kernel::Layouts &layouts);
   // Whether the generic plan takes the place of the exact one with this program.
-  bool serves_generic(const std::string &key) const;
+  bool serves_generic(const std::string &key, Use use) const;
 
   // That a specialisation took so long, of which so much to have its code.
   void count_times(double ms, double code_ms);

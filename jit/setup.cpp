@@ -1,6 +1,7 @@
 // See setup.hpp.
 #include "jit/setup.hpp"
 
+#include "jit/cache/built_code.hpp"
 #include "jit/runtime/machine.hpp"
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"
@@ -43,12 +44,13 @@ template std::size_t number_in(const char *, std::size_t);
 template std::int64_t number_in(const char *, std::int64_t);
 
 Setup::Setup(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
-             std::optional<Target> target, Profile profile, int threads)
+             std::optional<Target> target, Profile profile, int threads,
+             std::shared_ptr<BuiltCode> built)
     : spec(spec), options(options), scatters(rewrite::split_scatters(typed)),
       typed(scatters ? scatters->after : std::move(typed)), names(this->typed),
       reads(kernel::inputs_read(this->typed)), declared(declared_by(this->typed)),
       callers_inputs(this->typed.callers_inputs()), engine(options.engine),
-      target(std::move(target)), profile(profile), threads(threads),
+      target(std::move(target)), profile(profile), threads(threads), built(std::move(built)),
       compares(asked_to_verify() || asks(Debug::interpreter)),
       verifies(compares || asks(Debug::memory)), workers(runtime::workers(threads)),
       split_from_bytes(number_in("BROADLOOM_SPLIT", std::int64_t(512) << 10)),
@@ -69,7 +71,7 @@ kernel::WindowRules Setup::windows() const {
 
 support::Machine Setup::machine(int threads) const {
   support::Machine machine = target ? machine_of(*target) : support::Machine();
-  const runtime::Caches caches = runtime::caches();
+  const runtime::Caches caches = built ? built->caches() : runtime::caches();
   machine.own_caches = caches.own;
   machine.nearest_cache = std::min<std::int64_t>(machine.nearest_cache, caches.own);
   machine.last_level_cache = caches.last_level;

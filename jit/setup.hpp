@@ -18,10 +18,13 @@
 
 namespace broadloom::jit {
 
+class BuiltCode; // cache/built_code.hpp
+
 struct Setup {
   // `target` is empty where no native code is wanted.
   Setup(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
-        std::optional<Target> target, Profile profile, int threads);
+        std::optional<Target> target, Profile profile, int threads,
+        std::shared_ptr<BuiltCode> built);
 
   const LoopSpec spec;
   const Options options;
@@ -39,6 +42,7 @@ struct Setup {
   const std::optional<Target> target;
   const Profile profile;
   const int threads;
+  const std::shared_ptr<BuiltCode> built; // of a kernel that was built ahead of time, or is being
   const bool compares; // with the interpreter: BROADLOOM_VERIFY, or Options::debug asks for it
   const bool verifies; // that, or calls run on guarded memory
   runtime::Workers &workers;

@@ -1,6 +1,7 @@
 // See specialisation.hpp.
 #include "jit/specialisation.hpp"
 
+#include "jit/cache/built_code.hpp"
 #include "jit/failure.hpp"
 #include "jit/layout_cache.hpp"
 #include "jit/patterns.hpp"
@@ -211,10 +212,20 @@ static void place(const Setup &setup, PatternCache &patterns, Specialisation &sp
   special.threads = threads;
   plan::Plan plan = make_plan(setup, special.layouts, resolved, threads, false, special.generality);
   std::string key = loop::key(plan.program);
-  if (use == Use::Once && patterns.serves_generic(key)) {
-    special.generality = plan::Generality::Generic;
-    plan = make_plan(setup, special.layouts, resolved, threads, false, special.generality);
-    key = loop::key(plan.program);
+  const auto generic = [&] {
+    return make_plan(setup, special.layouts, resolved, threads, false, plan::Generality::Generic);
+  };
+  const BuiltCode *built = setup.target ? setup.built.get() : nullptr;
+  if (patterns.serves_generic(key, use)) {
+    plan::Plan other = generic();
+    const std::string other_key = loop::key(other.program);
+    // A program that a kernel was built without is interpreted: then the exact one, which does less.
+    if (built == nullptr || built->is_being_built() ||
+        built->has(setup.target->vector_bits, other_key)) {
+      special.generality = plan::Generality::Generic;
+      plan = std::move(other);
+      key = other_key;
+    }
   }
 
   // Beyond this point axes, phases and widths are fixed.

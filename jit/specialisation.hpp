@@ -33,10 +33,10 @@ struct Pattern {
   loop::Program program;
   std::shared_ptr<const Code> code; // null: the interpreter runs the program
   std::string no_code;              // why there is none, where it was asked for
-  enum class Origin : std::uint8_t { Process, Disk, Made };
-  Origin origin =
-      Origin::Process; // of the code: found in this process, or on disk, or made for this pattern
-  double ms = 0;       // that making it took, if it was made
+  enum class Origin : std::uint8_t { Process, Disk, Built, Made };
+  Origin origin = Origin::
+      Process;   // of the code: found in this process, on disk, in what was built, or made now
+  double ms = 0; // that making it took, if it was made
 };
 
 struct Specialisation {

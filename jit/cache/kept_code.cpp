@@ -1,10 +1,12 @@
 // See kept_code.hpp. The payload of an entry is an image's text.
 #include "jit/cache/kept_code.hpp"
 
+#include "jit/cache/built_code.hpp"
 #include "jit/cache/disk.hpp"
 #include "jit/code_version.hpp"
 #include "jit/native/backend.hpp"
 #include "jit/native/laps.hpp"
+#include "support/check.hpp"
 #include "support/log.hpp"
 
 #include <llvm/Config/llvm-config.h>
@@ -20,6 +22,24 @@ std::string key_of(const std::string &program_key, const Target &target) {
   return std::string(code_version) + "\nLLVM " LLVM_VERSION_STRING "\n" +
          std::string(target.isa->triple) + "\n" + std::string(target.isa->features) + "\n" +
          program_key;
+}
+
+// What a kernel was built with; where it is being built, it gets what it lacks.
+std::shared_ptr<const Code> code_built(const loop::Program &program, const std::string &program_key,
+                                       block::Program blocks, const Target &target,
+                                       BuiltCode &built) {
+  if (const auto payload = built.find(target.vector_bits(), program_key)) {
+    const std::optional<Image> image = Image::parse(*payload, blocks.phases.size());
+    support::check(image.has_value(), "what was built is no image");
+    return code_of(*image, std::move(blocks));
+  }
+  if (!built.is_being_built())
+    fail_native("the kernel was built ahead of time without code for this pattern of layouts");
+  std::optional<Image> image;
+  auto code = backend().compile(program, std::move(blocks), target, Profile::none, 1, &image);
+  support::check(image.has_value(), "code of a kernel that is built lies where it was linked");
+  built.add(target.vector_bits(), program_key, image->text());
+  return code;
 }
 
 std::shared_ptr<const Code> load(const DiskCache &cache, const std::string &key,
@@ -46,11 +66,16 @@ bool has_other_blocks() {
 
 KeptCode find_or_compile(const loop::Program &program, const std::string &program_key,
                          const Target &target, Profile profile, const std::string &folder,
-                         int threads) {
+                         int threads, BuiltCode *built) {
   Laps laps;
   KeptCode::Times times;
   block::Program blocks = blocks_of(program, target);
   times.choose = laps.lap();
+  if (built != nullptr) {
+    auto code = code_built(program, program_key, std::move(blocks), target, *built);
+    times.look = laps.lap();
+    return {std::move(code), true, times};
+  }
   const bool may_keep = profile == Profile::none && !has_other_blocks();
   const std::optional<DiskCache> cache = may_keep ? DiskCache::open(folder) : std::nullopt;
   const std::string key = cache ? key_of(program_key, target) : "";

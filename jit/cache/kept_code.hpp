@@ -12,6 +12,8 @@
 
 namespace broadloom::jit {
 
+class BuiltCode;
+
 struct KeptCode {
   std::shared_ptr<const Code> code;
   bool from_disk = false;
@@ -23,10 +25,11 @@ struct KeptCode {
   Times times;
 };
 
-// As compile_native, on so many threads; `program_key` is loop::key(program) and `folder` as Options::cache_dir. Code that profilers are told of is
+// As compile_native, on so many threads; a kernel that was built has what it was built with, and nothing is compiled for it: E0501 where that is
+// all; `program_key` is loop::key(program) and `folder` as Options::cache_dir. Code that profilers are told of is
 // made anew: its names are the kernel's.
 KeptCode find_or_compile(const loop::Program &program, const std::string &program_key,
                          const Target &target, Profile profile, const std::string &folder,
-                         int threads);
+                         int threads, BuiltCode *built);
 
 } // namespace broadloom::jit

@@ -2,6 +2,7 @@
 // length of its symbol, and then the symbol; the bytes.
 #include "jit/native/image.hpp"
 
+#include "jit/native/bytes.hpp"
 #include "math/libm.hpp"
 #include "math/scalar.hpp"
 
@@ -9,35 +10,6 @@
 
 namespace broadloom::jit {
 namespace {
-
-template <class Number> void put(std::string &text, Number number) {
-  text.append(reinterpret_cast<const char *>(&number), sizeof number);
-}
-
-class Reader { // once something is not there, nothing is
-public:
-  explicit Reader(std::string_view text) : rest_(text) {}
-
-  std::string_view take(std::size_t count) {
-    good_ = good_ && count <= rest_.size();
-    if (!good_) return {};
-    const std::string_view taken = rest_.substr(0, count);
-    rest_.remove_prefix(count);
-    return taken;
-  }
-  template <class Number> Number number() {
-    Number number{};
-    const std::string_view taken = take(sizeof number);
-    if (good_) std::memcpy(&number, taken.data(), sizeof number);
-    return number;
-  }
-  bool is_good() const { return good_; }
-  bool is_at_end() const { return good_ && rest_.empty(); }
-
-private:
-  std::string_view rest_;
-  bool good_ = true;
-};
 
 const void *address_outside(std::string_view symbol) {
   if (const void *found = math::address_of(symbol)) return found;

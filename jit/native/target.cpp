@@ -79,6 +79,12 @@ Target find_target(std::string_view request) {
   return {isa, name_of_processor(), asks_ahead()};
 }
 
+Target target_to_build(std::string_view name) {
+  const Isa *isa = find_isa(name);
+  if (isa == nullptr) refuse("unknown target '" + std::string(name) + "'");
+  return {isa, std::string(name), true};
+}
+
 std::vector<std::string> targets_here() {
   std::vector<std::string> names;
   for (const Isa &isa : isas)

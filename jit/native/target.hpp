@@ -44,6 +44,9 @@ block::Program blocks_of(const loop::Program &program, const Target &target);
 // code that could not run on this machine.
 Target find_target(std::string_view request);
 
+// That of code which runs elsewhere, whatever this machine is. Throws CompileError E0503 for an unknown name.
+Target target_to_build(std::string_view name);
+
 // The names of all that this machine can run, the narrowest vectors first.
 std::vector<std::string> targets_here();
 

@@ -13,6 +13,7 @@ HEAD = """// Made by tests/docs/error_examples.py.
 #include "tests/docs/error_examples.hpp"
 
 #include <broadloom/broadloom.hpp>
+#include <broadloom/build.hpp>
 #include <broadloom/interop/dlpack.hpp>
 #include <broadloom/interop/opencv.hpp>
 

@@ -229,6 +229,12 @@ const std::map<std::string, Exception> exceptions{
      {by_nest, "loop/loop_parse_test.cpp", "a malformed loop program is E0801 where it is wrong"}},
     {"E0802",
      {by_nest, "loop/loop_parse_test.cpp", "a nest that breaks a rule is E0802 at its statement"}},
+    {"E0070",
+     {by_call, "jit/built_test.cpp", "a line of layouts that is wrong is told with its place"}},
+    {"E0071", {by_call, "jit/built_test.cpp", "a built kernel has a name that C takes"}},
+    {"E0504",
+     {by_call, "jit/built_test.cpp",
+      "bytes that are no built kernel are refused, whatever is wrong"}},
     {"E0503", {by_call, "jit/engine_test.cpp", "an unknown target is refused by its name"}},
 };
 

@@ -105,6 +105,7 @@ public:
     add_jacobian();
     add_batch();
     add_tune();
+    add_build();
     add_cache();
     add_explain();
     app_.footer(help_footer()); // after the commands, which would take it over
@@ -164,6 +165,9 @@ public:
     } else if (tune_->parsed()) {
       tune_text_.require_one();
       tune(tune_options_, streams, phase);
+    } else if (build_->parsed()) {
+      build_text_.require_one();
+      build(build_options_, streams, phase);
     } else if (cache_->parsed()) {
       cache(cache_options_, streams);
     } else if (explain_->parsed()) {
@@ -326,6 +330,25 @@ private:
         ->check(CLI::Range(0.001, 3600.0));
   }
 
+  void add_build() {
+    build_ = app_.add_subcommand(
+        "build", "write an object file with a kernel's machine code, and a header for C");
+    build_text_.add(*build_, build_options_.text, true);
+    build_->add_option("-o", build_options_.output, "the files to write: PATH.o, PATH.h, PATH.pc")
+        ->type_name("PATH")
+        ->required();
+    build_
+        ->add_option("--layouts", build_options_.layouts,
+                     "what calls look like, one a line: x=(1024, *) w=(64)/f; else in C order")
+        ->type_name("FILE");
+    build_
+        ->add_option("--target", build_options_.targets,
+                     "the processors to build for; else both of these")
+        ->type_name("x86-64-v3|x86-64-v4")
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember({"x86-64-v3", "x86-64-v4"}).description(""));
+  }
+
   void add_cache() {
     cache_ = app_.add_subcommand("cache", "the disk cache of native code: what is in it");
     cache_
@@ -398,14 +421,14 @@ private:
   CLI::App app_{"Broadloom: a run-time compiler for loops over n-d arrays.", "broadloom"};
   CLI::App *run_ = nullptr, *show_ = nullptr, *check_ = nullptr, *grad_ = nullptr, *jvp_ = nullptr,
            *jacobian_ = nullptr, *hessian_ = nullptr, *batch_ = nullptr, *tune_ = nullptr,
-           *cache_ = nullptr, *explain_ = nullptr;
+           *build_ = nullptr, *cache_ = nullptr, *explain_ = nullptr;
   ReplOptions repl_options_;
   std::string engine_, stage_, policy_ = "auto", format_ = "text"; // words of the tables above
   std::vector<std::string> profile_;                               // and these
   std::string debug_;                                              // a list of such words
   std::string generate_, file_, lines_, code_;
   TextWords run_text_, show_text_, grad_text_, jvp_text_, jacobian_text_, hessian_text_,
-      batch_text_, tune_text_, check_words_;
+      batch_text_, tune_text_, build_text_, check_words_;
   RunOptions run_options_;
   ShowOptions show_options_;
   GradOptions grad_options_;
@@ -413,6 +436,7 @@ private:
   JacobianWords jacobian_options_;
   BatchWords batch_options_;
   TuneOptions tune_options_;
+  BuildWords build_options_;
   CacheOptions cache_options_;
   TextOptions check_options_;
 };

@@ -14,6 +14,7 @@
 #include "tools/broadloom/cli/verify.hpp"
 #include "tools/broadloom/cli/workspace.hpp"
 
+#include <broadloom/build.hpp>
 #include <broadloom/gradient_within.hpp>
 #include <broadloom/jacobian.hpp>
 
@@ -311,6 +312,24 @@ void tune(const TuneOptions &options, const Streams &streams, Phase &phase) {
   const Outputs outputs(kernel, match_outputs(kernel.outputs(), {}), kernel.infer(views));
   streams.out << to_text(tune(chosen, compile_options, views,
                               {outputs.arrays().begin(), outputs.arrays().end()}, options.seconds));
+}
+
+void build(const BuildWords &options, const Streams &streams, Phase &phase) {
+  phase = Phase::Spec;
+  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
+  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  BuildOptions request;
+  request.name = options.output.substr(options.output.rfind('/') + 1);
+  if (!options.layouts.empty()) {
+    request.layouts = read_text_file(options.layouts);
+    request.layouts_file = options.layouts;
+  }
+  if (!options.targets.empty()) request.targets = options.targets;
+  const BuiltKernel built = build(chosen, request);
+  write(built, options.output);
+  for (std::size_t t = 0; t < built.programs.size(); ++t)
+    streams.out << fmt::format("{}: code of {} programs for {}\n", built.name, built.programs[t],
+                               request.targets[t]);
 }
 
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase) {

@@ -67,6 +67,12 @@ struct TuneOptions {
   double seconds = 0.5; // of each trial
 };
 
+struct BuildWords {
+  TextOptions text;
+  std::string layouts, output; // files: the second without its ending
+  std::vector<std::string> targets;
+};
+
 struct CacheOptions {
   std::string what = "info"; // or list, verify, clear
 };
@@ -79,6 +85,7 @@ void jacobian(const JacobianWords &options, const Streams &streams, Phase &phase
 void hessian(const JacobianWords &options, const Streams &streams, Phase &phase);
 void batch(const BatchWords &options, const Streams &streams, Phase &phase);
 void tune(const TuneOptions &options, const Streams &streams, Phase &phase);
+void build(const BuildWords &options, const Streams &streams, Phase &phase);
 void cache(const CacheOptions &options, const Streams &streams);
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase);
 

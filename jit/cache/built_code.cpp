@@ -1,0 +1,118 @@
+// See built_code.hpp.
+//
+//   BLBUILT1 | bytes of all | version, text, caches | count | vector bits, key, image .. | checksum of all before it
+#include "jit/cache/built_code.hpp"
+
+#include "jit/code_version.hpp"
+#include "jit/native/bytes.hpp"
+#include "support/fail.hpp"
+
+#include <broadloom/version.hpp>
+
+#include <llvm/Config/llvm-config.h>
+
+#define XXH_INLINE_ALL // the library itself is not needed
+#include <xxhash.h>
+
+#include <algorithm>
+#include <mutex>
+
+namespace broadloom::jit {
+namespace {
+
+constexpr std::string_view built_magic = "BLBUILT1";
+constexpr std::size_t built_checksum_bytes = sizeof(XXH128_canonical_t);
+
+// What makes plans and code: those of another Broadloom need other images.
+std::string version() {
+  return std::string(BROADLOOM_VERSION) + " with LLVM " LLVM_VERSION_STRING + ", code generator " +
+         std::string(code_version).substr(0, 16);
+}
+
+std::string built_checksum_of(std::string_view bytes) {
+  XXH128_canonical_t sum;
+  XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes.data(), bytes.size()));
+  return {reinterpret_cast<const char *>(sum.digest), built_checksum_bytes};
+}
+
+void put_text(std::string &bytes, std::string_view text) {
+  put(bytes, std::uint64_t(text.size()));
+  bytes += text;
+}
+
+std::string_view text_in(Reader &reader) { return reader.take(reader.number<std::uint64_t>()); }
+
+[[noreturn]] void refuse_built(const std::string &why) {
+  support::fail(
+      "E0504", "this is no kernel that this library can run: " + why, {},
+      "build the kernel again, by `broadloom build` of the library that it is to run with");
+}
+
+} // namespace
+
+BuiltCode::BuiltCode(std::string text, runtime::Caches caches)
+    : text_(std::move(text)), caches_(caches), is_being_built_(true) {}
+
+std::string BuiltCode::bytes() const {
+  std::string bytes(built_magic);
+  put(bytes, std::uint64_t(0)); // known at the end
+  put_text(bytes, version());
+  put_text(bytes, text_);
+  put(bytes, caches_.own);
+  put(bytes, caches_.last_level);
+  const std::lock_guard lock(mutex_);
+  put(bytes, std::uint64_t(images_.size()));
+  for (const auto &[key, image] : images_) {
+    put(bytes, std::int32_t(key.first));
+    put_text(bytes, key.second);
+    put_text(bytes, image);
+  }
+  const std::uint64_t size = bytes.size() + built_checksum_bytes;
+  bytes.replace(built_magic.size(), sizeof size, reinterpret_cast<const char *>(&size),
+                sizeof size);
+  return bytes + built_checksum_of(bytes);
+}
+
+std::shared_ptr<BuiltCode> BuiltCode::read(std::string_view bytes) {
+  Reader reader(bytes);
+  if (reader.take(built_magic.size()) != built_magic) refuse_built("it does not begin as one");
+  if (reader.number<std::uint64_t>() != bytes.size() || bytes.size() < built_checksum_bytes)
+    refuse_built("it has another size than it says");
+  const std::string_view most = bytes.substr(0, bytes.size() - built_checksum_bytes);
+  if (built_checksum_of(most) != bytes.substr(most.size())) refuse_built("its checksum is wrong");
+  if (const std::string_view made_by = text_in(reader); made_by != version())
+    refuse_built("it was built by Broadloom " + std::string(made_by) + ", and this is " +
+                 version());
+  const std::shared_ptr<BuiltCode> built(new BuiltCode);
+  built->text_ = text_in(reader);
+  built->caches_.own = reader.number<std::int64_t>();
+  built->caches_.last_level = reader.number<std::int64_t>();
+  for (auto count = reader.number<std::uint64_t>(); count > 0 && reader.is_good(); --count) {
+    const int vector_bits = reader.number<std::int32_t>();
+    const std::string_view key = text_in(reader), image = text_in(reader);
+    built->images_.emplace(std::pair(vector_bits, key), image);
+  }
+  if (!reader.is_good()) refuse_built("it ends too early");
+  return built;
+}
+
+std::optional<std::string_view> BuiltCode::find(int vector_bits,
+                                                std::string_view program_key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = images_.find({vector_bits, program_key});
+  return found != images_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+void BuiltCode::add(int vector_bits, std::string_view program_key, std::string image) {
+  const std::lock_guard lock(mutex_);
+  const std::string_view key = made_.emplace_back(program_key);
+  images_.emplace(std::pair(vector_bits, key), made_.emplace_back(std::move(image)));
+}
+
+std::size_t BuiltCode::count(int vector_bits) const {
+  const std::lock_guard lock(mutex_);
+  return std::size_t(std::ranges::count_if(
+      images_, [&](const auto &entry) { return entry.first.first == vector_bits; }));
+}
+
+} // namespace broadloom::jit
