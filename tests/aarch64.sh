@@ -28,7 +28,7 @@ suite 'lanes, folds, scans and images of code' \
   --source-file='*jit/emit_test*,*jit/engine_test*,*jit/image_test*,*jit/scan_engine_test*,*jit/short_fold_test*'
 suite 'the rounding mode of the caller neither matters nor changes' --source-file='*kernel/float_world_test*'
 
-# The same random kernels on both machines: all engines agree on each, and the bits of all outputs are one number.
+# The same random kernels on both machines: all engines agree on each, and the bits of all outputs are the same.
 for style in small large; do
   [ "$style" = small ] || count=$((count / 4))
   for machine in there here; do
@@ -38,8 +38,10 @@ for style in small large; do
     $run "$folder/tests/fuzz_kernels" --style "$style" --count "$count" --seed 1 --jobs 2 \
       --state "$folder/fuzz-$style" >"$folder/fuzz-$style.log" 2>&1
     verdict $? "$count random $style kernels in all engines, $machine" "$folder/fuzz-$style.log"
-    sed -n 's/^bits //p' "$folder/fuzz-$style.log" >"$folder/fuzz-$style.bits"
   done
-  [ -s "$here/fuzz-$style.bits" ] && diff "$here/fuzz-$style.bits" "$there/fuzz-$style.bits"
-  verdict $? "$count random $style kernels have the same bits on aarch64 and here" "$there/fuzz-$style.bits"
+  # Of most seeds both draw the same kernel.
+  cat "$here/fuzz-$style"/*.bits | awk -v least=$((count / 2)) 'NR == FNR { bits[$1, $2] = $3; next }
+    ($1, $2) in bits { ++same; if (bits[$1, $2] != $3) { print "seed " $1; ++other } }
+    END { print same " kernels of both"; exit other > 0 || same < least }' - "$there/fuzz-$style/"*.bits >"$there/aarch64.log"
+  verdict $? "random $style kernels have the same bits on aarch64 and here: $(tail -n 1 "$there/aarch64.log")" "$there/aarch64.log"
 done

@@ -76,7 +76,6 @@ Counts counts_of(const Tally &tally) {
   Counts counts{{"kernels", tally.kernels},
                 {"refused", tally.refused},
                 {"elements", tally.points},
-                {"bits", tally.bits},
                 {"equal", tally.equal},
                 {"bounded", tally.bounded},
                 {"scheduled", tally.scheduled},
@@ -172,6 +171,18 @@ void save(const Plan &plan, int job, const Counts &before, const Counts &now, co
   write(counts_file(plan, job), text_of(counts));
 }
 
+// A line for each kernel: its seed, a hash of its text, and one of its outputs' bits. Two machines that draw the same kernel
+// give the same; where a compiler evaluates arguments in another order, another one is drawn.
+void note_bits(const Plan &plan, int job, std::uint64_t seed, std::int64_t bits) {
+  std::string text;
+  try {
+    text = print(case_of(plan, seed));
+  } catch (const std::exception &) { // what is wrong with it is told elsewhere
+  }
+  std::ofstream(plan.state / ("job-" + std::to_string(job) + ".bits"), std::ios::app)
+      << seed << ' ' << std::hash<std::string>()(text) << ' ' << bits << '\n';
+}
+
 // For one kernel 300 seconds of processor time, whatever else the machine does: then SIGPROF ends the process. One that
 // waits for ever is ended by SIGALRM.
 void limit_time(bool on) {
@@ -193,6 +204,7 @@ void work(const Plan &plan, int job, Job &state) {
     const std::uint64_t seed = seed_of(plan, job, state.next++);
     limit_time(true);
     std::optional<std::string> wrong;
+    const std::int64_t bits_before = tally.bits;
     try {
       constexpr std::uint64_t share = 10; // of the kernels, one goes to NumPy
       // Compiling is what a small kernel costs: more kernels, each for one target, find more than few for both.
@@ -205,6 +217,7 @@ void work(const Plan &plan, int job, Job &state) {
       wrong = error.what();
     }
     limit_time(false);
+    if (!plan.chooses()) note_bits(plan, job, seed, tally.bits - bits_before);
     if (wrong) {
       ++state.failed;
       note_failure(plan, seed, *wrong);
