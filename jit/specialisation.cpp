@@ -221,7 +221,7 @@ static void place(const Setup &setup, PatternCache &patterns, Specialisation &sp
     const std::string other_key = loop::key(other.program);
     // A program that a kernel was built without is interpreted: then the exact one, which does less.
     if (built == nullptr || built->is_being_built() ||
-        built->has(setup.target->vector_bits, other_key)) {
+        built->has(setup.target->vector_bits(), other_key)) {
       special.generality = plan::Generality::Generic;
       plan = std::move(other);
       key = other_key;
