@@ -9,6 +9,7 @@
 #include "jit/cache/built_code.hpp"
 #include "jit/choose_call.hpp"
 #include "jit/kernel.hpp"
+#include "jit/native/data_object.hpp"
 #include "jit/native/target.hpp"
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"
@@ -35,6 +36,7 @@ std::vector<std::int64_t> extents_for(std::size_t axes) {
   return {4, 300};
 }
 constexpr std::size_t most_axes_apart = 6; // the others have the extents of the last
+constexpr std::int64_t usual_extent = 40;
 constexpr int thread_counts[] = {1, 8, 64};
 
 class Builder {
@@ -78,7 +80,7 @@ public:
     std::vector<std::uint8_t> orders(inputs);
     std::vector<std::int64_t> extents = extents_said(call);
     for (std::size_t axis = 0; axis < extents.size(); ++axis)
-      if (extents[axis] < 0) extents[axis] = 40 + 10 * std::int64_t(axis);
+      if (extents[axis] < 0) extents[axis] = usual_extent + 10 * std::int64_t(axis);
     constexpr int most = 243; // three orders of five inputs
     for (int tried = 0; tried < most; ++tried) {
       for (std::size_t i = 0; i < inputs; ++i) {
@@ -137,15 +139,21 @@ private:
               input.extents[d] >= 0 ? input.extents[d] : extents[std::size_t(input.axis_of_dim[d])];
       inputs.push_back({input.dtype, nullptr, false, layout_of(shape, operand)});
     }
-    const kernel::Layouts allocated = kernel_.allocated_layouts(inputs);
+    // An output that lends its extents to what is written at positions has any.
+    const bool lends = typed_.lent_input() != nullptr;
+    const kernel::Layouts allocated = lends ? kernel::Layouts() : kernel_.allocated_layouts(inputs);
     std::vector<AnyView> as_allocated, listed;
     bool same = true;
     for (std::size_t o = 0; o < typed_.outputs.size(); ++o) {
       const ListedOperand &operand = call.operands[i + o];
-      const Layout &first = allocated.outputs[o];
-      as_allocated.push_back({typed_.outputs[o].dtype, nullptr, true, first});
-      listed.push_back({typed_.outputs[o].dtype, nullptr, true, layout_of(first.shape(), operand)});
-      same = same && std::ranges::equal(listed.back().layout.steps(), first.steps());
+      std::vector<std::int64_t> shape = operand.extents;
+      for (std::size_t d = 0; d < shape.size(); ++d)
+        if (shape[d] < 0) shape[d] = lends ? usual_extent : allocated.outputs[o].extents[d];
+      listed.push_back({typed_.outputs[o].dtype, nullptr, true, layout_of(shape, operand)});
+      as_allocated.push_back(listed.back());
+      if (!lends) as_allocated.back().layout = allocated.outputs[o];
+      same = same &&
+             std::ranges::equal(listed.back().layout.steps(), as_allocated.back().layout.steps());
     }
     prepare(call, inputs, listed);
     if (!same) prepare(call, inputs, as_allocated);
@@ -172,12 +180,13 @@ BuiltKernel build(const LoopSpec &spec, const BuildOptions &options) try {
   if (!support::is_identifier(made.name))
     support::fail("E0071", "'" + made.name + "' is no name in C", {},
                   "take letters, digits and '_', and no digit first");
-  for (const std::string &target : options.targets) jit::target_to_build(target); // is known
+  made.targets = options.targets;
+  if (made.targets.empty()) made.targets = jit::targets_to_build();
   // What `load` is going to read.
   const std::string text = print(spec);
   const LoopSpec again = parse(text, {}, made.name + ".loom");
   const auto built = std::make_shared<BuiltCode>(text, jit::runtime::caches());
-  for (const std::string &target : options.targets)
+  for (const std::string &target : made.targets)
     for (const int threads : thread_counts) {
       const auto kernel =
           detail::make_kernel(again, {.threads = threads, .target = target}, {}, built);
@@ -187,17 +196,17 @@ BuiltKernel build(const LoopSpec &spec, const BuildOptions &options) try {
       for (const ListedCall &call : calls) builder.add(call);
     }
   built->want_generic();
-  for (const std::string &target : options.targets) {
+  for (const std::string &target : made.targets) {
     const auto kernel = detail::make_kernel(again, {.threads = 1, .target = target}, {}, built);
     const std::vector<ListedCall> calls =
         jit::parse_layouts(kernel->typed(), options.layouts, options.layouts_file);
     for (const ListedCall &call : calls) Builder(*kernel, built).add_generic(call);
   }
-  for (const std::string &target : options.targets)
+  for (const std::string &target : made.targets)
     made.programs.push_back(built->count(jit::target_to_build(target).vector_bits()));
   made.data = built->bytes();
-  made.object = jit::object_file(made.name, made.data);
-  made.header = jit::c_header(made, load(made.data), options.targets);
+  made.object = jit::data_object(made.name, made.data);
+  made.header = jit::c_header(made, load(made.data));
   made.pkg_config = "Name: " + made.name +
                     "\nDescription: a kernel that Broadloom has built ahead of time\n"
                     "Version: " BROADLOOM_VERSION "\nRequires: broadloom\n"

@@ -15,15 +15,14 @@ namespace broadloom::jit {
 // An operand of a call as a line of layouts has it.
 struct ListedOperand {
   std::string name;
-  std::vector<std::int64_t> extents = {}; // -1: any
+  std::vector<std::int64_t> extents = {}; // -1: any; of outputs: what follows
   std::vector<std::int64_t> strides = {}; // in elements, where they are listed
   bool is_fortran = false;                // the first dim varies fastest
   bool is_apart = false;                  // no two neighbours lie side by side, in no dim
   bool is_wanted = true;
 };
 struct ListedCall {
-  std::vector<ListedOperand>
-      operands; // inputs, then outputs, of the spec; those of outputs have no extents
+  std::vector<ListedOperand> operands; // inputs, then outputs, of the spec
   Place where;
 };
 
@@ -31,11 +30,7 @@ struct ListedCall {
 std::vector<ListedCall> parse_layouts(const spec::TypedSpec &spec, const std::string &text,
                                       const std::string &file);
 
-// An object file for x86-64 with `data` as NAME_built, read-only, and room for a pointer as NAME_handle.
-std::string object_file(const std::string &name, std::string_view data);
-
 // The header that goes with it.
-std::string c_header(const BuiltKernel &built, const Kernel &kernel,
-                     const std::vector<std::string> &targets);
+std::string c_header(const BuiltKernel &built, const Kernel &kernel);
 
 } // namespace broadloom::jit

@@ -52,8 +52,8 @@ struct Operand {
 
 class Writer {
 public:
-  Writer(const BuiltKernel &built, const Kernel &kernel, const std::vector<std::string> &targets)
-      : built_(built), targets_(targets), text_(print(kernel.spec())) {
+  Writer(const BuiltKernel &built, const Kernel &kernel)
+      : built_(built), text_(print(kernel.spec())) {
     for (const char *own : {"built", "handle", "kernel", "prepare", "infer", "run"})
       taken_.insert(own);
     for (const InputInfo &input : kernel.inputs()) add(input.name, input.dtype, input.axes, false);
@@ -75,7 +75,7 @@ public:
     }
     line(" *");
     line(" * {}.o has code for {}. Link it with -lbroadloom.", built_.name,
-         fmt::join(targets_, " and "));
+         fmt::join(built_.targets, " and "));
     line(" * Each function returns a status, and where that is not BL_OK, bl_latest_error() tells "
          "why. */");
     line("#ifndef {}\n#define {}\n\n#include <broadloom.h>\n", guard, guard);
@@ -129,7 +129,7 @@ private:
         "unsigned", "using",    "virtual",   "void",     "volatile",  "while",     "xor",
         "inputs",   "outputs",  "status",    "shapes",   "view",      "I"};
     std::string free = name;
-    if (is_output && taken_.contains(name)) free += "_out"; // of a state
+    if (!named_.insert(name).second) free += "_out"; // what a state becomes
     while (taken_.contains(free) || taken_.contains(free + "_of") ||
            std::ranges::find(words, std::string_view(free)) != std::end(words) ||
            free.starts_with("_"))
@@ -272,18 +272,16 @@ private:
   }
 
   const BuiltKernel &built_;
-  const std::vector<std::string> &targets_;
   const std::string text_;
   std::vector<Operand> operands_;
-  std::set<std::string> taken_;
+  std::set<std::string> named_, taken_; // in the text, and in C
   std::string out_;
 };
 
 } // namespace
 
-std::string c_header(const BuiltKernel &built, const Kernel &kernel,
-                     const std::vector<std::string> &targets) {
-  return Writer(built, kernel, targets).write();
+std::string c_header(const BuiltKernel &built, const Kernel &kernel) {
+  return Writer(built, kernel).write();
 }
 
 } // namespace broadloom::jit

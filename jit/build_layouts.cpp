@@ -4,7 +4,7 @@
 //   operand  NAME=(extent, ..)          an input, in C order; an extent is a number, or * for any
 //            NAME=(..)/f                its first dim varies fastest
 //            NAME=(..)/(stride, ..)     in elements
-//            NAME=/f  NAME=/(..)        an output, whose extents follow
+//            NAME=/f  NAME=/(..)        an output, whose extents follow; they are listed where nothing else has them
 //            NAME=none                  an output that is not wanted
 #include "jit/build.hpp"
 #include "support/fail.hpp"
@@ -18,6 +18,15 @@
 namespace broadloom::jit {
 namespace {
 
+ListedCall any_call(const spec::TypedSpec &spec) {
+  ListedCall call;
+  for (const spec::TypedInput &input : spec.callers())
+    call.operands.push_back({input.name, std::vector<std::int64_t>(input.axis_of_dim.size(), -1)});
+  for (const spec::TypedOutput &output : spec.outputs)
+    call.operands.push_back({output.name, std::vector<std::int64_t>(output.axes.size(), -1)});
+  return call;
+}
+
 class LineReader {
 public:
   LineReader(const spec::TypedSpec &spec, std::string_view text, const std::string &file, int line)
@@ -27,12 +36,8 @@ public:
   std::optional<ListedCall> read() {
     skip_spaces();
     if (at_end()) return std::nullopt;
-    ListedCall call;
-    for (const spec::TypedInput &input : spec_.callers())
-      call.operands.push_back(
-          {input.name, std::vector<std::int64_t>(input.axis_of_dim.size(), -1)});
-    const std::size_t inputs = call.operands.size();
-    for (const spec::TypedOutput &output : spec_.outputs) call.operands.push_back({output.name});
+    ListedCall call = any_call(spec_);
+    const std::size_t inputs = spec_.callers().size();
     call.where = place(0, text_.size());
     std::vector<bool> seen(call.operands.size());
     for (; !at_end(); skip_spaces()) {
@@ -42,46 +47,45 @@ public:
       skip_spaces();
       if (!take('=')) fail("'=' is wanted behind '" + name + "'", at_);
       skip_spaces();
+      const auto is_called = [&](const ListedOperand &operand) { return operand.name == name; };
       // Of a state both have the name: an input has extents.
-      const bool is_input = !at_end() && text_[at_] == '(';
-      const auto first = call.operands.begin() + (is_input ? 0 : std::ptrdiff_t(inputs));
-      const auto last =
-          is_input ? call.operands.begin() + std::ptrdiff_t(inputs) : call.operands.end();
-      const auto found = std::ranges::find(first, last, name, &ListedOperand::name);
+      const bool has_extents = !at_end() && text_[at_] == '(';
+      const auto first = call.operands.begin(), middle = first + std::ptrdiff_t(inputs),
+                 last = call.operands.end();
+      auto found = has_extents ? std::find_if(first, middle, is_called) : middle;
+      if (found == middle) found = std::find_if(middle, last, is_called);
       if (found == last)
-        fail(fmt::format("kernel '{}' has no {} '{}'", spec_.name, is_input ? "input" : "output",
-                         name),
+        fail(fmt::format("kernel '{}' has no {} '{}'", spec_.name,
+                         has_extents ? "operand" : "output", name),
              start, name.size());
       const auto k = std::size_t(found - call.operands.begin());
       if (seen[k]) fail("'" + name + "' is there twice", start, name.size());
       seen[k] = true;
-      const std::size_t rank =
-          is_input ? found->extents.size() : spec_.outputs[k - inputs].axes.size();
-      is_input ? read_input(*found, rank) : read_output(*found, rank);
+      has_extents ? read_extents(*found) : read_output(*found);
     }
     return call;
   }
 
 private:
-  void read_input(ListedOperand &operand, std::size_t rank) {
-    operand.extents = tuple(operand.name, rank, true);
+  void read_extents(ListedOperand &operand) {
+    operand.extents = tuple(operand.name, operand.extents.size(), true);
     skip_spaces();
-    if (take('/')) read_order(operand, rank);
+    if (take('/')) read_order(operand);
   }
 
-  void read_output(ListedOperand &operand, std::size_t rank) {
-    if (take('/')) return read_order(operand, rank);
+  void read_output(ListedOperand &operand) {
+    if (take('/')) return read_order(operand);
     const std::size_t start = at_;
     if (word() != "none")
       fail("an input has extents, as in x=(3, *), and an output /c, /f, strides or none", start);
     operand.is_wanted = false;
   }
 
-  void read_order(ListedOperand &operand, std::size_t rank) {
+  void read_order(ListedOperand &operand) {
     skip_spaces();
     const std::size_t start = at_;
     if (!at_end() && text_[at_] == '(') {
-      operand.strides = tuple(operand.name, rank, false);
+      operand.strides = tuple(operand.name, operand.extents.size(), false);
       return;
     }
     const std::string_view order = word();
@@ -169,11 +173,7 @@ std::vector<ListedCall> parse_layouts(const spec::TypedSpec &spec, const std::st
       calls.push_back(std::move(*call));
   }
   if (!calls.empty()) return calls;
-  ListedCall any; // of any extents
-  for (const spec::TypedInput &input : spec.callers())
-    any.operands.push_back({input.name, std::vector<std::int64_t>(input.axis_of_dim.size(), -1)});
-  for (const spec::TypedOutput &output : spec.outputs) any.operands.push_back({output.name});
-  return {any};
+  return {any_call(spec)};
 }
 
 } // namespace broadloom::jit

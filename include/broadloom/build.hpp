@@ -20,14 +20,16 @@ struct BuildOptions {
   // What calls look like, one a line: `x=(1024, 64) w=(64)`. See docs/ship.md. "": all inputs lie in C order, with any extents.
   std::string layouts = {};
   std::string layouts_file = "<layouts>"; // its name in errors
-  std::vector<std::string> targets = {"x86-64-v3", "x86-64-v4"};
+  std::vector<std::string> targets =
+      {}; // "x86-64-v3", "x86-64-v4" ..; none: all of the architecture
 };
 
 struct BuiltKernel {
   std::string name;
   std::string data;                       // the text and the code, which `load` reads
   std::string object, header, pkg_config; // the contents of the files
-  std::vector<std::size_t> programs;      // [target]: that there is code for
+  std::vector<std::string> targets;
+  std::vector<std::size_t> programs; // [target]: that there is code for
 };
 
 // Throws SpecError E0070 for a line of layouts that cannot be read, E0071 for a name that is none in C; CompileError E0503; and what

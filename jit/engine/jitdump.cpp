@@ -10,6 +10,7 @@
 // The file is DIR/.debug/jit/broadloom-XXXXXX/jit-PID.dump, where DIR is JITDUMPDIR or else the home folder. perf
 // learns of it because a page of it is mapped as code: so the mapping stays as long as the process.
 #include "jit/engine/functions.hpp"
+#include "jit/native/processor.hpp"
 
 #include "support/log.hpp"
 #include "support/own_folder.hpp"
@@ -21,7 +22,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <elf.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <mutex>
@@ -36,11 +36,7 @@ struct Header {
   std::uint32_t magic = 0x4A695444;
   std::uint32_t version = 1;
   std::uint32_t size = sizeof(Header);
-#if defined(__x86_64__)
-  std::uint32_t machine = EM_X86_64;
-#else
-  std::uint32_t machine = EM_AARCH64;
-#endif
+  std::uint32_t machine = elf_machine;
   std::uint32_t padding = 0;
   std::uint32_t pid = 0;
   std::uint64_t time = 0;

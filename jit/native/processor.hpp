@@ -1,6 +1,9 @@
 // The processor that this process runs on: all that is not asked of LLVM and differs between architectures.
 #pragma once
 
+#include <elf.h>
+
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,6 +14,15 @@
 #endif
 
 namespace broadloom::jit {
+
+// What LLVM and the ELF format call the architecture.
+#if defined(__x86_64__)
+inline constexpr std::string_view own_triple = "x86_64-unknown-linux-gnu";
+inline constexpr std::uint16_t elf_machine = EM_X86_64;
+#else
+inline constexpr std::string_view own_triple = "aarch64-unknown-linux-gnu";
+inline constexpr std::uint16_t elf_machine = EM_AARCH64;
+#endif
 
 // What the processor calls itself: "AMD EPYC 9R14"; where it has a number alone, "aarch64 0x41 0xd0c" (implementer and part).
 const std::string &name_of_processor();

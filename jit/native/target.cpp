@@ -85,6 +85,13 @@ Target target_to_build(std::string_view name) {
   return {isa, std::string(name), true};
 }
 
+std::vector<std::string> targets_to_build() {
+  std::vector<std::string> names;
+  for (const Isa &isa : isas)
+    if (isa.triple == own_triple) names.insert(names.begin(), std::string(isa.name));
+  return names;
+}
+
 std::vector<std::string> targets_here() {
   std::vector<std::string> names;
   for (const Isa &isa : isas)

@@ -47,6 +47,9 @@ Target find_target(std::string_view request);
 // That of code which runs elsewhere, whatever this machine is. Throws CompileError E0503 for an unknown name.
 Target target_to_build(std::string_view name);
 
+// The names of all of this architecture, the widest vectors first.
+std::vector<std::string> targets_to_build();
+
 // The names of all that this machine can run, the narrowest vectors first.
 std::vector<std::string> targets_here();
 

@@ -132,6 +132,15 @@ cmake_version() { # 0.2 may have another interface
     grep -q 'requested version "0.2"' "$work/refused"
 }
 
+# The project of docs/ship.md, with a kernel that is built ahead of time.
+cmake_kernel() {
+  mkdir -p "$work/ship" && block_of docs/ship.md loom >"$work/ship/softmax.loom" && block_of docs/ship.md c >"$work/ship/main.c" &&
+    echo 'x=(*, *)' >"$work/ship/layouts.txt" && printf 'cmake_minimum_required(VERSION 3.16)\nproject(ship C)\n' >"$work/ship/CMakeLists.txt" &&
+    block_of docs/ship.md cmake >>"$work/ship/CMakeLists.txt" &&
+    cmake -S "$work/ship" -B "$work/ship/build" -DCMAKE_PREFIX_PATH="$root" && cmake --build "$work/ship/build" &&
+    loads_broadloom "$work/ship/build/main" && "$work/ship/build/main" | grep '^0.333 0.333 0.333$'
+}
+
 # A subproject is set up and its targets are listed; that its sources compile the build folder shows.
 meson_subproject() {
   mkdir -p "$work/parent/subprojects" && ln -s "$sources" "$work/parent/subprojects/broadloom" &&
@@ -296,6 +305,7 @@ all_checks() {
   check 'a consumer is built with CMake and the shared library' cmake_shared
   check 'a consumer is built with CMake and the static library' cmake_static
   check 'a consumer is built with CMake where only the static library is installed' cmake_static_only
+  check 'a kernel is built ahead of time by a CMake project in C' cmake_kernel
   check 'CMake is not given this version for a later one' cmake_version
   check 'a meson project builds a consumer with the installed library' meson_installed
   check 'a meson project has Broadloom as a subproject' meson_subproject

@@ -58,6 +58,12 @@ page_program() {
 
 without_llvm() { no_llvm ./main; }
 
+meson_project() { # of the page
+  mkdir -p project && cp softmax.loom main.c project/ &&
+    { echo "project('ship', 'c', default_options: ['c_std=c11', 'warning_level=3', 'werror=true'])" && block_of meson 1; } >project/meson.build &&
+    meson setup project/build project && ninja -C project/build && project/build/main >found && tail -n 2 wanted | diff - found
+}
+
 # The run-time library alone: nobody can load what is not there.
 without_the_backend() {
   mkdir -p alone && cp "$build"/jit/libbroadloom.so.0.1 alone/ && LD_LIBRARY_PATH=$work/alone ./main >found &&
@@ -137,6 +143,7 @@ all_checks() {
   check 'states, loops over time, scatters, gathers, scans, products and threads run as built, in one program' program_of_all
   check 'the header is C++, too' as_cpp
   check 'code for AVX2 and for AVX-512 gives the same' for_each_level
+  check 'the meson project of the page builds' meson_project
   check 'an object without code for the processor runs in the interpreter, and says so where it is asked for code' lacks_the_processor
   check 'an object of another version is refused' other_version
   check 'a wrong line of layouts is told with its place, and nothing is written' wrong_layouts

@@ -17,11 +17,9 @@ struct Page {
   const char *path;
   int kernels, commands;
 };
-constexpr Page reference[] = {{"docs/language.md", 12, 60},
-                              {"docs/functions.md", 0, 0},
-                              {"docs/command_line.md", 4, 15},
-                              {"docs/caches.md", 0, 0},
-                              {"docs/gradients.md", 1, 8}};
+constexpr Page reference[] = {{"docs/language.md", 12, 60},    {"docs/functions.md", 0, 0},
+                              {"docs/command_line.md", 4, 15}, {"docs/caches.md", 0, 0},
+                              {"docs/gradients.md", 1, 8},     {"docs/ship.md", 1, 2}};
 
 std::string text_of_reference() {
   std::string text;

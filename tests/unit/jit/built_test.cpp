@@ -96,6 +96,20 @@ TEST_CASE("plans of a built kernel go by the caches that it was built for") {
   CHECK(kernel.counters().interpreted == 0);
 }
 
+TEST_CASE("an output whose extents nothing else has is built for any, or those that are listed") {
+  const std::string text = "kernel k { in p : i64[i]; out h[p[i]] += 1.0 }";
+  for (const char *layouts : {"", "p=(*) h=(5)"}) {
+    const BuiltKernel counts = built(text, layouts);
+    const Kernel kernel = load(counts.data);
+    const std::vector<std::int64_t> p{0, 4, 4};
+    std::vector<double> h(5);
+    kernel.run({View(p)}, {View(h)});
+    CHECK(h == std::vector<double>{1, 0, 0, 0, 2});
+    CHECK(kernel.counters().compiles == 0);
+    CHECK(kernel.counters().interpreted == 0);
+  }
+}
+
 TEST_CASE("bytes that are no built kernel are refused, whatever is wrong") {
   const BuiltKernel good = built(rows, "x=(4, 100)");
   CHECK(code_of_loading(good.data) == "none");
@@ -117,7 +131,8 @@ TEST_CASE("a line of layouts that is wrong is told with its place") {
   };
   for (const Wrong &wrong :
        std::initializer_list<Wrong>{{"x", ":2", "'=' is wanted"},
-                                    {"y=(3)", ":1", "no input 'y'"},
+                                    {"y=(3)", ":1", "no operand 'y'"},
+                                    {"y=/f", ":1", "no output 'y'"},
                                     {"x=(3)", ":3", "'x' has 2 dims, and here are 1 number"},
                                     {"x=(3, 4", ":8", "',' or ')'"},
                                     {"x=(3; 4)", ":5", "',' or ')'"},

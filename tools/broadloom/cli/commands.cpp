@@ -3,6 +3,7 @@
 #include "tools/broadloom/cli/commands.hpp"
 
 #include "analysis/analyse.hpp"
+#include "array/pending.hpp"
 #include "spec/materialise.hpp"
 #include "text/graph_layout.hpp"
 #include "tools/broadloom/cli/outputs.hpp"
@@ -23,6 +24,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <ostream>
 
@@ -66,6 +68,34 @@ Kernel frozen(const Kernel &kernel, const std::string &parameters, std::vector<I
       inputs.erase(inputs.begin() + std::ptrdiff_t(i));
     }
   return made;
+}
+
+// The layouts of a call, as a line of the file that `build --layouts` reads.
+std::string layouts_of(const std::vector<InputInfo> &infos, const std::vector<Array> &inputs,
+                       const Kernel &kernel, const std::vector<std::string> &wanted) {
+  std::string line;
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    const Layout &layout = inputs[i].layout();
+    line += fmt::format("{}=({})", infos[i].name, fmt::join(layout.shape(), ", "));
+    if (!std::ranges::equal(layout.steps(), contiguous_layout(layout.shape()).steps()))
+      line += fmt::format("/({})", fmt::join(layout.steps(), ", "));
+    line += ' ';
+  }
+  for (const OutputInfo &output : kernel.outputs())
+    if (std::ranges::find(wanted, output.name) == wanted.end()) line += output.name + "=none ";
+  if (!line.empty()) line.back() = '\n';
+  return line;
+}
+
+// Adds the line to the file, unless it is there.
+void record(const std::string &path, const std::string &line) {
+  std::string text = std::filesystem::exists(path) ? read_text_file(path) : "";
+  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  if (("\n" + text).find("\n" + line) != std::string::npos) return;
+  text += line;
+  array::PendingFile file(path);
+  file.write(text.data(), text.size());
+  file.commit();
 }
 
 } // namespace
@@ -129,6 +159,8 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
                         options.engine);
   if (!checked || checked->passed()) {
     outputs.write();
+    if (!options.record.empty())
+      record(options.record, layouts_of(infos, inputs, kernel, outputs.names()));
     if (!options.save_state.empty())
       save_states(options.save_state, all_infos, all_inputs, outputs);
   }
@@ -324,12 +356,12 @@ void build(const BuildWords &options, const Streams &streams, Phase &phase) {
     request.layouts = read_text_file(options.layouts);
     request.layouts_file = options.layouts;
   }
-  if (!options.targets.empty()) request.targets = options.targets;
+  request.targets = options.targets;
   const BuiltKernel built = build(chosen, request);
   write(built, options.output);
   for (std::size_t t = 0; t < built.programs.size(); ++t)
     streams.out << fmt::format("{}: code of {} programs for {}\n", built.name, built.programs[t],
-                               request.targets[t]);
+                               built.targets[t]);
 }
 
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase) {

@@ -18,6 +18,7 @@ struct RunOptions {
   std::vector<std::string> outputs;   // NAME=PATH
   std::string freeze;                 // parameters, with commas between
   std::string load_state, save_state; // .npz files; empty: none
+  std::string record;                 // a file of layouts; empty: none
   int threads = 0;                    // 0: as the library decides
   int repeat = 0;                     // 0: not asked for, one call
   bool json = false;
