@@ -199,7 +199,8 @@ struct Tiles {
   };
   struct Array {            // of a let
     std::size_t number = 0; // of the arrays of a call: its views count from row 0 of all its rows
-    std::int64_t row_bytes = 0, rows = 0, kept = 0; // all rows, and so many lie in memory
+    // All rows, those that are there at a time, and those that there is memory for.
+    std::int64_t row_bytes = 0, rows = 0, kept = 0, room = 0;
     MemRef whole = {};
     std::string name = {};
     std::optional<Border> border = {};

@@ -143,6 +143,9 @@ private:
   }
   void lay(TileMember &member) {
     AnyView &view = views_[member.let];
+    if (!member.border) // rows may begin further apart than they are long
+      view.layout.strides[*outermost_dim(view.layout)] =
+          member.row_bytes / std::int64_t(size_of(view.dtype));
     view.data = new_copy(view.dtype, view.layout, kernel::Reach{}).data; // of row 0
     if (!member.border) return;
     AnyView copy = member.border->copy.view;

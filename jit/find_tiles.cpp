@@ -206,6 +206,10 @@ private:
     }
     if (!take_border(*made, *dim, *view, members, reads))
       return no("its readers see two borders around it, or one larger than it");
+    // With rows apart, a fold that goes from row to row would have another tree.
+    if (!made->border &&
+        std::ranges::all_of(reads, [](const auto &read) { return read.second.by_one_axis; }))
+      made->row_bytes = apart_in_lines(made->row_bytes);
     for (const auto &[member, read] : reads) members[member].reads.push_back(read);
     return made;
   }

@@ -65,7 +65,7 @@ private:
   static std::int64_t bytes(const Tiles::Array &array, bool keeps_all) {
     const std::int64_t rows =
         keeps_all ? above(array) + array.rows + (array.border ? array.border->below : 0)
-                  : array.kept;
+                  : array.room;
     return (rows * array.row_bytes + 63) / 64 * 64 + 320;
   }
   static std::int64_t above(const Tiles::Array &array) {
@@ -84,7 +84,7 @@ private:
     if (!rows.first) {
       begin_with(a, piece.needed);
       rows.end = piece.needed;
-    } else if (!keeps_all_ && piece.end - *rows.first > array.kept) {
+    } else if (!keeps_all_ && piece.end - *rows.first > array.room) {
       const std::int64_t first = piece.needed, left = std::max<std::int64_t>(rows.end - first, 0);
       if (left > 0)
         std::memmove(rows.memory, rows.memory + (first - *rows.first) * array.row_bytes,

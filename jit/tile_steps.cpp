@@ -142,6 +142,8 @@ bool TileChooser::in_tiles(const TileGroup &group, std::vector<Reader> &members,
       if (const auto array = piece.is_border ? std::optional<std::size_t>(piece.nest)
                                              : tiles.nests[piece.nest].array)
         tiles.arrays[*array].kept = std::max(tiles.arrays[*array].kept, piece.end - piece.needed);
+  for (std::size_t m = 0; m + 1 < members.size(); ++m)
+    tiles.arrays[m].room = tiles.arrays[m].kept + group.spare * group.members[m].times;
   for (Reader &member : members) copies_of(member, to);
   check_apart(members.back(), to);
   std::size_t next = 0;

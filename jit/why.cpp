@@ -331,9 +331,9 @@ std::optional<Decision> in_tiles(const KernelImpl &kernel, const std::string &le
         return decide(
             Reason::LetInTiles, let, "in tiles",
             fmt::format(
-                "let '{}' is computed just before its rows are read: {} of {} rows, {} bytes, are "
-                "kept for each of {} that threads take",
-                let, array.kept, array.rows, array.kept * array.row_bytes,
+                "let '{}' is computed just before its rows are read: {} of {} rows are kept, in {} "
+                "bytes that have room for {}, for each of {} that threads take",
+                let, array.kept, array.rows, array.room * array.row_bytes, array.room,
                 support::count(std::int64_t(tiles.tasks.size()), "task")),
             {{"an array", fmt::format("{} bytes would be written and read once more",
                                       array.rows * array.row_bytes)}});

@@ -50,12 +50,17 @@ private:
   // The latest array, so that all of the chain is read, and another one.
   std::string value(const std::string &row, const std::string &column, int times) {
     const std::string a = read(row, column, times, true), b = read(row, column, times, false);
-    switch (random_.below(6)) {
+    switch (random_.below(7)) {
     case 0: return "maximum(" + a + ", " + b + ")";
     case 1: return a + " * 0.5 + exp(-abs(" + b + "))";
     case 2: return a + " - " + b + " * " + read(row, column, times, false);
     case 3: return a + " + sum(" + read(row + " + u", column, 1, false) + ", u < 3)";
-    case 4: return "where(" + a + " > " + b + ", " + a + ", iota(" + row + "))";
+    case 4: {
+      const std::string k = "k" + std::to_string(labels_++); // from row to row, and along it
+      return a + " - 0.01 * sum(" + random_.pick(arrays_) + "[" + row + " + u, " + k +
+             "], u < 3, " + k + ")";
+    }
+    case 5: return "where(" + a + " > " + b + ", " + a + ", iota(" + row + "))";
     default: return a + " + " + b;
     }
   }
@@ -90,6 +95,7 @@ private:
   }
 
   Random random_;
+  int labels_ = 0;
   std::vector<std::string> arrays_;
   std::map<std::string, std::string> padded_;
 };
@@ -121,7 +127,7 @@ std::optional<std::string> find_changed_bit(std::uint64_t seed) {
   std::vector<std::unique_ptr<Operand>> operands;
   std::vector<NamedView> inputs;
   const std::int64_t shape[] = {large ? random.between(200, 900) : random.between(14, 60),
-                                large ? random.between(16, 300) : random.between(14, 40)};
+                                large ? random.between(16, 600) : random.between(14, 40)};
   const Kernel kernel = compile(spec, {.threads = 1, .engine = Engine::interpreter});
   const std::vector<InputInfo> declared = kernel.inputs();
   for (const InputInfo &input : declared) {
@@ -153,14 +159,17 @@ std::optional<std::string> find_changed_bit(std::uint64_t seed) {
                     .profile = is_interpreted ? Profile::none : Profile::paths};
     if (random.chance(30)) options.target = jit::targets_here().front();
     const bool verifies = random.chance(20);
+    const std::string spare = std::to_string(random.pick<int>({0, 1, 2, 7, 40}));
     setenv("BROADLOOM_TILE_ROWS", rows.c_str(), 1);
+    setenv("BROADLOOM_TILE_SPARE", spare.c_str(), 1);
     if (verifies) setenv("BROADLOOM_VERIFY", "1", 1);
     const auto made = outputs_of(spec, options, inputs, shapes, layouts);
     unsetenv("BROADLOOM_TILE_ROWS");
+    unsetenv("BROADLOOM_TILE_SPARE");
     if (verifies) unsetenv("BROADLOOM_VERIFY");
     if (made != truth)
-      return "other bits in tiles of " + rows + " rows on " + std::to_string(options.threads) +
-             " threads\n" + text;
+      return "other bits in tiles of " + rows + " rows with room for " + spare + " more on " +
+             std::to_string(options.threads) + " threads\n" + text;
   }
   return std::nullopt;
 }

@@ -2,6 +2,8 @@
 // the bits are those of whole arrays.
 #include "split_calls.hpp"
 
+#include "jit/choose_tiles.hpp"
+
 #include "calls/record.hpp"
 #include "calls/verify.hpp"
 
@@ -15,8 +17,14 @@ using namespace broadloom::tests;
 namespace {
 
 struct TileRows {
-  explicit TileRows(const std::string &rows) { setenv("BROADLOOM_TILE_ROWS", rows.c_str(), 1); }
-  ~TileRows() { unsetenv("BROADLOOM_TILE_ROWS"); }
+  explicit TileRows(const std::string &rows, const std::string &spare = "") {
+    setenv("BROADLOOM_TILE_ROWS", rows.c_str(), 1);
+    if (!spare.empty()) setenv("BROADLOOM_TILE_SPARE", spare.c_str(), 1);
+  }
+  ~TileRows() {
+    unsetenv("BROADLOOM_TILE_ROWS");
+    unsetenv("BROADLOOM_TILE_SPARE");
+  }
 };
 
 bool is_in_tiles(const Kernel &kernel) {
@@ -51,7 +59,7 @@ bool goes_in_tiles(const std::string &body, const Inputs &inputs) {
   for (const std::string rows : {"1", "2", "3", "7", "1000"})
     for (const Options &options :
          {with(Engine::interpreter), with(Engine::jit), with(Engine::jit, 3)}) {
-      const TileRows some(rows);
+      const TileRows some(rows, std::to_string(calls % 4));
       const Kernel kernel = compile(spec, options);
       INFO(body << " in " << rows << " rows");
       CHECK(outputs_of(kernel, in) == truth);
@@ -126,6 +134,38 @@ TEST_CASE("a fold along other axes than the rows keeps its tree") {
                       "let h[r, c] = sum(x[r, k] * w[k, c], k); "
                       "out y[i, c] = h[i, c] + h[i + 1, c]",
                       {{"x", counted({31, 400}, 0.1)}, {"w", counted({400, 5}, 0.3)}}));
+}
+
+TEST_CASE("a fold that goes from row to row keeps its tree, however far apart rows could begin") {
+  for (const std::string value : {"sum(h[i + u, c], u < 3, c)", "sum(h[i + u, c], c, u < 3)"})
+    CHECK(goes_in_tiles("in x : f64[r, c]; let h[r, c] = x[r, c] * 1.1; out y[i] = " + value,
+                        {{"x", counted({30, 201}, 0.3)}}));
+  CHECK(goes_in_tiles("in x : f64[r, c]; let h[r, c] = x[r, c] * 1.1; "
+                      "out y[i] = sum(h[i, c] * h[i + 1, c], c)",
+                      {{"x", counted({30, 201}, 0.3)}}));
+}
+
+TEST_CASE("rows of a let begin where lines do, and no two in the same sets of the cache") {
+  using jit::choice::apart_in_lines;
+  CHECK(apart_in_lines(1000) == 1000); // too short
+  CHECK(apart_in_lines(1024) == 1024);
+  CHECK(apart_in_lines(16392) == 16448);
+  CHECK(apart_in_lines(16384) == 16448);
+}
+
+TEST_CASE(
+    "memory has room for more rows than a tile needs, as far as it goes and for eight tiles") {
+  jit::choice::TileGroup group;
+  group.rows = 2;
+  group.members = {{.let = 0, .rows = 100, .row_bytes = 1000},
+                   {.let = 1, .rows = 98, .reads = {{.reads = 0, .low = 0, .high = 2}}}};
+  CHECK(jit::choice::spare_rows(group, 3000) == 0); // a tile needs four
+  CHECK(jit::choice::spare_rows(group, 9999) == 5);
+  CHECK(jit::choice::spare_rows(group, 1'000'000) == 16);
+  group.members[0].times = 2;
+  group.members[0].rows = 200;
+  group.members[1].reads[0].times = 2;
+  CHECK(jit::choice::spare_rows(group, 9999) == 2); // of five
 }
 
 TEST_CASE("what is read in another way than by rows is computed whole") {
