@@ -156,7 +156,9 @@ private:
   }
 
   double held_cycles(NodeId id) const {
-    const bool far = bytes(id) > double(machine_.last_level_cache) * near_share;
+    // In a call that goes in tiles its rows come and go with those of the operands that are near.
+    const bool far =
+        request_.near == 0 && bytes(id) > double(machine_.last_level_cache) * near_share;
     return phase_cycles + 2 * bytes(id) * (far ? far_cycles_per_byte : cycles_per_byte) +
            turns_[id.index] * load_cost / cost_per_cycle;
   }

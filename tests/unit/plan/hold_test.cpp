@@ -17,14 +17,17 @@
 namespace broadloom {
 namespace {
 
-plan::Plan plan_of(const std::string &body, const std::vector<std::vector<std::int64_t>> &shapes) {
+// `near`: by bits, operands that the caches hold, as they come in tiles.
+plan::Plan plan_of(const std::string &body, const std::vector<std::vector<std::int64_t>> &shapes,
+                   std::uint64_t near = 0) {
   const spec::TypedSpec typed = analysis::analyse(parse("kernel k {\n" + body + "\n}").data());
   const std::vector<bool> wanted(typed.outputs.size(), true);
   std::vector<Layout> inputs, outputs;
   for (const auto &shape : shapes) inputs.push_back(contiguous_layout(shape));
   const plan::Resolved resolved = plan::resolve(typed, inputs, wanted);
   for (const auto &shape : resolved.output_shapes) outputs.push_back(contiguous_layout(shape));
-  return plan::make_plan(typed, resolved, inputs, outputs, wanted, {.threads = 2});
+  return plan::make_plan(typed, resolved, inputs, outputs, wanted, {.threads = 2}, true,
+                         plan::Generality::Exact, {}, near);
 }
 
 std::size_t held(const plan::Plan &plan) {
@@ -68,6 +71,13 @@ TEST_CASE("nothing is held where each value is computed once anyway, or is too l
   CHECK(held(plan_of("in x : f32[i, j]; in y : f32[j]; out z = x * (y + 1)",
                      {{500, 700}, {700}})) == 0);
   CHECK(held(plan_of(marked(""), {{4, 3}, {2, 3}, {4, 2}})) == 0);
+}
+
+TEST_CASE("what planes share is held by rows where the call goes in tiles, as these stay near") {
+  const std::string body = "in g : f32[i, j]; in x : f32[c, i, j]; out y = x * (exp(g) / (g + 2))";
+  const std::vector<std::vector<std::int64_t>> large{{4096, 4096}, {3, 4096, 4096}};
+  CHECK(held(plan_of(body, large)) == 0); // in memory it would cost more than it saves
+  CHECK(held(plan_of(body, large, 1)) == 1);
 }
 
 TEST_CASE("no array is held that is larger than the operands") {
