@@ -34,8 +34,9 @@ bool has_gaps(const Request &request, Steps steps, std::int64_t size) {
 }
 
 // Of windows of one array that differ by constants alone, the one that goes first, row by row: what it has read the others find in the caches.
+// One of another plane reads other elements.
 //
-//   x[i, j + 1], x[i + 1, j], x[i + 2, j + 1]: the last one
+//   x[i, j + 1], x[i + 1, j], x[i + 2, j + 1]: the last one;  x[0, i, j], x[1, i, j]: both
 bool follows_another(const Request &request, std::size_t input) {
   const auto &window = request.spec.inputs[input].window;
   if (!window || window->is_gather() || window->derived || window->sum) return false;
@@ -46,7 +47,8 @@ bool follows_another(const Request &request, std::size_t input) {
   };
   const auto is_same_but_for_starts = [&](const spec::TypedWindow &other) {
     const auto same = [](const spec::TypedWindow::Form &a, const spec::TypedWindow::Form &b) {
-      return a.from_end == b.from_end && a.counts == b.counts &&
+      return (a.start == b.start || !a.terms.empty()) && a.from_end == b.from_end &&
+             a.counts == b.counts &&
              std::ranges::equal(a.terms, b.terms, [](const auto &s, const auto &t) {
                return s.axis == t.axis && s.times == t.times;
              });
