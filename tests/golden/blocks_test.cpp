@@ -100,11 +100,11 @@ TEST_CASE("a text of blocks that is malformed or breaks a rule is refused at its
     bool places = true; // the error is in the line that was changed
   };
   const Wrong all[] = {
-      {"block i 4 copies", "block i 0 copies", "E0802", "a dim of no positions"},
-      {"block i 4 copies", "block k 4 copies", "E0801",
+      {"block i 8 copies", "block i 0 copies", "E0802", "a dim of no positions"},
+      {"block i 8 copies", "block k 8 copies", "E0801",
        "a block of another axis than its loops have"},
-      {"block i 4 copies", "block i 4 threads", "E0801", "expected 'turn'"},
-      {"block i 4 copies", "block i 5000 copies", "E0801", "too large"},
+      {"block i 8 copies", "block i 8 threads", "E0801", "expected 'turn'"},
+      {"block i 8 copies", "block i 5000 copies", "E0801", "too large"},
       {"unroll-and-jam", "unroll-and-spread", "E0801", "no way to run a loop"},
       {"rest j 16 lanes, masked", "rest j 16 lanes", "E0802", "a rest that is not masked"},
       {"block j 16 lanes", "block j 15 lanes", "E0802", "lanes are a power of two"},
