@@ -9,6 +9,10 @@
 //
 // A thread looks out only as long as calls keep coming, and leaves where a job goes by oneTBB. One job is on offer at a time: a
 // second caller shares its work by oneTBB, or does it alone.
+//
+// Each thread that looks out has a seat of its own, the first that is free, and keeps it from job
+// to job: so it can take the same part of each, whose data lie in its caches. A short job is for
+// the first seats alone; the others do not touch it.
 #pragma once
 
 #include <oneapi/tbb/task_arena.h>
@@ -26,13 +30,13 @@ public:
   // From now on there are so many in the arena, the caller among them.
   void begin(int threads) { most_.store(threads - 1, std::memory_order_relaxed); }
 
-  // Whether as many threads look out, and no other job is on offer. If so, each of them calls part(place), with places from 1
-  // on, as this thread does with 0, and all have returned. A part
-  // may throw std::bad_alloc before it takes anything, and nothing else.
-  template <class Part> bool share(int threads, const Part &part) {
+  // Whether `fewest` threads look out from seats below `seats`, and no other job is on offer. If
+  // so, each of those calls part(seat), with seats from 1 on, as this thread does with 0, and all
+  // have returned. A part may throw std::bad_alloc before it takes anything, and nothing else.
+  template <class Part> bool share(int fewest, int seats, const Part &part) {
     if (!offer(
-            threads, [](const void *job, int place) { (*static_cast<const Part *>(job))(place); },
-            &part))
+            fewest, seats,
+            [](const void *job, int seat) { (*static_cast<const Part *>(job))(seat); }, &part))
       return false;
     const struct Closed {
       Standby &standby;
@@ -53,27 +57,30 @@ public:
     Standby &standby_;
   };
 
-  // After a job: where another ended shortly before, threads are sent to look out for the next.
-  void expect_more();
+  // After a job for so many seats, the caller's among them: where another ended shortly before,
+  // threads are sent to look out for the next.
+  void expect_more(int seats);
+
+  static constexpr int most_seats = 63;
 
 private:
   using Clock = std::chrono::steady_clock;
-  bool offer(int threads, void (*part)(const void *job, int place), const void *job);
+  bool offer(int fewest, int seats, void (*part)(const void *job, int seat), const void *job);
   void close(); // returns when all that take part are done
   void look_out();
+  int sit_down(); // 0: all seats are taken
 
   tbb::task_arena &arena_;
   std::atomic<int> most_{0};
   // Each on a line of its own: those who look out read `round_` all the time.
-  alignas(64) std::atomic<std::uint64_t> round_{0}; // counts offers
+  alignas(64) std::atomic<std::uint64_t> round_{0}; // counts offers; its last 6 bits are the seats
   alignas(64) std::atomic<bool> offered_{false};    // by a caller who has not closed it yet
   std::atomic<bool> open_{false};
   void (*part_)(const void *, int) = nullptr;
   const void *job_ = nullptr;
-  std::atomic<int> places_{0};
-  alignas(64) std::atomic<int> inside_{0}; // those who may be reading what is on offer
-  alignas(64) std::atomic<int> looking_{0};
-  std::atomic<int> sent_{0}; // to look out, but not there yet
+  alignas(64) std::atomic<int> inside_{0};          // those who may be reading what is on offer
+  alignas(64) std::atomic<std::uint64_t> taken_{0}; // a bit for each seat
+  std::atomic<int> sent_{0};                        // to look out, but not there yet
   std::atomic<int> elsewhere_{0};
   std::atomic<Clock::rep> last_end_{0};
 };

@@ -2,6 +2,7 @@
 #include "jit/runtime/threads.hpp"
 
 #include "jit/runtime/allowance.hpp"
+#include "jit/runtime/shares.hpp"
 #include "jit/runtime/small.hpp"
 #include "jit/runtime/workers.hpp"
 #include "support/check.hpp"
@@ -36,8 +37,9 @@ template <class Visit> struct Job {
   const loop::Frame &frame;
   const Rows &rows;
   const CancelFlag cancel;
+  Shares shares;
   std::atomic<bool> ready{false};
-  mutable std::atomic<std::int64_t> taken{0}, finished{0};
+  mutable std::atomic<std::int64_t> finished{0};
 
   void operator()() const { // perhaps on a thread of the arena, where that is full
     const std::int64_t blocks = ready.load(std::memory_order_acquire) ? all : 0;
@@ -59,16 +61,16 @@ template <class Visit> struct Job {
     finished.fetch_add(last - first, std::memory_order_release);
   }
 
-  // Blocks one after the other, as the `place`-th of those that stood by.
-  void take_part(int place) const {
-    if (rows.bytes > 0 && place >= rows.threads) return;
+  // Blocks one after the other, as the one of those that stood by who has this seat.
+  void take_part(int seat) {
+    if (rows.bytes > 0 && seat >= rows.threads) return;
     const support::FloatControl control;
-    Own own(frame, rows, place);
-    while (!is_cancelled(cancel)) {
-      const std::int64_t block = taken.fetch_add(1, std::memory_order_relaxed);
-      if (block >= all) return;
+    Own own(frame, rows, seat);
+    shares.take(seat, [&](std::int64_t block) {
+      if (is_cancelled(cancel)) return false;
       visit(own.frame, block);
-    }
+      return true;
+    });
   }
 
   // A frame with the rows of a thread.
@@ -88,11 +90,10 @@ template <class Visit> struct Job {
 template <class Visit>
 void share_out(Workers &workers, std::int64_t blocks, const Visit &visit, const loop::Frame &frame,
                const Rows &rows, CancelFlag cancel) {
-  Job<Visit> job{blocks, visit, frame, rows, cancel};
+  const int threads = int(std::min<std::int64_t>(workers.threads, blocks));
+  Job<Visit> job{blocks, visit, frame, rows, cancel, Shares(blocks, threads)};
   job.ready.store(true, std::memory_order_release);
-  workers.hand_out(
-      int(std::min<std::int64_t>(workers.threads, blocks)),
-      [&](int place) { job.take_part(place); }, job);
+  workers.hand_out(threads, [&](int seat) { job.take_part(seat); }, job);
   job.finished.load(std::memory_order_acquire);
 }
 
@@ -160,10 +161,11 @@ void run_blocks(Workers &workers, const Grid &grid, PhaseFn phase, const loop::F
   };
   if (!grid.only_if_awake) return share_out(workers, grid.blocks, visit, frame, rows, cancel);
   if (workers.are_alone()) return phase(&frame, grid.lo.data(), grid.hi.data());
-  const Job job{grid.blocks, visit, frame, rows, cancel};
-  if (!workers.standby.share(1, [&](int place) { job.take_part(place); }))
+  const int threads = threads_awake(grid.blocks, workers.threads);
+  Job job{grid.blocks, visit, frame, rows, cancel, Shares(grid.blocks, threads)};
+  if (!workers.standby.share(1, threads, [&](int seat) { job.take_part(seat); }))
     phase(&frame, grid.lo.data(), grid.hi.data());
-  workers.standby.expect_more();
+  workers.standby.expect_more(threads);
 }
 
 void run_tasks(Workers &workers, std::int64_t count,

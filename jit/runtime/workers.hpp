@@ -28,11 +28,11 @@ public:
   template <class Part, class InArena>
   void hand_out(int count, const Part &part, const InArena &in_arena) {
     if (are_alone()) return part(0);
-    if (!standby.share(count - 1, part)) {
+    if (!standby.share(count - 1, threads, part)) {
       const Standby::Elsewhere elsewhere(standby);
       arena.execute(in_arena);
     }
-    standby.expect_more();
+    standby.expect_more(threads);
   }
 
 private:

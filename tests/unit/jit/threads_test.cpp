@@ -2,6 +2,7 @@
 #include "jit/cache/cache.hpp"
 #include "jit/runtime/machine.hpp"
 #include "jit/runtime/scratch.hpp"
+#include "jit/runtime/shares.hpp"
 #include "jit/runtime/threads.hpp"
 #include "support/float_control.hpp"
 
@@ -95,6 +96,42 @@ TEST_CASE("Work of some microseconds is cut into blocks for threads that are awa
   CHECK(grid.blocks == 4);
   CHECK(runtime::make_grid(extents, 0, some_work, {.threads = 1}).blocks == 1);
   CHECK(runtime::make_grid(extents, 0, much_work, {.threads = 2}).wakes_threads());
+}
+
+TEST_CASE("A thread takes the blocks of its own share first, then what is left of the others'") {
+  for (const std::int64_t blocks : {1, 2, 7, 8, 40})
+    for (const int threads : {1, 2, 3, 16, 40}) {
+      runtime::Shares alone(blocks, threads);
+      std::vector<int> taken(std::size_t(blocks), 0);
+      std::vector<std::int64_t> order;
+      alone.take(threads - 1, [&](std::int64_t block) {
+        ++taken[std::size_t(block)];
+        order.push_back(block);
+        return true;
+      });
+      CHECK(taken == std::vector<int>(std::size_t(blocks), 1));
+      if (threads <= 16 && threads <= blocks)
+        CHECK(order.front() == blocks * (threads - 1) / threads);
+    }
+  runtime::Shares two(8, 2);
+  std::vector<std::int64_t> first, second;
+  two.take(1, [&](std::int64_t block) {
+    second.push_back(block);
+    return second.size() < 3;
+  });
+  two.take(0, [&](std::int64_t block) {
+    first.push_back(block);
+    return true;
+  });
+  CHECK(second == std::vector<std::int64_t>{4, 5, 6});
+  CHECK(first == std::vector<std::int64_t>{0, 1, 2, 3, 7});
+}
+
+TEST_CASE("Short work is shared by as many threads as have two blocks each") {
+  CHECK(runtime::threads_awake(2, 16) == 2);
+  CHECK(runtime::threads_awake(8, 16) == 4);
+  CHECK(runtime::threads_awake(24, 16) == 12);
+  CHECK(runtime::threads_awake(24, 2) == 2);
 }
 
 TEST_CASE("Short calls close upon each other are shared with a thread that looks out for them") {
