@@ -28,10 +28,18 @@ bl::LoopSpec kernel_of(const fs::path &file) {
   return bl::parse_all(bl::golden::read(file), file.filename().string()).back();
 }
 
+// Of kernels whose axes hang together by windows.
+const std::map<std::string, const char *> listed{
+    {"rest", "#@ padded 3 6 7 3\n#@ x 3 4 5 4\n#@ w2 3 3 3 3\n#@ w3 3 4\n"},
+    {"hdiff", "#@ x 8 9 3\n#@ coeff 4 5 3\n"},
+    {"channel_flow", "#@ u0 6 7\n#@ v0 6 7\n#@ q0 4 7\n"},
+};
+
 // Those that the file gives, else small ones, all of one extent where axes hang together.
 std::vector<bl::Layout> layouts_of(const std::string &text, const bl::Kernel &kernel) {
   const auto typed = bl::analysis::analyse(kernel.spec().data());
-  const auto given = bl::golden::layouts_in(text);
+  const auto known = listed.find(kernel.spec().data().name);
+  const auto given = bl::golden::layouts_in(known != listed.end() ? known->second : text);
   std::vector<bl::Layout> layouts = bl::kernel::typical_inputs(typed);
   layouts.resize(typed.callers().size());
   std::size_t i = 0;
@@ -134,21 +142,31 @@ void check_built(const fs::path &file) {
   std::vector<bl::Array> arrays;
   std::int64_t elements = 0;
   for (const bl::Layout &layout : layouts) elements += bl::element_count(layout);
-  if (elements > most_elements) return; // of the decisions alone
+  const bool is_run = elements <= most_elements; // else it is planned, without data
   const std::vector<bl::InputInfo> infos = jit.inputs();
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     line += fmt::format("{}=({})/({}) ", infos[i].name, fmt::join(layouts[i].shape(), ", "),
                         fmt::join(layouts[i].steps(), ", "));
-    arrays.push_back(laid_out(filled(infos[i].dtype, layouts[i]), layouts[i]));
+    if (is_run) arrays.push_back(laid_out(filled(infos[i].dtype, layouts[i]), layouts[i]));
   }
   CAPTURE(line);
   const bl::BuiltKernel built = bl::build(spec, {.layouts = line});
   std::vector<bl::NamedView> inputs;
-  for (std::size_t i = 0; i < layouts.size(); ++i) inputs.emplace_back(infos[i].name, arrays[i]);
+  for (std::size_t i = 0; i < layouts.size(); ++i)
+    inputs.emplace_back(infos[i].name,
+                        is_run ? bl::AnyView(arrays[i])
+                               : bl::AnyView{infos[i].dtype, nullptr, false, layouts[i]});
   std::optional<Outcome> wanted; // after the first that was built, which finds no code of the JIT
   for (const std::string &target : broadloom::jit::targets_here()) {
     CAPTURE(target);
-    const bl::Kernel loaded = bl::load(built.data, {.threads = 2, .target = target});
+    const bl::Kernel loaded = bl::load(
+        built.data,
+        {.threads = 2, .target = target, .engine = is_run ? bl::Engine::automatic : bl::Engine::jit});
+    if (!is_run) {
+      CHECK_NOTHROW(loaded.prepare_named(inputs));
+      CHECK(loaded.counters().compiles == 0);
+      continue;
+    }
     const Outcome found = outcome_of(loaded, inputs);
     if (!wanted) wanted = outcome_of(jit, inputs);
     CHECK(found.error == wanted->error);
