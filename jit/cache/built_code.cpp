@@ -40,7 +40,7 @@ void put_text(std::string &bytes, std::string_view text) {
   bytes += text;
 }
 
-std::string_view text_in(Reader &reader) { return reader.take(reader.number<std::uint64_t>()); }
+std::string_view text_in(ByteReader &reader) { return reader.take(reader.number<std::uint64_t>()); }
 
 [[noreturn]] void refuse_built(const std::string &why) {
   support::fail(
@@ -74,7 +74,7 @@ std::string BuiltCode::bytes() const {
 }
 
 std::shared_ptr<BuiltCode> BuiltCode::read(std::string_view bytes) {
-  Reader reader(bytes);
+  ByteReader reader(bytes);
   if (reader.take(built_magic.size()) != built_magic) refuse_built("it does not begin as one");
   if (reader.number<std::uint64_t>() != bytes.size() || bytes.size() < built_checksum_bytes)
     refuse_built("it has another size than it says");

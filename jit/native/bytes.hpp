@@ -11,9 +11,9 @@ template <class Number> void put(std::string &text, Number number) {
   text.append(reinterpret_cast<const char *>(&number), sizeof number);
 }
 
-class Reader { // once something is not there, nothing is
+class ByteReader { // once something is not there, nothing is
 public:
-  explicit Reader(std::string_view text) : rest_(text) {}
+  explicit ByteReader(std::string_view text) : rest_(text) {}
 
   std::string_view take(std::size_t count) {
     good_ = good_ && count <= rest_.size();

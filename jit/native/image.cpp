@@ -36,7 +36,7 @@ std::string Image::text() const {
 }
 
 std::optional<Image> Image::parse(std::string_view text, std::size_t phases) {
-  Reader reader(text);
+  ByteReader reader(text);
   Image image;
   const auto phase_count = reader.number<std::uint32_t>();
   const auto slot_count = reader.number<std::uint32_t>();
