@@ -359,9 +359,8 @@ void build(const BuildWords &options, const Streams &streams, Phase &phase) {
   request.targets = options.targets;
   const BuiltKernel built = build(chosen, request);
   write(built, options.output);
-  for (std::size_t t = 0; t < built.programs.size(); ++t)
-    streams.out << fmt::format("{}: code of {} programs for {}\n", built.name, built.programs[t],
-                               built.targets[t]);
+  streams.out << fmt::format("{0}.o, {0}.h, {0}.pc: code for {1}\n", options.output,
+                             fmt::join(built.targets, " and "));
 }
 
 void check_text(const TextOptions &options, const Streams &streams, Phase &phase) {
