@@ -1,6 +1,7 @@
 // The C interface from within: what it gives, and each mistake that a caller can make.
 #include <broadloom.h>
 
+#include <broadloom/build.hpp>
 #include <broadloom/interop/dlpack.hpp>
 
 #include <doctest/doctest.h>
@@ -39,6 +40,7 @@ constexpr const char *twice =
 static_assert(sizeof(bl_view) == 32 && offsetof(bl_view, data) == 8 &&
               offsetof(bl_view, extents) == 16);
 static_assert(sizeof(bl_options) == 48 && offsetof(bl_options, target) == 16);
+static_assert(sizeof(bl_counters) == 40 && offsetof(bl_counters, interpreted) == 32);
 static_assert(sizeof(bl_operand) == 40 && offsetof(bl_operand, dtype) == 24);
 static_assert(sizeof(bl_shape) == 8 + 8 * BL_MAX_RANK);
 static_assert(sizeof(bl_error) == 48 && offsetof(bl_error, line) == 40);
@@ -119,6 +121,41 @@ TEST_CASE("gradients, frozen parameters and each stage come through the C interf
   }
   CHECK(bl_free_kernel(gradient) == BL_OK);
   CHECK(bl_free_kernel(frozen) == BL_OK);
+}
+
+TEST_CASE("a kernel that was built is loaded once for all threads, and anew after it was freed") {
+  const broadloom::BuiltKernel built =
+      broadloom::build(broadloom::parse(twice), {.layouts = "x=(2, 3)"});
+  const char *data = built.data.data();
+  const std::size_t size = built.data.size();
+  bl_kernel *handle = nullptr, *found[8] = {};
+  std::vector<std::thread> threads;
+  for (bl_kernel *&own : found)
+    threads.emplace_back([&] { CHECK(bl_load_once(data, size, &handle, &own) == BL_OK); });
+  for (std::thread &thread : threads) thread.join();
+  for (bl_kernel *own : found) CHECK(own == handle);
+  bl_counters counters{};
+  CHECK(bl_count(handle, &counters) == BL_BAD_ARGUMENT);
+  counters.size = sizeof counters;
+  CHECK(bl_count(handle, &counters) == BL_OK);
+  CHECK(counters.compiles == 0);
+  CHECK(bl_free_kernel(handle) == BL_OK);
+  CHECK(handle == nullptr);
+  CHECK(bl_free_kernel(found[0]) == BL_BAD_ARGUMENT);
+  bl_kernel *other = nullptr, *again = nullptr;
+  CHECK(bl_load_once(data, size, &handle, &again) == BL_OK);
+  CHECK(bl_load(data, size, nullptr, &other) == BL_OK);
+  CHECK(again == handle);
+  CHECK(other != handle);
+  CHECK(bl_free_kernel(other) == BL_OK);
+  CHECK(bl_free_kernel(again) == BL_OK);
+
+  CHECK(bl_load(nullptr, size, nullptr, &other) == BL_BAD_ARGUMENT);
+  CHECK(bl_load_once(data, size, nullptr, &other) == BL_BAD_ARGUMENT);
+  CHECK(bl_load_once(data, size, &handle, nullptr) == BL_BAD_ARGUMENT);
+  CHECK(bl_load_once(data, size - 1, &handle, &again) == BL_COMPILE_ERROR);
+  CHECK(latest_code() == "E0504");
+  CHECK(handle == nullptr);
 }
 
 TEST_CASE("mistakes come through the C interface as a status and a text, and write nothing") {
