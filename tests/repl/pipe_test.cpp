@@ -89,6 +89,21 @@ TEST_CASE("a word that is neither a command nor a file brings the command that w
   CHECK(run.status == cli::WrongUsage);
   CHECK(run.err.find("there is neither a command nor a file 'rnu'") != run.err.npos);
   CHECK(run.err.find("did you mean 'run'?") != run.err.npos);
+  const Run more = pipe("", {"ruun", "k.loom", "--in", "x=1"}); // also with words behind it
+  CHECK(more.status == cli::WrongUsage);
+  CHECK(more.err.find("there is neither a command nor a file 'ruun'") != more.err.npos);
+  CHECK(more.err.find("did you mean 'run'?") != more.err.npos);
+}
+
+TEST_CASE("words that no command takes are told in their order, with the option that was meant") {
+  const Run extra = pipe("", {"run", "--thread", "2", "-e", "text", "--bar"});
+  CHECK(extra.status == cli::WrongUsage);
+  CHECK(extra.err.find("error[E0401]: '--thread' and '--bar' were not expected\n"
+                       "help: did you mean '--threads'? ") != extra.err.npos);
+  const Run other = pipe("", {"show", "-e", "text", "--stage", "lop"});
+  CHECK(other.err.find("--stage: 'lop' is none of 'spec', 'folded', 'axes', 'graph', 'call', "
+                       "'plan', 'loop', 'block', 'llvm', 'asm' and 'why'; did you mean 'loop'?") !=
+        other.err.npos);
 }
 
 TEST_CASE("a text that ends inside of a kernel is an error") {

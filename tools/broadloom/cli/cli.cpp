@@ -1,6 +1,7 @@
 // Reading the command line (CLI11), and turning what goes wrong into an exit status.
 #include "tools/broadloom/cli/cli.hpp"
 
+#include "support/text.hpp"
 #include "tools/broadloom/cli/commands.hpp"
 #include "tools/broadloom/cli/debug_words.hpp"
 #include "tools/broadloom/cli/explain.hpp"
@@ -13,7 +14,9 @@
 #include "tools/broadloom/repl/words.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -79,6 +82,20 @@ void add_freeze(CLI::App &command, std::string &parameters) {
       ->type_name("NAME,..");
 }
 
+// An option that takes one of some words: "jit|interpreter|reference".
+template <class Into>
+CLI::Option *add_choice(CLI::App &command, const char *option, Into &into, const char *words,
+                        const char *help) {
+  const auto check = [words](const std::string &word) {
+    std::vector<std::string> known = CLI::detail::split(words, '|');
+    if (std::ranges::find(known, word) != known.end()) return std::string();
+    const std::string near = nearest(word, known);
+    return fmt::format("'{}' is none of {}{}", word, support::quoted_list(known),
+                       near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+  };
+  return command.add_option(option, into, help)->type_name(words)->check(check);
+}
+
 class CommandLine {
 public:
   explicit CommandLine(bool color) {
@@ -120,6 +137,9 @@ public:
     } catch (const CLI::Success &request) { // --help, --version
       app_.exit(request, streams.out, streams.err);
       return;
+    } catch (const CLI::ExtrasError &) {
+      if (app_.get_subcommands().empty() && !file_.empty()) require_file_or_command();
+      refuse_extras();
     } catch (const CLI::ParseError &error) {
       throw UsageError("E0401", error.what(), help_hint());
     }
@@ -212,28 +232,21 @@ private:
                      "these after =, with commas between")
         ->type_name("all|interpreter|reference|nan|infinity|memory")
         ->allow_extra_args(false);
-    run_->add_option("--engine", engine_, "what runs the kernel")
-        ->type_name("jit|interpreter|reference")
-        ->check(CLI::IsMember(engines).description(""));
-    run_->add_option("--profile", profile_,
-                     "tools that are to see the kernel by name; several with commas between")
-        ->type_name("perf|jitdump|gdb")
+    add_choice(*run_, "--engine", engine_, "jit|interpreter|reference", "what runs the kernel");
+    add_choice(*run_, "--profile", profile_, "perf|jitdump|gdb",
+               "tools that are to see the kernel by name; several with commas between")
         ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(CLI::IsMember(profiles).description(""));
+        ->allow_extra_args(false);
   }
 
   void add_show() {
     show_ = app_.add_subcommand("show", "print a stage of the compiler");
     show_text_.add(*show_, show_options_.text, true);
-    show_->add_option("--stage", stage_, "which stage")
-        ->type_name("spec|folded|axes|graph|call|plan|loop|block|llvm|asm|why")
-        ->required()
-        ->check(CLI::IsMember(stages).description(""));
-    show_
-        ->add_option("--format", format_, "of --stage graph: lines, Graphviz's language, or a page")
-        ->type_name("text|dot|html")
-        ->check(CLI::IsMember(graph_formats).description(""));
+    add_choice(*show_, "--stage", stage_,
+               "spec|folded|axes|graph|call|plan|loop|block|llvm|asm|why", "which stage")
+        ->required();
+    add_choice(*show_, "--format", format_, "text|dot|html",
+               "of --stage graph: lines, Graphviz's language, or a page");
     show_->add_flag("--all", show_options_.format.whole,
                     "with --stage asm, all code and not only the hot loop");
     show_->add_flag("--json", show_options_.format.json,
@@ -257,12 +270,9 @@ private:
     grad_->add_flag("--carry", grad_options_.carry,
                     "back through a loop over time, add up what its steps send to an input as it "
                     "goes, and keep little of it");
-    grad_
-        ->add_option("--policy", policy_,
-                     "how the backward pass comes by forward values: auto (what is cheaper), "
-                     "recompute, or save: prints a forward kernel that saves them, too")
-        ->type_name("auto|save|recompute")
-        ->check(CLI::IsMember(policies).description(""));
+    add_choice(*grad_, "--policy", policy_, "auto|save|recompute",
+               "how the backward pass comes by forward values: auto (what is cheaper), recompute, "
+               "or save: prints a forward kernel that saves them, too");
     grad_
         ->add_option("--memory", grad_options_.memory,
                      "as --policy save, but save at most so many bytes, 64M, for the shapes of "
@@ -353,12 +363,9 @@ private:
 
   void add_cache() {
     cache_ = app_.add_subcommand("cache", "the disk cache of native code: what is in it");
-    cache_
-        ->add_option("WHAT", cache_options_.what,
-                     "info: where, how many, how large; list: each entry; verify: remove what is "
-                     "broken; clear: remove all")
-        ->type_name("info|list|verify|clear")
-        ->check(CLI::IsMember({"info", "list", "verify", "clear"}).description(""));
+    add_choice(*cache_, "WHAT", cache_options_.what, "info|list|verify|clear",
+               "info: where, how many, how large; list: each entry; verify: remove what is broken; "
+               "clear: remove all");
   }
 
   void add_explain() {
@@ -382,6 +389,24 @@ private:
       repl_options_.file = file_;
     }
     repl(repl_options_, streams, phase);
+  }
+
+  // What no option and no argument has taken, in the order in which it stands.
+  [[noreturn]] void refuse_extras() const {
+    const std::vector<std::string> extras = app_.remaining(true);
+    const CLI::App *command =
+        app_.get_subcommands().empty() ? &app_ : app_.get_subcommands().front();
+    std::vector<std::string> options;
+    for (const CLI::Option *option : command->get_options())
+      for (const std::string &name : option->get_lnames()) options.push_back("--" + name);
+    std::string near;
+    for (const std::string &word : extras)
+      if (near.empty() && word.starts_with("--")) near = nearest(word, options);
+    throw UsageError("E0401",
+                     fmt::format("{} {} not expected", support::quoted_list(extras),
+                                 extras.size() == 1 ? "was" : "were"),
+                     near.empty() ? help_hint()
+                                  : fmt::format("did you mean '{}'? {}", near, help_hint()));
   }
 
   // A word that names no file was perhaps to be a command.
