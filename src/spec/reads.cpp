@@ -134,8 +134,17 @@ Read Reads::read_fold(const ExprNode &node) {
   } else if (node.axes.empty()) {
     result.folded = result.axes;
   }
+  const std::string of_two = is_scan ? "" : of_two_values(use);
+  const auto axis_of = [&](const AxisRef &ref) {
+    try {
+      return space_.axis(ref, node.where);
+    } catch (const ShapeError &error) { // max(3, 4) meant no axis
+      if (of_two.empty() || !std::holds_alternative<int>(ref.value())) throw;
+      support::fail(error.code(), error.message(), error.where(), of_two);
+    }
+  };
   for (const AxisRef &ref : node.axes) {
-    int axis = space_.axis(ref, node.where);
+    int axis = axis_of(ref);
     const std::string what = (is_scan ? "the scan of '" : "'") + fold + "' " +
                              (is_scan ? "runs along axis " : "folds axis ") +
                              space_.axis_name(axis);
@@ -143,7 +152,8 @@ Read Reads::read_fold(const ExprNode &node) {
       support::fail(
           "E0103", what + ", which its argument lacks: it has " + space_.axis_list(result.axes),
           space_.shown(node.where),
-          std::holds_alternative<int>(ref.value())
+          std::holds_alternative<int>(ref.value()) && !of_two.empty() ? of_two
+          : std::holds_alternative<int>(ref.value())
               ? "positions are those of the iteration space; negative ones count from its end"
           : is_scan ? "scan along an axis that the argument has"
                     : "fold an axis that the argument has");

@@ -2,7 +2,10 @@
 #include "text/hints.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <span>
+#include <string>
 
 namespace broadloom::text {
 namespace {
@@ -96,6 +99,7 @@ constexpr Hint functions[] = {
     {"random", no_randomness},
     {"dropout", no_randomness},
     {"not", "write !(x), or x == 0"},
+    {"print", "a result is an output; at the prompt an expression alone is printed"},
     {"astype", "a cast is called like the dtype: f32(x)"},
     {"asarray", "a cast is called like the dtype: f32(x)"},
 };
@@ -184,6 +188,44 @@ std::string hint_for_option(std::string_view word) { return find(options, word);
 std::string hint_for_dtype(std::string_view word) {
   const auto *it = std::ranges::find(dtypes, word, &Renamed::word);
   return it == std::end(dtypes) ? "" : "write " + std::string(it->dtype);
+}
+
+std::string hint_for_place(std::string_view expected, std::string_view found) {
+  constexpr std::string_view statements_of_kernels[] = {"in",  "param", "state", "let",   "out",
+                                                        "set", "order", "axis",  "update"};
+  if (expected == "the end of the statement" && std::ranges::count(statements_of_kernels, found))
+    return "a line has several statements if ; stands between them";
+  if (expected == "'{'" && found == "(")
+    return "inputs stand inside: kernel k { in x : f32[i]; out z = 2 * x }";
+  if (expected.starts_with("'kernel', ")) return "write kernel k { in x : f32[:]; out z = x + 1 }";
+  if (expected.starts_with("':' and a dtype")) return "write such as in x : f32[i]";
+  return "";
+}
+
+// What digits of another base stand for; nothing where they are none, or too many.
+static std::string decimal_of(std::string_view digits, int base) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), value, base);
+  return error == std::errc() && end == digits.end() ? std::to_string(value) : "";
+}
+
+std::string hint_for_number(std::string_view word) {
+  std::string plain;
+  std::ranges::copy_if(word, std::back_inserter(plain), [](char c) { return c != '_'; });
+  const char kind = plain.size() > 2 && plain[0] == '0' ? char(plain[1] | 0x20) : '\0';
+  if (const int base = kind == 'x' ? 16 : kind == 'b' ? 2 : kind == 'o' ? 8 : 0; base != 0) {
+    const std::string decimal = decimal_of(std::string_view(plain).substr(2), base);
+    return decimal.empty() ? "" : "write " + decimal + ": numbers are decimal";
+  }
+  constexpr std::string_view digits = "0123456789.";
+  if (plain != word && plain.find_first_not_of(digits) == plain.npos)
+    return "write " + plain + ", without '_'";
+  const std::size_t end = plain.find_first_not_of(digits);
+  if (end == plain.npos) return "";
+  for (const std::string_view suffix : {"f", "F", "u", "U", "l", "L", "ul", "UL", "ll", "LL"})
+    if (plain.substr(end) == suffix)
+      return "write " + plain.substr(0, end) + ": a number takes the dtype of what it meets";
+  return "";
 }
 
 } // namespace broadloom::text

@@ -3,6 +3,7 @@
 
 #include "support/fail.hpp"
 #include "support/text.hpp"
+#include "text/hints.hpp"
 
 #include <algorithm>
 #include <array>
@@ -148,8 +149,11 @@ private:
     push(real ? Tok::Float : Tok::Int, i - at_);
     if (runs_on) {
       const Token &token = source_.tokens.back();
+      const std::string hint = hint_for_number(source_.word(token));
       fail("E0006", "'" + std::string(source_.word(token)) + "' is not a number", token,
-           "numbers are written like 2, 2., .5, 1e-3 or 2j; put * between a number and a name");
+           !hint.empty() ? hint
+                         : "numbers are written like 2, 2., .5, 1e-3 or 2j; put * between a number "
+                           "and a name");
     }
   }
 

@@ -288,7 +288,12 @@ void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions
   if (cursor.word(option) == "init") {
     once(cursor, option, !use.init.empty());
     cursor.next(), cursor.next();
+    const Token first = cursor.peek();
     use.init = parse_tuple(cursor, symbols, definitions);
+    const Place where = cursor.source().place(first, cursor.previous());
+    for (Expr &value : use.init) // a name stands for the place where it was declared
+      if (const ExprNode &node = *value.node(); node.kind == ExprKind::Input)
+        value = make_input(node.input, where, node.args);
   } else if (cursor.word(option) == "like") {
     if (mode.kind == ModeKind::accumulate)
       cursor.fail("E0105", "accumulate takes no like=", option,

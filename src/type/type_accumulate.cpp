@@ -79,11 +79,14 @@ std::vector<NodeId> Typer::converted_init(const FoldJob &job, const ops::Recipe 
     const Value &value = job.init[k];
     const AxisSet along = spec_.graph[value.node].axes & folded;
     const std::string name = "'" + std::string(spec::name_of(job.use.accumulator)) + "'";
+    const bool of_mode = !job.use.init.empty(); // which stands apart from what it folds
+    const ExprNode *written = of_mode ? job.use.init[k].node() : nullptr;
+    const Place &where = of_mode && written->kind != ExprKind::Let ? written->where : job.where;
     if (!along.empty())
       fail("E0103",
            "the init= of " + name + " has " + space_.axis_list(along) +
                (job.is_scan ? ", along which it runs" : ", which it folds"),
-           space_.shown(job.where), "init= enters once: give it a value that lacks these axes");
+           space_.shown(where), "init= enters once: give it a value that lacks these axes");
     const DType to = recipe.states[k], from = dtype(value);
     const bool is_number = value.weak && is_literal(value.node);
     const bool fits =
@@ -92,7 +95,7 @@ std::vector<NodeId> Typer::converted_init(const FoldJob &job, const ops::Recipe 
       fail("E0201",
            "the init= of " + name + " is " + std::string(broadloom::name(from)) +
                ", and the state is " + std::string(broadloom::name(to)),
-           space_.shown(job.where), "cast it, as in " + std::string(broadloom::name(to)) + "(..)");
+           space_.shown(where), "cast it, as in " + std::string(broadloom::name(to)) + "(..)");
     values.push_back(is_number && to != DType::Bool
                          ? number_as(value.node, to, job.where, "the state")
                          : cast(value.node, to, job.where));
