@@ -302,7 +302,28 @@ private:
                       support::with_text(axis->where, data_.source.get()),
                       "say it by an array that is there before");
     }
+    add_said_of_outputs(value, axes);
     return axes;
+  }
+
+  // In `out y[i, u < 3] = x[(k[i] + u) % 7]` the positions are a let, which only the output says the extent of u to.
+  void add_said_of_outputs(const Expr &value,
+                           std::vector<std::shared_ptr<const InputDecl>> &axes) const {
+    Names indices, given; // labels that are asked for alone, and those that something has
+    walk_kernel(value, [&](const ExprNode &node) {
+      note_walked(node, node.kind == ExprKind::Input ? given : indices);
+    });
+    for (const auto &axis : axes) given.insert(axis->dims[0].label);
+    for (const OutputDecl &output : data_.outputs) {
+      const auto said = of_arrays(output.said);
+      if (!said || !lets_read(*said).empty()) continue; // of lets that are still to come
+      for (std::size_t d = 0; d < said->dims.size(); ++d)
+        if (const std::string &label = said->dims[d].label;
+            indices.contains(label) && given.insert(label).second)
+          axes.push_back(make_said("axis", {{label, said->said->of[d]}}, [&] {
+            return support::with_text(output.where, data_.source.get());
+          }));
+    }
   }
 
   // The kernel of a let of that value.

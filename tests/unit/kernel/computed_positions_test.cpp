@@ -277,6 +277,20 @@ TEST_CASE("an axis of which a fold says the extent stands in positions that are 
   CHECK(value("axis u < 3\nout y[u] = iota(u) + 10. * extent(u)", {}) == D{30, 31, 32});
 }
 
+TEST_CASE("an axis of which an output says the extent stands in positions that are computed") {
+  const std::string kernel = x + "in k : i32[i]\n";
+  const D windows{20, 30, 40, 0, 10, 20, 80, 90, 0, 20, 30, 40};
+  CHECK(value(kernel + "out y[i, u < 3] = x[(k[i] + u) % 10]", xk) == windows);
+  CHECK(value(kernel + "out y[i, u < extent(k, 0) - 1] = x[(k + u) % 10]", xk) == windows);
+  // A let that is named, and an axis that something else gives the let.
+  CHECK(value(kernel + "let p[i, u] = (k[i] + iota(u)) % 10\nout y[i, u < 3] = x[p[i, u]]", xk) ==
+        windows);
+  CHECK(value(kernel + "let h[u] = x[u] + iota(u)\nout y[i, v < 2] = h[(k[i] + v) % 10]", xk) ==
+        D{22, 33, 0, 11, 88, 99, 22, 33});
+  CHECK(code_thrown_by([&] { value(kernel + "out y[i] = sum(x[(k[i] + u) % 10], u)", xk); }) ==
+        "E0104");
+}
+
 TEST_CASE("an axis of a position that another input labels is as long as there") {
   const std::string w = "in w : f64[u]\n";
   const D ones{1, 1, 1}, twos{2, 1, 0};
