@@ -1,6 +1,8 @@
 // `--stage graph`: the lines of one kernel, or a drawing of a kernel with those of its lets.
+#include "jit/predict.hpp"
 #include "jit/show.hpp"
 #include "jit/shown.hpp"
+#include "support/size_text.hpp"
 #include "support/text.hpp"
 #include "text/graph_page.hpp"
 #include "text/print_typed.hpp"
@@ -10,8 +12,9 @@
 namespace broadloom::jit {
 namespace {
 
-text::GraphPart graph_part(const KernelImpl &kernel, std::string name) {
-  text::GraphPart part{std::move(name), &kernel.setup().whole(), {}, {}, {}};
+// With `timed`, what it is predicted to take, for which this machine is measured once.
+text::GraphPart graph_part(const KernelImpl &kernel, std::string name, bool timed) {
+  text::GraphPart part{std::move(name), &kernel.setup().whole(), {}, {}, {}, 0};
   if (!kernel.latest()) return part;
   const Shown shown = what_to_show(kernel);
   part.extents.assign(kernel.typed().axes.size(), 1);
@@ -25,6 +28,10 @@ text::GraphPart graph_part(const KernelImpl &kernel, std::string name) {
       take(kernel.typed().inputs[i].axis_of_dim, shown.layouts.inputs[i]);
   for (std::size_t o = 0; o < kernel.typed().outputs.size(); ++o)
     if (shown.layouts.wanted[o]) take(kernel.typed().outputs[o].axes, shown.layouts.outputs[o]);
+  if (timed && engine_used(kernel) == Engine::jit && !fills_output(kernel)) {
+    part.ns = predict(kernel).seconds * 1e9;
+    part.notes.push_back(support::time_text(part.ns) + " predicted");
+  }
   std::vector<std::string> fused;
   for (const spec::NamedValue &let : kernel.typed().lets) fused.push_back(let.let);
   if (!fused.empty())
@@ -36,21 +43,21 @@ text::GraphPart graph_part(const KernelImpl &kernel, std::string name) {
 }
 
 // Those of lets, then itself. Sizes and loops are those of the latest call.
-std::vector<text::GraphPart> graph_parts(const KernelImpl &kernel) {
+std::vector<text::GraphPart> graph_parts(const KernelImpl &kernel, bool timed) {
   const Lets &lets = kernel.subs().lets();
   std::vector<text::GraphPart> parts;
   for (std::size_t k = 0; k < lets.kernels().size(); ++k) {
     const spec::Materialised &let = *lets.specs()[k];
     const std::string name = "let " + let.typed.outputs[0].name;
     if (let.join)
-      parts.push_back({name, nullptr, {}, {}, let.join->parts});
+      parts.push_back({name, nullptr, {}, {}, let.join->parts, 0});
     else
-      parts.push_back(graph_part(*lets.kernels()[k], name + ", an array"));
+      parts.push_back(graph_part(*lets.kernels()[k], name + ", an array", timed));
     if (let.recurrence)
       parts.back().name +=
           ", step by step along " + let.typed.axes[std::size_t(let.recurrence->axis)].name;
   }
-  parts.push_back(graph_part(kernel, "kernel " + kernel.typed().name));
+  parts.push_back(graph_part(kernel, "kernel " + kernel.typed().name, timed));
   return parts;
 }
 
@@ -59,8 +66,8 @@ std::vector<text::GraphPart> graph_parts(const KernelImpl &kernel) {
 std::string show_graph(const KernelImpl &kernel, ShowFormat::Graph format) {
   switch (format) {
   case ShowFormat::Graph::text: return text::print_graph(kernel.setup().whole());
-  case ShowFormat::Graph::dot: return text::print_dot(graph_parts(kernel));
-  case ShowFormat::Graph::html: return text::print_html(graph_parts(kernel));
+  case ShowFormat::Graph::dot: return text::print_dot(graph_parts(kernel, false));
+  case ShowFormat::Graph::html: return text::print_html(graph_parts(kernel, true));
   }
   return {};
 }

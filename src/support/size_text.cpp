@@ -16,4 +16,10 @@ std::string size_text(double bytes) {
                                   : fmt::format("{:.3g} {}", size, units[unit]);
 }
 
+std::string time_text(double ns) {
+  if (ns < 1e3) return fmt::format("{:.3g} ns", ns);
+  if (ns < 1e6) return fmt::format("{:.3g} us", ns * 1e-3);
+  return ns < 1e9 ? fmt::format("{:.3g} ms", ns * 1e-6) : fmt::format("{:.3g} s", ns * 1e-9);
+}
+
 } // namespace broadloom::support

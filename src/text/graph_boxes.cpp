@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 namespace broadloom::text {
 namespace {
@@ -56,14 +58,13 @@ public:
     return std::string(text) + ", " + bytes(dtype, axes);
   }
   bool known() const { return !part_.extents.empty(); }
-
-private:
-  double elements(const std::vector<int> &axes) const {
+  double elements(const std::vector<int> &axes) const { // 1 where no extents are known
     double count = 1;
-    for (const int axis : axes) count *= double(part_.extents[std::size_t(axis)]);
+    for (const int axis : axes) count *= known() ? double(part_.extents[std::size_t(axis)]) : 1;
     return count;
   }
 
+private:
   const GraphPart &part_;
   const spec::TypedSpec &spec_;
 };
@@ -81,48 +82,182 @@ std::string place_text(const Place &place) {
          std::to_string(place.line) + ":" + std::to_string(place.column);
 }
 
-void add_nodes(const GraphPart &part, GraphDrawing &drawing, GraphFrame &frame) {
-  const spec::TypedSpec &spec = *part.spec;
-  const Values values(part);
-  std::unordered_map<std::uint32_t, std::string> lets;
-  for (const spec::NamedValue &named : spec.lets) lets.emplace(named.value.index, named.let);
-  const std::size_t first = drawing.boxes.size();
-  for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
-    const expr::Node &node = spec.graph[NodeId{n}];
+// What is drawn of one part: casts, numbers and extents stand in the labels of what reads them, and
+// a sum that is divided by its number of elements is a mean.
+class Nodes {
+public:
+  explicit Nodes(const GraphPart &part)
+      : part_(part), spec_(*part.spec), graph_(spec_.graph), values_(part),
+        in_label_(graph_.size()), readers_(graph_.size()), box_of_(graph_.size()) {
+    for (const spec::NamedValue &named : spec_.lets) lets_.emplace(named.value.index, named.let);
+    for (std::uint32_t n = 0; n < graph_.size(); ++n) {
+      for (const NodeId arg : graph_.args(NodeId{n})) ++readers_[arg.index];
+      const NodeKind kind = graph_[NodeId{n}].kind;
+      in_label_[n] = kind == NodeKind::Literal || kind == NodeKind::Extent;
+      // Of casts of casts every other one, so that no label grows.
+      if (kind == NodeKind::Cast && !lets_.contains(n)) {
+        const NodeId arg = graph_.args(NodeId{n})[0];
+        in_label_[n] = graph_[arg].kind != NodeKind::Cast || !in_label_[arg.index];
+      }
+    }
+    for (const spec::TypedOutput &out : spec_.outputs) ++readers_[value_of(out).index];
+    for (std::uint32_t n = 0; n < graph_.size(); ++n)
+      if (const auto sum = sum_of_mean(NodeId{n})) means_.emplace(n, *sum);
+    for (const auto &[n, sum] : means_) in_label_[sum.index] = true;
+    for (std::uint32_t n = 0; n < graph_.size(); ++n)
+      all_work_ += in_label_[n] ? 0 : work(NodeId{n});
+  }
+
+  void add(GraphDrawing &drawing, GraphFrame &frame) {
+    const auto put = [&](GraphBox box) {
+      frame.boxes.push_back(drawing.boxes.size());
+      drawing.boxes.push_back(std::move(box));
+    };
+    for (std::uint32_t n = 0; n < graph_.size(); ++n) {
+      if (in_label_[n]) continue;
+      box_of_[n] = drawing.boxes.size();
+      put(box(NodeId{n}));
+    }
+    for (const spec::TypedOutput &out : spec_.outputs) put(box(out));
+  }
+
+private:
+  static NodeId value_of(const spec::TypedOutput &out) { return out.add ? out.addend : out.value; }
+
+  NodeId behind_casts(NodeId id) const {
+    while (graph_[id].kind == NodeKind::Cast && in_label_[id.index]) id = graph_.args(id)[0];
+    return id;
+  }
+
+  std::optional<NodeId> sum_of_mean(NodeId id) const {
+    const expr::Node &node = graph_[id];
+    if (node.kind != NodeKind::Op || node.op != ops::Op::Div) return std::nullopt;
+    const NodeId sum = behind_casts(graph_.args(id)[0]), count = behind_casts(graph_.args(id)[1]);
+    const expr::Node &fold = graph_[sum], &extent = graph_[count];
+    const bool is_mean = fold.kind == NodeKind::Fold && graph_.recipe(sum).name == "sum" &&
+                         extent.kind == NodeKind::Extent && extent.folded == fold.folded &&
+                         extent.like == fold.like && readers_[sum.index] == 1 &&
+                         !lets_.contains(sum.index);
+    return is_mean ? std::optional(sum) : std::nullopt;
+  }
+
+  // How a label calls a value: n5, x, f32(n5), 1e-05
+  std::string word(NodeId id) const {
+    const expr::Node &node = graph_[id];
+    if (node.kind == NodeKind::Literal)
+      return node_label(spec_, id).substr(std::string_view("literal ").size());
+    if (node.kind == NodeKind::Extent) return "extent(" + names(node.folded) + ")";
+    if (in_label_[id.index])
+      return std::string(broadloom::name(node.dtype)) + "(" + word(graph_.args(id)[0]) + ")";
+    if (node.kind == NodeKind::Input) return spec_.inputs[node.payload].name;
+    const auto let = lets_.find(id.index);
+    return let == lets_.end() ? "n" + std::to_string(id.index) : let->second;
+  }
+
+  std::string names(expr::AxisSet axes) const {
+    std::string text;
+    for (const int axis : axes_of(axes))
+      text += (text.empty() ? "" : ", ") + spec_.axes[std::size_t(axis)].name;
+    return text;
+  }
+
+  std::string listed(NodeId id) const {
+    std::string text;
+    for (const NodeId arg : graph_.args(id)) text += (text.empty() ? "" : ", ") + word(arg);
+    return text;
+  }
+
+  std::string title(NodeId id) const {
+    const expr::Node &node = graph_[id];
+    if (const auto mean = means_.find(id.index); mean != means_.end())
+      return "mean of " + listed(mean->second) + " over " + names(graph_[mean->second].folded);
+    if (node.kind == NodeKind::Op) {
+      const ops::OpInfo &op = ops::info(node.op);
+      const std::string spelling(op.spelling);
+      if (op.form == ops::Form::Infix)
+        return word(graph_.args(id)[0]) + " " + spelling + " " + word(graph_.args(id)[1]);
+      if (op.form == ops::Form::Prefix) return spelling + word(graph_.args(id)[0]);
+      return (op.form == ops::Form::Ternary ? "where" : spelling) + "(" + listed(id) + ")";
+    }
+    if (node.kind == NodeKind::Cast)
+      return std::string(broadloom::name(node.dtype)) + "(" + listed(id) + ")";
+    if (node.kind == NodeKind::Index) return "iota(" + names(node.axes) + ")";
+    if (node.kind == NodeKind::Expand) return "repeat " + listed(id);
+    if (node.kind == NodeKind::Fold && !node.like.given() && graph_.recipe(id).states.size() == 1)
+      return graph_.recipe(id).name + " of " + listed(id) + " over " + names(node.folded);
+    return node_label(spec_, id) + " of " + listed(id);
+  }
+
+  // Operations, by their rough costs.
+  double work(NodeId id) const {
+    const expr::Node &node = graph_[id];
+    if (means_.contains(id.index)) return work(means_.at(id.index));
+    if (node.kind == NodeKind::Op)
+      return ops::info(node.op).cost * values_.elements(axes_of(node.axes));
+    if (node.kind != NodeKind::Fold && node.kind != NodeKind::Scan) return 0;
+    return values_.elements(axes_of(node.axes | node.folded));
+  }
+
+  GraphBox box(NodeId id) const {
+    const expr::Node &node = graph_[id];
     const bool is_input = node.kind == NodeKind::Input;
     const std::vector<int> axes =
-        is_input ? spec.inputs[node.payload].axis_of_dim : axes_of(node.axes);
+        is_input ? spec_.inputs[node.payload].axis_of_dim : axes_of(node.axes);
     GraphBox box;
-    const auto let = lets.find(n);
-    box.title = (let == lets.end() ? "n" + std::to_string(n) : "let " + let->second) + "  " +
-                node_label(spec, NodeId{n});
-    box.type = values.type(node.dtype, axes);
+    box.title = is_input ? "in " + spec_.inputs[node.payload].name : word(id) + " = " + title(id);
+    box.type = values_.type(node.dtype, axes);
     box.hint = box.title;
-    if (values.known())
-      box.hint += "\n" + values.size(node.dtype, axes) + (is_input ? "" : ", if it were an array");
-    box.hint += place_text(spec.where(NodeId{n}));
-    if (is_input && values.known()) box.type += "  " + values.bytes(node.dtype, axes);
-    box.kind = kind_of(node.kind);
-    if (is_input && spec.inputs[spec.array_of(node.payload)].materialised)
-      box.array = spec.inputs[spec.array_of(node.payload)].name;
-    for (const NodeId arg : spec.graph.args(NodeId{n})) box.reads.push_back(first + arg.index);
-    frame.boxes.push_back(drawing.boxes.size());
-    drawing.boxes.push_back(std::move(box));
+    if (values_.known())
+      box.hint += "\n" + values_.size(node.dtype, axes) + (is_input ? "" : ", if it were an array");
+    if (const double done = work(id); values_.known() && done > 0 && all_work_ > 0)
+      box.hint += "\n" + time_text(done / all_work_);
+    box.hint += place_text(spec_.where(id));
+    if (is_input && values_.known()) box.type += "  " + values_.bytes(node.dtype, axes);
+    box.kind = means_.contains(id.index) ? "fold" : kind_of(node.kind);
+    if (is_input && spec_.inputs[spec_.array_of(node.payload)].materialised)
+      box.array = spec_.inputs[spec_.array_of(node.payload)].name;
+    const auto mean = means_.find(id.index);
+    for (const NodeId arg : graph_.args(mean == means_.end() ? id : mean->second)) read(arg, box);
+    return box;
   }
-  for (const spec::TypedOutput &out : spec.outputs) {
+
+  GraphBox box(const spec::TypedOutput &out) const {
+    const NodeId value = value_of(out);
     GraphBox box;
-    box.title = "out " + out.name + (out.add ? " +=" : "");
-    box.type = values.type(out.dtype, out.axes);
-    box.hint = box.title + (values.known() ? "\n" + values.size(out.dtype, out.axes) : "") +
+    box.title = "out " + out.name + (out.add ? " += " : " = ") + word(value);
+    box.type = values_.type(out.dtype, out.axes);
+    box.hint = box.title + (values_.known() ? "\n" + values_.size(out.dtype, out.axes) : "") +
                place_text(out.where);
-    if (values.known()) box.type += "  " + values.bytes(out.dtype, out.axes);
+    if (values_.known()) box.type += "  " + values_.bytes(out.dtype, out.axes);
     box.kind = "output";
     box.array = out.name;
-    box.reads.push_back(first + (out.add ? out.addend.index : out.value.index));
-    frame.boxes.push_back(drawing.boxes.size());
-    drawing.boxes.push_back(std::move(box));
+    read(value, box);
+    return box;
   }
-}
+
+  void read(NodeId id, GraphBox &box) const {
+    id = behind_casts(id);
+    if (!in_label_[id.index]) box.reads.push_back(box_of_[id.index]);
+  }
+
+  std::string time_text(double share) const {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.0f %% of the operations", 100 * share);
+    if (part_.ns <= 0) return text;
+    return std::string(text) + ", some " + support::time_text(share * part_.ns);
+  }
+
+  const GraphPart &part_;
+  const spec::TypedSpec &spec_;
+  const expr::Graph &graph_;
+  const Values values_;
+  std::vector<char> in_label_; // [node]
+  std::vector<int> readers_;
+  std::vector<std::size_t> box_of_;
+  std::unordered_map<std::uint32_t, std::string> lets_;
+  std::unordered_map<std::uint32_t, NodeId> means_; // their sums
+  double all_work_ = 0;
+};
 
 } // namespace
 
@@ -145,7 +280,7 @@ GraphDrawing graph_boxes(std::span<const GraphPart> parts) {
       frame.boxes.push_back(first);
       drawing.boxes.push_back(std::move(box));
     } else {
-      add_nodes(part, drawing, frame);
+      Nodes(part).add(drawing, frame);
     }
     for (std::size_t b = first; b < drawing.boxes.size(); ++b) {
       GraphBox &box = drawing.boxes[b];
@@ -168,63 +303,85 @@ namespace {
 
 constexpr double margin = graph_margin, layer_gap = 44, box_gap = 18, padding = 16;
 
-// The boxes of one frame, below `top`; what they read of other frames has its place.
+// The boxes of one frame, below `top`; what they read of other frames has its place. Along a layer
+// stand its boxes, and layers follow each other.
 void lay_out(GraphDrawing &drawing, GraphFrame &frame, double top) {
   std::vector<GraphBox> &boxes = drawing.boxes;
   std::vector<std::vector<std::size_t>> layers;
   for (const std::size_t b : frame.boxes) { // what is read comes before its reader
+    boxes[b].layer = 0;
     for (const std::size_t read : boxes[b].reads)
       if (read >= frame.boxes[0]) boxes[b].layer = std::max(boxes[b].layer, boxes[read].layer + 1);
     if (layers.size() <= boxes[b].layer) layers.resize(boxes[b].layer + 1);
     layers[boxes[b].layer].push_back(b);
   }
+  const bool across = drawing.across;
   const double left = margin + padding;
   const double first_line = top + padding + graph_line_height * double(frame.lines.size());
-  double widest = 0;
+  const double start = across ? first_line : left; // of a layer
+  const auto length = [&](const GraphBox &box) { return across ? graph_box_height : box.width; };
+  const auto place = [&](GraphBox &box) -> double & { return across ? box.y : box.x; };
+  double right = left, bottom = first_line;
   for (const std::string &line : frame.lines)
-    widest = std::max(widest, left + graph_letter_width * double(line.size()));
+    right = std::max(right, left + graph_letter_width * double(line.size()));
   const auto middle = [&](std::size_t b) { // of what it reads
     double sum = 0;
-    for (const std::size_t read : boxes[b].reads) sum += boxes[read].x + boxes[read].width / 2;
+    for (const std::size_t read : boxes[b].reads)
+      sum += place(boxes[read]) + length(boxes[read]) / 2;
     return boxes[b].reads.empty() ? 0 : sum / double(boxes[b].reads.size());
   };
+  double depth = across ? left : first_line; // of the layer
   for (std::size_t k = 0; k < layers.size(); ++k) {
     std::sort(layers[k].begin(), layers[k].end(), [&](std::size_t a, std::size_t b) {
       return std::pair(middle(a), a) < std::pair(middle(b), b);
     });
-    double width = -box_gap, first = left;
-    for (const std::size_t b : layers[k]) width += boxes[b].width + box_gap;
-    if (k > 0) { // the layer as a whole under the middle of what it reads
+    double whole = -box_gap, first = start, thickest = 0;
+    for (const std::size_t b : layers[k]) whole += length(boxes[b]) + box_gap;
+    if (k > 0) { // the layer as a whole beside the middle of what it reads
       double sum = 0;
       for (const std::size_t b : layers[k]) sum += middle(b);
-      first = std::max(left, sum / double(layers[k].size()) - width / 2);
+      first = std::max(start, sum / double(layers[k].size()) - whole / 2);
     }
     for (const std::size_t b : layers[k]) {
-      boxes[b].x = first;
-      boxes[b].y = first_line + double(k) * (graph_box_height + layer_gap);
-      first += boxes[b].width + box_gap;
-      widest = std::max(widest, first - box_gap);
+      place(boxes[b]) = first;
+      (across ? boxes[b].x : boxes[b].y) = depth;
+      first += length(boxes[b]) + box_gap;
+      thickest = std::max(thickest, across ? boxes[b].width : graph_box_height);
+      right = std::max(right, boxes[b].x + boxes[b].width);
+      bottom = std::max(bottom, boxes[b].y + graph_box_height);
     }
+    depth += thickest + layer_gap;
   }
   frame.x = margin;
   frame.y = top;
-  frame.width = widest + padding - margin;
-  frame.height = first_line - top + double(layers.size()) * (graph_box_height + layer_gap) -
-                 layer_gap + padding;
+  frame.width = right + padding - margin;
+  frame.height = bottom - top + padding;
 }
 
-// From the bottom of a box to the top of its reader, around what lies between.
-std::vector<GraphPoint> curve(const GraphBox &from, const GraphBox &to) {
-  const double x0 = from.x + from.width / 2, y0 = from.y + graph_box_height;
-  const double x1 = to.x + to.width / 2, y1 = to.y, half = (y1 - y0) / 2;
-  const double far = 3 * graph_box_height;
-  const double aside = y1 - y0 > far ? 130 : 0;
-  return {{x0, y0}, {x0 + aside, y0 + half}, {x1 + aside, y1 - half}, {x1, y1}};
+// From the side of a box to that of its reader, around what lies between.
+std::vector<GraphPoint> curve(const GraphBox &from, const GraphBox &to, bool across) {
+  const bool is_across = across && from.x + from.width < to.x; // else to a frame below
+  const auto ends = [&](double start, double end, double from_middle, double to_middle, double size,
+                        double swerve) {
+    const double half = (end - start) / 2, far = end - start > 3 * size ? swerve : 0;
+    std::vector<GraphPoint> points{{from_middle, start},
+                                   {from_middle + far, start + half},
+                                   {to_middle + far, end - half},
+                                   {to_middle, end}};
+    for (GraphPoint &point : points)
+      if (is_across) std::swap(point.x, point.y);
+    return points;
+  };
+  if (is_across)
+    return ends(from.x + from.width, to.x, from.y + graph_box_height / 2,
+                to.y + graph_box_height / 2, 80, graph_box_height);
+  return ends(from.y + graph_box_height, to.y, from.x + from.width / 2, to.x + to.width / 2,
+              graph_box_height, 170);
 }
 
-} // namespace
-
-void lay_out(GraphDrawing &drawing) {
+void lay_out_frames(GraphDrawing &drawing, bool across) {
+  drawing.across = across;
+  drawing.width = 0;
   double top = margin;
   for (GraphFrame &frame : drawing.frames) {
     lay_out(drawing, frame, top);
@@ -233,8 +390,22 @@ void lay_out(GraphDrawing &drawing) {
   }
   for (GraphFrame &frame : drawing.frames) frame.width = drawing.width - 2 * margin;
   drawing.height = top + margin - layer_gap / 2;
+}
+
+// How large it is in a usual window.
+double scale_of(const GraphDrawing &drawing) {
+  return std::min(1600 / drawing.width, 850 / drawing.height);
+}
+
+} // namespace
+
+void lay_out(GraphDrawing &drawing) {
+  lay_out_frames(drawing, false);
+  const double down = scale_of(drawing);
+  lay_out_frames(drawing, true);
+  if (scale_of(drawing) < down) lay_out_frames(drawing, false);
   for (GraphEdge &edge : drawing.edges)
-    edge.points = curve(drawing.boxes[edge.from], drawing.boxes[edge.to]);
+    edge.points = curve(drawing.boxes[edge.from], drawing.boxes[edge.to], drawing.across);
 }
 
 } // namespace broadloom::text

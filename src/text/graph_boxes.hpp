@@ -1,7 +1,11 @@
 // Inside the drawings of graphs: boxes, the frames around them, and where they stand.
 //
-// By ourselves nodes stand in layers, each below all that it reads, in the order of the middles of what they read, and frames below each
-// other. That is no optimal drawing, but the same one each time. Graphviz finds a better one where it is at hand.
+// Casts, numbers and extents have no boxes: they stand in the labels of what reads them.
+//
+// By ourselves boxes stand in layers, each below or to the right of all that it reads, whichever a
+// wide window shows larger. They are in the order of the middles of what they read, and frames are
+// below each other. Such a drawing is not optimal, but the same one each time. Graphviz finds a
+// better one where it is at hand.
 #pragma once
 
 #include "text/graph_page.hpp"
@@ -38,6 +42,7 @@ struct GraphDrawing {
   std::vector<GraphFrame> frames;
   std::vector<GraphEdge> edges;
   double width = 0, height = 0;
+  bool across = false; // what is read stands to the left of its reader, and else above
 };
 
 inline constexpr double graph_line_height = 16, graph_box_height = 42, graph_letter_width = 7.3,

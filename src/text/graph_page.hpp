@@ -27,11 +27,12 @@ struct GraphPart {
   std::vector<std::int64_t> extents;     // [axis] of a call; empty: not known
   std::vector<std::string> notes;        // lines on how it runs
   std::vector<std::string> parts;        // of a join
+  double ns = 0;                         // that a call is predicted to take; 0: not known
 };
 
 // The last part is the kernel.
 std::string print_dot(std::span<const GraphPart> parts);
-// Needs no other file. It is moved and made larger with the mouse.
+// Needs no other file. It is moved and made larger with the mouse or with fingers.
 std::string print_html(std::span<const GraphPart> parts);
 
 } // namespace broadloom::text

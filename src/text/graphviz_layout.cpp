@@ -145,7 +145,8 @@ private:
 } // namespace
 
 std::string graphviz_request(const GraphDrawing &drawing) {
-  std::string text = "digraph {\n  node [shape=box, fixedsize=true, label=\"\"]\n"
+  std::string text = std::string("digraph {\n") + (drawing.across ? "  rankdir=LR\n" : "") +
+                     "  node [shape=box, fixedsize=true, label=\"\"]\n"
                      "  edge [dir=none]\n";
   for (std::size_t f = 0; f < drawing.frames.size(); ++f) {
     const GraphFrame &frame = drawing.frames[f];

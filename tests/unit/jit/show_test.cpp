@@ -209,14 +209,58 @@ TEST_CASE("The drawing of a graph is one page that needs no other file") {
       compile(parse("kernel k { in x : f32[i, j]; out y = exp(x) / sum(exp(x), j) }"));
   const std::string page = kernel.show(Stage::graph, {.graph = ShowFormat::Graph::html});
   CHECK(page.starts_with("<!DOCTYPE html>"));
-  CHECK(count(page, "<g class=") ==
-        1 + count(kernel.show(Stage::graph), "\n")); // a frame, nodes, outputs
+  CHECK(count(page, "<g class=") == 1 + 5); // a frame; x, exp, the sum, the quotient, y
   for (const char *outside : {"<script ", "<link", "src=", "href=", "url(h", "import"})
     CHECK_FALSE(contains(page, outside));
   const std::string dot = kernel.show(Stage::graph, {.graph = ShowFormat::Graph::dot});
   CHECK(dot.starts_with("digraph \"k\" {"));
   CHECK_FALSE(contains(dot, "subgraph"));
   CHECK(count(dot, " -> ") == count(page, "<path class="));
+}
+
+TEST_CASE(
+    "Casts, numbers and extents stand in the labels of what reads them, and a mean is one box") {
+  const auto drawn = [](const std::string &body) {
+    return compile(parse("kernel k { " + body + " }"))
+        .show(Stage::graph, {.graph = ShowFormat::Graph::dot});
+  };
+  const std::string norm =
+      drawn("in x : f32[i, j]; in g : f32[j]; let d = x - mean(x, j)\n"
+            "out y = d / sqrt(mean(d * d, j) + 1e-5) * g; out n = extent(j, of=x) * 2");
+  CAPTURE(norm);
+  for (const char *label : {"in x", "mean of f64(x) over j", "d = x - f32(n", "mean of f64(n",
+                            " + 1e-05", "= sqrt(", " * g", "out n = n"})
+    CHECK(contains(norm, label));
+  for (const char *none : {"= cast", "= literal", "[label=\"extent", "fold sum"})
+    CHECK_FALSE(contains(norm, none));
+  // A sum that something else reads is no part of a mean, nor is one over other axes.
+  CHECK(count(drawn("in x : f64[i, j]; let s = sum(x, j); out y = s / extent(j); out z = s"),
+              "mean of") == 0);
+  CHECK(count(drawn("in x : f64[i, j]; out y = sum(x, j) / extent(i, of=x)"), "mean of") == 0);
+  // Every other one of casts of casts is a box, so that labels stay short.
+  CHECK(count(drawn("in x : f64[i]; out y = f64(f32(f64(f32(x))))"), "[label=") <= 4);
+  CHECK(contains(drawn("in x : f32[i]; out y = 2.5"), "out y = "));
+}
+
+TEST_CASE("A deep graph goes across a page, a flat one down it") {
+  const auto box_of = [](const std::string &page, const std::string &title) {
+    const std::size_t at = page.rfind("<rect x=\"", page.find(">" + title + "<"));
+    return std::pair(std::stod(page.substr(at + 9)),
+                     std::stod(page.substr(page.find("y=\"", at) + 3)));
+  };
+  const auto page_of = [](const std::string &body) {
+    return compile(parse("kernel k { " + body + " }"))
+        .show(Stage::graph, {.graph = ShowFormat::Graph::html});
+  };
+  std::string sines = "x";
+  for (int k = 0; k < 12; ++k) sines = "sin(" + sines + ")";
+  const std::string deep = page_of("in x : f32[i]; out y = " + sines);
+  CHECK(box_of(deep, "in x").first + 500 < box_of(deep, "out y = n12").first);
+  CHECK(box_of(deep, "in x").second == box_of(deep, "out y = n12").second);
+  const std::string flat = page_of("in a : f32[i]; in b : f32[i]; in f : f32[i]\n"
+                                   "out y = a; out z = b; out u = f");
+  CHECK(box_of(flat, "in a").second < box_of(flat, "out y = a").second);
+  CHECK(box_of(flat, "in a").second == box_of(flat, "in f").second);
 }
 
 TEST_CASE("The drawing of several kernels has a frame for each, with what was fused into its loops "
@@ -245,6 +289,9 @@ TEST_CASE("The drawing of several kernels has a frame for each, with what was fu
   }
   CHECK(contains(page, "2560 elements, 10 KiB"));
   CHECK(contains(page, "2560 elements, 10 KiB, if it were an array")); // a value in the loops
+  CHECK(contains(page, " % of the operations"));
+  CHECK(contains(page, " predicted")); // of each frame
+  CHECK_FALSE(contains(dot, " predicted"));
   CHECK(count(dot, "subgraph cluster") == count(page, "class=\"frame\""));
   CHECK(count(dot, " -> ") == count(page, "<path class="));
 }
