@@ -2,9 +2,9 @@
 //
 //   [[0.5, 1.0, ..., 2.5],
 //    [3.0, 3.5, ..., 4.0]]
-#include "array/element.hpp"
+#include "array/print.hpp"
 
-#include <broadloom/array.hpp>
+#include "array/element.hpp"
 
 #include <fmt/format.h>
 
@@ -33,17 +33,17 @@ template <class T> std::string shortest(T value) {
   }
 }
 
-template <class T> std::string element_text(T value) {
+template <class T> std::string element_text(T value, int digits) {
   if constexpr (std::is_same_v<T, bool>) {
     return value ? "true" : "false";
   } else if constexpr (std::is_integral_v<T>) {
     return fmt::format("{}", std::int64_t(0) + value);
   } else if constexpr (is_complex_type<T>) {
-    const std::string im = element_text(value.imag());
-    return element_text(value.real()) + (im[0] == '-' ? "" : "+") + im + "j";
+    const std::string im = element_text(value.imag(), digits);
+    return element_text(value.real(), digits) + (im[0] == '-' ? "" : "+") + im + "j";
   } else {
     if (std::isnan(value)) return "nan";
-    std::string text = shortest(value);
+    std::string text = digits > 0 ? fmt::format("{:.{}g}", double(value), digits) : shortest(value);
     if (text.find_first_not_of("-0123456789") == text.npos) text += ".0";
     return text;
   }
@@ -51,8 +51,8 @@ template <class T> std::string element_text(T value) {
 
 class Printer {
 public:
-  Printer(const Array &array, int columns)
-      : array_(array), line_width_(std::size_t(std::max(columns, 1))),
+  Printer(const Array &array, int columns, int digits)
+      : array_(array), line_width_(std::size_t(std::max(columns, 1))), digits_(digits),
         elide_(array.size() > elide_above) {}
 
   std::string print() {
@@ -81,7 +81,7 @@ private:
   void format(int dim, std::int64_t offset) {
     if (dim == array_.rank()) {
       cells_.push_back(with_type(array_.dtype(), [&](auto zero) {
-        return element_text(array_.data<decltype(zero)>()[offset]);
+        return element_text(array_.data<decltype(zero)>()[offset], digits_);
       }));
       return;
     }
@@ -130,6 +130,7 @@ private:
 
   const Array &array_;
   const std::size_t line_width_;
+  const int digits_;
   bool elide_;
   std::vector<std::string> cells_;
   std::size_t width_ = 0, next_ = 0;
@@ -138,13 +139,17 @@ private:
 
 } // namespace
 
+std::string print_digits(const Array &array, int columns, int digits) {
+  if (array.raw() == nullptr && array.size() > 0) return "(no memory)";
+  return Printer(array, columns, digits).print();
+}
+
 } // namespace broadloom::array
 
 namespace broadloom {
 
 std::string print(const Array &array, int columns) {
-  if (array.raw() == nullptr && array.size() > 0) return "(no memory)";
-  return array::Printer(array, columns).print();
+  return array::print_digits(array, columns, 0);
 }
 
 std::ostream &operator<<(std::ostream &out, const Array &array) { return out << print(array); }

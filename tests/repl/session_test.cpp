@@ -228,6 +228,7 @@ TEST_CASE("outputs go to files, and with plot on small ones are drawn") {
   CHECK(load_npy(folder / "z.npy").size() == 4);
   talk(".set plot on");
   contains(talk(".run"), "    ▁▃▆█\n    0 to 3\n");
+  CHECK(talk("arange(4) * 2") == "[0, 2, 4, 6]\n    ▁▃▆█\n    0 to 6\n");
 }
 
 TEST_CASE("a file is loaded, and its errors name it") {
@@ -241,12 +242,29 @@ TEST_CASE("a file is loaded, and its errors name it") {
 
 TEST_CASE("settings are printed and kept") {
   Talk talk;
-  CHECK(talk(".set") == "threads 0\nengine auto\ndebug off\nplot off\n");
+  CHECK(talk(".set") == "threads 0\nengine auto\ndebug off\nplot off\ndigits all\n");
   talk(".set threads = 1");
   talk(".set engine interpreter");
-  CHECK(talk(".set") == "threads 1\nengine interpreter\ndebug off\nplot off\n");
+  CHECK(talk(".set") == "threads 1\nengine interpreter\ndebug off\nplot off\ndigits all\n");
   talk(scale);
   CHECK(talk(".run x=arange(2) a=2") == "z: f64[2]\n[0.0, 2.0]\n");
+}
+
+TEST_CASE("floats are printed with as many digits as are set") {
+  Talk talk;
+  CHECK(talk("[1, 2] / 3") == "[0.3333333333333333, 0.6666666666666666]\n");
+  talk(".set digits 3");
+  CHECK(talk("[1, 200] / 3") == "[0.333,  66.7]\n");
+  CHECK(talk("[3, 1e10]") == "[  3.0, 1e+10]\n");
+  CHECK(talk("1 / 3 + 2j / 3") == "0.333+0.667j\n");
+  CHECK(talk("f16(1) / 3") == "0.333\n");
+  CHECK(talk("123456") == "123456\n"); // an integer has all of them
+  talk(scale);
+  CHECK(talk(".run x=[1] a=0.123456") == "z: f64[1]\n[0.123]\n");
+  talk(".set digits all");
+  CHECK(talk("1 / 3") == "0.3333333333333333\n");
+  for (const char *wrong : {".set digits 0", ".set digits 18", ".set digits x"})
+    contains(talk.error(wrong), "write .set digits all|N");
 }
 
 TEST_CASE("with debug on each run is checked") {
@@ -265,7 +283,7 @@ TEST_CASE("help has every command with an example, and what is behind it") {
   const std::string help = talk(".help");
   for (const char *name :
        {".run", ".let", ".save", ".grad", ".jvp", ".jacobian", ".hessian", ".batch", ".show",
-        ".why", ".time", ".check", ".set", ".load", ".list", ".clear", ".help", ".quit"})
+        ".why", ".time", ".tune", ".check", ".set", ".load", ".list", ".clear", ".help", ".quit"})
     contains(help, std::string("e.g. ") + name);
   contains(talk(".help run"), "SOURCE is a.npy");
   contains(talk(".help .set"), "engine auto|jit|interpreter|reference");
@@ -375,6 +393,98 @@ TEST_CASE("sources and views stand in expressions where an operand does") {
   contains(talk.error("[1, q] + 1"), "'q' is no number");
   contains(talk.error("rand(3"), "expected ')'");
   contains(talk.error("[[1, 2], [3]] * 2"), "different lengths");
+}
+
+TEST_CASE("a mistake in an expression has its place in what was typed") {
+  Talk talk;
+  const auto error = [&](const std::string &typed, const std::string &under,
+                         const std::string &message) {
+    CAPTURE(typed);
+    const std::string shown = talk.error(typed);
+    contains(shown, message);
+    contains(shown, typed + "\n" + under + "\n");
+    CHECK(shown.find("source_") == shown.npos);
+  };
+  error("rand(2, 2) + foo", "             ^~~", "<input>:1:14: error[E0003]: 'foo' is not defined");
+  error("[1, 2, 3] + rand(3) * exx(2)", "                      ^~~", "no function 'exx'");
+  error("(1 + 2", "^", "this parenthesis is never closed");
+  error("1 +", "   ^", "expected an expression, found the end");
+  error("rand(3) + [1, 2]", "^~~~~~~~~~~~~~~~",
+        "axis 0 of 'rand(3)' has 3 elements, axis 0 of '[1, 2]' has 2");
+  error(".let a = rand(3) + [1, 2]", "         ^~~~~~~~~~~~~~~~", "<input>:1:10: error[E0102]");
+  error(".let a : f32 = foo * 2", "               ^~~", "<input>:1:16: error[E0003]");
+  talk("kernel k { in x : f64[i]; out z = x }");
+  talk(".run x=[1, 2, 3]");
+  error("1 + k.z * [1, 2]", "    ^~~~~~~~~~~~", "axis 0 of 'k.z' has 3 elements");
+  talk("def twice(v) = v * 2"); // stands before the kernel of an expression
+  error("twice(rand(2)) + nobody", "                 ^~~~~~", "<input>:1:18: error[E0003]");
+  contains(talk.error("[1, 2] +\n  [1, 2, 3] * (4 +\n  none)"),
+           "<input>:3:3: error[E0003]: 'none' is not defined\n  none)\n  ^~~~\n");
+}
+
+TEST_CASE("words and numbers of other languages bring those of this one") {
+  Talk talk;
+  contains(talk.error("not true"), "help: write ! for 'not'");
+  contains(talk.error("max(3, 4)"),
+           "help: max folds one value; for the greater of two write maximum(a, b)");
+  contains(talk.error("1 + min(3, 0)"), "for the lesser of two write minimum(a, b)");
+  contains(talk.error("mean(rand(3), 2)"), "positions count from 0");
+  contains(talk.error("0x1F"), "help: write 31: numbers are decimal");
+  contains(talk.error("1 + 0b1_01"), "help: write 5: numbers are decimal");
+  contains(talk.error("1_000 * 2"), "help: write 1000, without '_'");
+  contains(talk.error("2.5f * 3"), "help: write 2.5: a number takes the dtype of what it meets");
+  for (const char *odd : {"0xfffffffffffffffff", "0x", "2x", "1_e", "0b12"})
+    contains(talk.error(odd), "put * between a number and a name");
+}
+
+TEST_CASE("what newcomers type brings what they meant") {
+  Talk talk;
+  contains(talk.error("let x = [1, 2]"), "help: write .let x = [1, 2]");
+  contains(talk.error("let x = rand(3)"), "help: write .let x = rand(3)");
+  contains(talk.error("f(a) = a + 1"), "help: write def f(a) = a + 1");
+  contains(talk.error("print(3)"), "at the prompt an expression alone is printed");
+  contains(talk.error("kernel k { in x : f32[i] out y = x }"), "if ; stands between them");
+  contains(talk.error("kernel k(x) { out y = x }"), "help: inputs stand inside: kernel k { in x");
+  contains(talk.error("kernel k { in x; out y = x }"), "help: write such as in x : f32[i]");
+  contains(talk("help kernel"), "kernel k { in x : f32[i, j];");
+  contains(talk("?def"), "def f(x, y) = x * y + 1\n");
+  contains(talk("help accumulator"), "is a fold of your own");
+  for (const char *text :
+       {"def f(x, y) = x * y + 1", "in x : f32[i]", "let y = x * 2", "out z = y"})
+    CHECK(talk.error(text) == ""); // are statements and definitions as before
+}
+
+TEST_CASE("where no kernel is named, the one that was used last is meant") {
+  Talk talk;
+  talk("kernel a { in x : f64[i]; out z = x }");
+  talk("kernel b { in y : f64[i]; out w = 2 * y }");
+  CHECK(talk(".run y=[1]") == "w: f64[1]\n[2.0]\n"); // the one defined last
+  CHECK(talk(".run a x=[3]") == "z: f64[1]\n[3.0]\n");
+  CHECK(talk(".run") == "z: f64[1]\n[3.0]\n");
+  contains(talk(".grad"), "kernel a_grad {");
+  CHECK(talk(".run x=[4]") == "z: f64[1]\n[4.0]\n");
+  contains(talk.error(".run b x=[1]"), "kernel 'b' has no input 'x'"); // after a mistake as before
+  CHECK(talk(".run") == "z: f64[1]\n[4.0]\n");
+}
+
+TEST_CASE("reasons begin with what costs most, and all are told where all are asked for") {
+  Talk talk;
+  talk("kernel k { in x : f32[i, j]; let h[i] = sum(exp(x), j); out z[i] = h[i] * h[i] }");
+  const std::string few = talk(".why x=rand(300, 300)"), all = talk(".why all");
+  CHECK(std::count(few.begin(), few.end(), '\n') <= 11);
+  CHECK(few.starts_with("let h: "));
+  contains(few, " cycles)\n");
+  contains(few, " more: .why all\n");
+  CHECK(few.find("cache: ") == few.npos);
+  contains(all, "# let h\n");
+  contains(all, "cache: ");
+}
+
+TEST_CASE("clauses of a schedule are tried at the prompt") {
+  Talk talk;
+  talk("kernel k { in x : f32[i]; out z = x * 2 }");
+  contains(talk(".tune x=rand(1000)"), "k: ");
+  contains(talk(".tune x=rand(1000)"), " change what runs; ratios below 0.");
 }
 
 TEST_CASE("a kernel that is typed as if it were a value or a function says how it is run") {

@@ -2,6 +2,7 @@
 #include "tools/broadloom/cli/outputs.hpp"
 
 #include "array/layout.hpp"
+#include "array/print.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/data/files.hpp"
 #include "tools/broadloom/data/free_memory.hpp"
@@ -23,9 +24,12 @@ std::size_t byte_count(const Array &array) {
   return std::size_t(array.size()) * size_of(array.dtype());
 }
 
-std::string print_within(const Array &array, int columns) {
+std::string print_shown(const Array &array, const Shown &how) {
+  constexpr int usual = 100; // of `print`
   // Behind the last element of a line stand at most as many brackets as there are dims.
-  return columns > 0 ? broadloom::print(array, columns - array.rank()) : broadloom::print(array);
+  const int columns = how.columns > 0 ? how.columns - array.rank() : usual;
+  return array::print_digits(array, columns, how.digits) + '\n' +
+         (how.plot ? plot_array(array, how.columns) : "");
 }
 
 Outputs::Outputs(const Kernel &kernel, std::vector<Destination> destinations,
@@ -82,14 +86,13 @@ std::map<std::string, NamedArrays> Outputs::by_path() const {
   return found;
 }
 
-void Outputs::print(std::ostream &out, bool plot, int columns) const {
+void Outputs::print(std::ostream &out, const Shown &how) const {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     const Array &array = arrays_[i];
     if (destinations_[i].path || !destinations_[i].is_shown) continue;
     out << fmt::format("{}: {}", info(i).name, name(array.dtype()));
     if (array.rank() > 0) out << fmt::format("[{}]", fmt::join(array.shape(), ", "));
-    out << '\n' << print_within(array, columns) << '\n';
-    if (plot) out << plot_array(array, columns);
+    out << '\n' << print_shown(array, how);
   }
 }
 

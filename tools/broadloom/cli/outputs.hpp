@@ -13,8 +13,14 @@ namespace broadloom::cli {
 
 std::size_t byte_count(const Array &array); // of its elements
 
-// As `print` has it, in lines that fit so many columns; 0: in those of `print`.
-std::string print_within(const Array &array, int columns);
+// How arrays are shown.
+struct Shown {
+  int columns = 0; // that lines fit; 0: as `print` has them
+  int digits = 0;  // of floats; 0: as many as tell one from others
+  bool plot = false;
+};
+// As `print` has it, and below it, if small and wanted, as blocks.
+std::string print_shown(const Array &array, const Shown &how);
 
 // `+=` outputs can be set back to what they held, so that a repeated call is the same call again.
 class Outputs {
@@ -32,7 +38,7 @@ public:
   void write() const;
 
   // Those that have no file, with dtype and shape; with `plot` small ones as blocks, too. For a terminal of so many columns.
-  void print(std::ostream &out, bool plot = false, int columns = 0) const;
+  void print(std::ostream &out, const Shown &how = {}) const;
 
   std::vector<NamedView> views() const;
   std::vector<OutputReport> report() const;

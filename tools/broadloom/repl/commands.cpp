@@ -58,7 +58,9 @@ struct CommandTable { // the session's friend: each row calls one of its members
           ".show", "STAGE [K] [x=SOURCE ..]", "print a stage of the compiler",
           "The stages are spec, folded, axes, graph, call, plan, loop, block, llvm, asm and why.",
           ".show loop k", Argument::Stage, &call<&Session::show>},
-      Command{".why", "[K] [x=SOURCE ..]", "print what was decided, and for what reason", "",
+      Command{".why", "[K] [all] [x=SOURCE ..]", "print what was decided, and for what reason",
+              "What is predicted to cost most stands first, then what few kernels get. With `all` "
+              "everything, in the order\nin which it is decided.",
               ".why k", Argument::Kernel, &call<&Session::why>},
       Command{
           ".time", "[K] [x=SOURCE ..]",
@@ -66,6 +68,10 @@ struct CommandTable { // the session's friend: each row calls one of its members
           "The bound is the longer of two times: to move the bytes of all inputs and outputs once, "
           "and to do the\noperations, at rates that are measured in turns with the kernel.",
           ".time k x=rand(1000, 1000)", Argument::Kernel, &call<&Session::time>},
+      Command{".tune", "[K] [x=SOURCE ..]",
+              "find the clauses of a schedule that make the kernel faster",
+              "`broadloom tune` looks longer.", ".tune k x=rand(1000, 1000)", Argument::Kernel,
+              &call<&Session::tune>},
       Command{".check", "[K] [x=SOURCE ..]",
               "hold outputs against the reference, the gradient against slopes", "",
               ".check k x=rand(3, 4)", Argument::Kernel, &call<&Session::check>},
@@ -95,6 +101,7 @@ constexpr std::array settings{
             "what is checked of each call before its outputs are written; several with commas "
             "between"},
     Setting{"plot", "on|off", "show small results as blocks, too"},
+    Setting{"digits", "all|N", "how many digits of floats are printed; all: what tells them apart"},
 };
 
 } // namespace

@@ -52,6 +52,22 @@ std::string signature(const spec::TypedSpec &spec) {
   return fmt::format("{}({}) -> {}", spec.name, fmt::join(inputs, ", "), fmt::join(outputs, ", "));
 }
 
+// About what is typed and no command.
+std::string_view definition_help(std::string_view word) {
+  if (word == "kernel" || word == "in" || word == "out")
+    return "kernel k { in x : f32[i, j]; let e = exp(x); out s[i] = sum(e, j) }\n"
+           "has inputs, values with names and outputs, one on a line or with ; between them. The "
+           "labels i and j name the dims: inputs meet where they have the same ones, and a fold "
+           "takes them away. docs/language.md has all of it.\n";
+  if (word == "def")
+    return "def f(x, y) = x * y + 1\nis a function of values, for kernels and expressions. "
+           "derivative x = g * y behind it says what flows back.\n";
+  if (word == "accumulator")
+    return "accumulator total(s; x) { init s = 0; step s = s + x; combine s = s + s_other }\n"
+           "is a fold of your own: total(x, i). docs/language.md has more of them.\n";
+  return {};
+}
+
 // E0102
 bool is_error_code(std::string_view word) {
   return word.size() == 5 && (word[0] == 'E' || word[0] == 'e') &&
@@ -65,14 +81,17 @@ Session::Session(const Streams &streams, SessionOptions options)
 
 void Session::execute(const std::string &text, const std::string &file, int line) {
   phase_ = Phase::Spec;
+  input_ = {file, line, text};
   if (!is_command(text)) {
-    if (!answer(text)) define({file, line, text});
+    if (!answer(text)) define(input_);
     return;
   }
   const std::size_t start = text.find_first_not_of(" \t");
   const std::size_t end = std::min(text.find_first_of(" \t\r\n", start), text.size());
   const Command &command = find_command(text.substr(start, end - start));
+  used_.clear();
   command.run(*this, words_of(std::string_view(text).substr(end)));
+  if (!used_.empty()) library_.set_latest(used_);
 }
 
 void Session::tell(std::string_view text) { streams_.out << wrapped(text, columns()); }
@@ -137,6 +156,10 @@ void Session::help(const Words &words) {
       tell(text);
       return;
     }
+    if (const std::string_view text = definition_help(words[0]); !text.empty()) {
+      tell(text);
+      return;
+    }
     if (commands_like(words[0]).empty()) {
       const std::string near = nearest(words[0], function_names());
       if (!near.empty())
@@ -155,8 +178,8 @@ void Session::help(const Words &words) {
   tell("Type a kernel, a def or an accumulator, over as many lines as it takes:\n"
        "  kernel k { in x : f32[i, j]; out s[i] = reduce(sum) exp(x) }\n"
        "its statements alone, which make up the kernel 'scratch', or a command. K is a kernel, the "
-       "latest "
-       "one where it is left out. A command may be cut short, as .sh for .show, where it stays the "
+       "one used or defined last where it is left out. A command may be cut short, as .sh for "
+       ".show, where it stays the "
        "only one.\n");
   // A table, where there is room for its second column.
   constexpr int least_for_table = 90;
@@ -174,8 +197,9 @@ std::string Session::print_settings() const {
   std::string_view engine;
   for (const auto &[word, value] : engines)
     if (value == settings_.engine) engine = word;
-  return fmt::format("threads {}\nengine {}\ndebug {}\nplot {}\n", settings_.threads, engine,
-                     debug_text(settings_.debug), settings_.plot ? "on" : "off");
+  return fmt::format("threads {}\nengine {}\ndebug {}\nplot {}\ndigits {}\n", settings_.threads,
+                     engine, debug_text(settings_.debug), settings_.plot ? "on" : "off",
+                     settings_.digits == 0 ? "all" : std::to_string(settings_.digits));
 }
 
 void Session::set(const Words &given) {
@@ -204,11 +228,15 @@ void Session::set(const Words &given) {
   const std::string value = words.size() == 2 ? words[1] : "";
   Settings next = settings_;
   bool good = false;
+  const auto number = [&](int &into, int most) {
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), into);
+    return error == std::errc() && end == value.data() + value.size() && into >= 0 && into <= most;
+  };
   if (found->name == "threads") {
-    const auto [end, error] =
-        std::from_chars(value.data(), value.data() + value.size(), next.threads);
-    good = error == std::errc() && end == value.data() + value.size() && next.threads >= 0 &&
-           next.threads <= 4096;
+    good = number(next.threads, 4096);
+  } else if (found->name == "digits") {
+    next.digits = 0;
+    good = value == "all" || (number(next.digits, 17) && next.digits > 0);
   } else if (found->name == "engine") {
     for (const auto &[word, engine] : engines) {
       if (word != value) continue;

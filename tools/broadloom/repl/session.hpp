@@ -7,6 +7,7 @@
 #include "tools/broadloom/cli/roofline.hpp"
 #include "tools/broadloom/repl/apart.hpp"
 #include "tools/broadloom/repl/library.hpp"
+#include "tools/broadloom/repl/value_expression.hpp"
 
 #include <functional>
 #include <map>
@@ -23,6 +24,7 @@ struct Settings {  // see `setting_table`
   Engine engine = Engine::automatic;
   Debug debug = Debug::none;
   bool plot = false;
+  int digits = 0; // 0: as many as tell a number from others
 };
 
 // How the program around a session takes part in it.
@@ -73,8 +75,10 @@ private:
     std::string replaced; // what is said of files that were there
   };
   static constexpr std::int64_t small_points = 0; // data that is made up is to be read by people
+  static constexpr std::int64_t many_points = 1 << 20; // or timed
 
   int columns() const { return options_.columns ? options_.columns() : 0; }
+  Shown how_shown() const { return {columns(), settings_.digits, settings_.plot}; }
   void tell(std::string_view text); // sentences and tables, in lines that fit
 
   // session.cpp
@@ -90,9 +94,11 @@ private:
   // session_values.cpp
   bool answer(const std::string &text);
   bool is_expression(const std::string &text) const;
-  Array evaluate(const std::string &text);
+  Array evaluate(const std::string &text, std::optional<DType> cast = std::nullopt);
   Array array_of(const Source &source, const std::string &name) const;
   std::string help_at_prompt(const Error &error) const;
+  Place where_typed(const Place &place, const ValueExpression &expression,
+                    const std::string &text) const;
   void let(const Words &words);
   void save(const Words &words);
   void list_values() const;
@@ -102,6 +108,8 @@ private:
   void show(const Words &words);
   void why(const Words &words);
   void show_stage(Stage stage, const Words &words);
+  std::string shown(Stage stage, const Words &words,
+                    const std::function<std::string(const Kernel &)> &show);
   void grad(const Words &words);
   void jvp(const Words &words);
   void jacobian(const Words &words);
@@ -113,6 +121,7 @@ private:
   void run(const Words &words);
   void check(const Words &words);
   void time(const Words &words);
+  void tune(const Words &words);
   // `points`: about how many positions, where data has to be made up.
   std::shared_ptr<Call> prepare(const Words &words, std::int64_t points, bool may_write);
   void apart(std::function<void()> work);
@@ -122,8 +131,8 @@ private:
   void keep_sources(const Call &call);
   // A line for each file that is there.
   static std::string told_of_replaced(const std::set<std::string> &paths);
-  // The kernel that the first word names, which is taken off, or the latest one.
-  std::shared_ptr<const DefinedKernel> choose(Words &words) const;
+  // The kernel that the first word names, which is taken off, or the one used or defined last.
+  std::shared_ptr<const DefinedKernel> choose(Words &words);
   Kernel compiled(const DefinedKernel &defined);
   std::vector<Array> make_inputs(std::shared_ptr<const DefinedKernel> defined, const Words &given,
                                  std::int64_t points, std::string &made_up);
@@ -136,6 +145,8 @@ private:
   Values values_;                          // by .let, and "k.z" of the latest run of k
   std::map<std::string, Kernel> compiled_; // by name, for these settings
   std::shared_ptr<const Roof> roof_;       // for these settings
+  Chunk input_;                            // the latest one, and where it stands
+  std::string used_;                       // the kernel that it names
   Phase phase_ = Phase::Spec;
   bool done_ = false;
 };

@@ -3,9 +3,11 @@
 
 #include "array/layout.hpp"
 #include "kernel/layouts.hpp"
+#include "support/size_text.hpp"
 #include "support/text.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/cli/progress.hpp"
+#include "tools/broadloom/cli/tune.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/cli/verify.hpp"
 #include "tools/broadloom/data/paths.hpp"
@@ -122,11 +124,7 @@ std::string rate(double per_ns, const char *unit) {
   return fmt::format("{:.3g} G{}/s", per_ns, unit);
 }
 
-std::string duration(double ns) {
-  if (ns < 1e3) return fmt::format("{:.3g} ns", ns);
-  if (ns < 1e6) return fmt::format("{:.3g} us", ns * 1e-3);
-  return ns < 1e9 ? fmt::format("{:.3g} ms", ns * 1e-6) : fmt::format("{:.3g} s", ns * 1e-9);
-}
+using support::time_text;
 
 } // namespace
 
@@ -147,11 +145,11 @@ std::string Session::report(const Call &call, const Measured &measured, const Wo
   const double elements = std::max(work.points, 1.0), median = measured.ns.median;
   std::string text =
       fmt::format("{}: {} a call, {} to {} for most of {} calls on {} threads{}\n",
-                  call.defined->typed.name, duration(median), duration(measured.ns.low),
-                  duration(measured.ns.high), measured.calls, call.kernel.threads(),
+                  call.defined->typed.name, time_text(median), time_text(measured.ns.low),
+                  time_text(measured.ns.high), measured.calls, call.kernel.threads(),
                   compile_ms > 0 ? fmt::format("; compiled in {:.1f} ms", compile_ms) : "");
   if (predicted_ns)
-    text += fmt::format("  {} predicted, {:.2f} of that\n", duration(*predicted_ns),
+    text += fmt::format("  {} predicted, {:.2f} of that\n", time_text(*predicted_ns),
                         *predicted_ns / median);
   text += fmt::format("  {:.3g} ns per element, {:.0f} elements\n", median / elements, elements);
   text += fmt::format("  {}, {:.3g} MB of operands\n", rate(work.bytes / median, "B"),
@@ -161,9 +159,9 @@ std::string Session::report(const Call &call, const Measured &measured, const Wo
   text += fmt::format(
       "  {:.0f} % of the roofline, {:.0f} to {:.0f} % in most rounds: {} at {} by memory",
       100 * measured.share.median, 100 * measured.share.low, 100 * measured.share.high,
-      duration(measured.memory_ns), rate(work.bytes / measured.memory_ns, "B"));
+      time_text(measured.memory_ns), rate(work.bytes / measured.memory_ns, "B"));
   if (measured.arithmetic_ns > 0)
-    text += fmt::format(", {} at {} by arithmetic", duration(measured.arithmetic_ns),
+    text += fmt::format(", {} at {} by arithmetic", time_text(measured.arithmetic_ns),
                         rate(work.operations / measured.arithmetic_ns, "FLOP"));
   text += '\n';
   if (measured.unrest > most_quiet)
@@ -173,7 +171,7 @@ std::string Session::report(const Call &call, const Measured &measured, const Wo
   return text;
 }
 
-std::shared_ptr<const DefinedKernel> Session::choose(Words &words) const {
+std::shared_ptr<const DefinedKernel> Session::choose(Words &words) {
   if (library_.kernels().empty())
     throw UsageError("E0406", "there is no kernel yet",
                      "write kernel k { in x : f32[:]; out z = x + 1 }, or .load FILE");
@@ -181,6 +179,7 @@ std::shared_ptr<const DefinedKernel> Session::choose(Words &words) const {
     const auto found = library_.kernels().find(words[0]);
     if (found != library_.kernels().end()) {
       words.erase(words.begin());
+      used_ = found->first;
       return found->second;
     }
   }
@@ -292,7 +291,7 @@ void Session::run(const Words &words) {
   const std::vector<std::string> names = call->outputs.names();
   for (std::size_t o = 0; o < names.size(); ++o)
     values_[call->defined->typed.name + "." + names[o]] = {call->outputs.arrays()[o], false};
-  call->outputs.print(streams_.out, settings_.plot, columns());
+  call->outputs.print(streams_.out, how_shown());
   streams_.out << call->replaced;
 }
 
@@ -316,8 +315,30 @@ void Session::check(const Words &words) {
   with_places(call->defined->text, [&] { require_passed(call->defined->spec, *result); });
 }
 
+// Each clause for a fifth of the time that the command line takes: somebody waits.
+void Session::tune(const Words &words) {
+  constexpr double seconds = 0.1;
+  std::shared_ptr<Call> call;
+  const auto tuned = std::make_shared<Tuned>();
+  {
+    const Progress progress(streams_.err, options_.progress, "tuning");
+    call = prepare(words, many_points, false);
+    Options options;
+    options.threads = settings_.threads;
+    options.engine = settings_.engine;
+    options.cancel = options_.cancel;
+    apart([call, tuned, options] {
+      with_places(call->defined->text, [&] {
+        *tuned = cli::tune(call->defined->spec, options, {call->inputs.begin(), call->inputs.end()},
+                           {call->outputs.arrays().begin(), call->outputs.arrays().end()}, seconds);
+      });
+    });
+  }
+  keep_sources(*call);
+  tell(to_text(*tuned));
+}
+
 void Session::time(const Words &words) {
-  constexpr std::int64_t points = 1 << 20;
   constexpr double seconds = 0.8; // of which the kernel has a fourth or more
   std::shared_ptr<Call> call;
   const auto measured = std::make_shared<Measured>();
@@ -325,7 +346,7 @@ void Session::time(const Words &words) {
   double compile_ms = 0;
   {
     const Progress progress(streams_.err, options_.progress, "timing");
-    call = prepare(words, points, false);
+    call = prepare(words, many_points, false);
     const Counters before = call->kernel.counters();
     apart([call] { run_once(*call); }); // compiles, and touches the outputs' memory
     const Counters after = call->kernel.counters();

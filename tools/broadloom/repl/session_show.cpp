@@ -1,6 +1,8 @@
 // What a kernel becomes: the stages of the compiler, the reasons, the gradient.
 #include "tools/broadloom/repl/session.hpp"
 
+#include "support/reasons.hpp"
+#include "support/size_text.hpp"
 #include "support/text.hpp"
 #include "tools/broadloom/cli/progress.hpp"
 #include "tools/broadloom/cli/stage_words.hpp"
@@ -14,7 +16,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <ostream>
+#include <sstream>
+#include <tuple>
 
 namespace broadloom::cli {
 
@@ -54,9 +59,74 @@ void Session::show(const Words &words) {
   show_stage(stage, {words.begin() + 1, words.end()});
 }
 
-void Session::why(const Words &words) { show_stage(Stage::why, words); }
+namespace {
 
-void Session::show_stage(Stage stage, const Words &given) {
+// Rough cycles of one core: of the operations, or of the bytes, four of which take one.
+double cycles_of(const Cost &cost) {
+  return std::max(cost.cycles.value_or(0), cost.bytes.value_or(0) / 4);
+}
+
+std::string cost_text(const Cost &cost, const std::string &text) {
+  std::vector<std::string> parts;
+  if (text.find("cycles") != text.npos) return "";
+  if (cost.bytes) parts.push_back(support::size_text(*cost.bytes));
+  if (cost.cycles) parts.push_back(fmt::format("{:.3g} cycles", *cost.cycles));
+  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
+}
+
+// A line for each decision that takes time, the dearest first, and for those that few kernels get.
+std::string ranked(const Kernel &kernel) {
+  constexpr std::size_t most = 10;
+  const std::vector<Decision> all = kernel.why();
+  // `--stage why` says which let a line is about.
+  std::vector<std::string> of;
+  std::istringstream lines(kernel.show(Stage::why));
+  std::string let;
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("# let "))
+      let = line.substr(2) + ": ";
+    else if (line.starts_with("# kernel "))
+      let.clear();
+    else if (!line.empty())
+      of.push_back(let);
+  of.resize(all.size());
+  std::vector<std::size_t> order;
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (all[k].cost.cycles || !support::is_usual(all[k])) order.push_back(k);
+  std::ranges::sort(order, {}, [&](std::size_t k) {
+    return std::tuple(-cycles_of(all[k].cost), support::is_usual(all[k]), k);
+  });
+  order.resize(std::min(order.size(), most));
+  std::string text;
+  for (const std::size_t k : order)
+    text += fmt::format("{}{}: {}{}\n", of[k], all[k].topic, all[k].text,
+                        cost_text(all[k].cost, all[k].text));
+  if (order.size() == all.size()) return text;
+  return text + fmt::format("{} more: .why all\n", all.size() - order.size());
+}
+
+} // namespace
+
+void Session::why(const Words &given) {
+  Words words = given;
+  const bool is_short = std::erase(words, "all") == 0;
+  tell(shown(Stage::why, words, [&](const Kernel &kernel) {
+    return is_short ? ranked(kernel) : kernel.show(Stage::why);
+  }));
+}
+
+void Session::show_stage(Stage stage, const Words &words) {
+  const std::string text =
+      shown(stage, words, [&](const Kernel &kernel) { return kernel.show(stage); });
+  if (stage == Stage::why)
+    tell(text);
+  else
+    streams_.out << (options_.color ? painted_stage(text, stage, library_) : text);
+}
+
+// What `show` makes of a kernel, for the data that there is.
+std::string Session::shown(Stage stage, const Words &given,
+                           const std::function<std::string(const Kernel &)> &show) {
   Words words = given;
   const auto defined = choose(words);
   const Kernel kernel = compiled(*defined);
@@ -72,13 +142,9 @@ void Session::show_stage(Stage stage, const Words &given) {
         kernel.prepare(std::vector<AnyView>(inputs.begin(), inputs.end()));
       });
     }
-    return kernel.show(stage);
+    return show(kernel);
   });
-  const std::string whole = text + (text.ends_with('\n') ? "" : "\n");
-  if (stage == Stage::why)
-    tell(whole);
-  else
-    streams_.out << (options_.color ? painted_stage(whole, stage, library_) : whole);
+  return text + (text.ends_with('\n') ? "" : "\n");
 }
 
 namespace {

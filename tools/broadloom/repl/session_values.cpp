@@ -7,7 +7,6 @@
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/files.hpp"
 #include "tools/broadloom/data/paths.hpp"
-#include "tools/broadloom/repl/value_expression.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
 #include <fmt/format.h>
@@ -49,6 +48,20 @@ std::string topic_of(std::string_view line) {
   return std::ranges::all_of(word, in_word) ? word : "";
 }
 
+// `let x = [1, 2]`, `let x = rand(3)`: a statement of a kernel has an expression there.
+bool names_data(std::string_view left, std::string_view right) {
+  const std::string_view generator = right.substr(0, right.find('('));
+  return left.starts_with("let ") && left.find('[') == left.npos &&
+         (right.starts_with('[') || std::ranges::count(generator_words(), generator) != 0);
+}
+
+// `f(a, b) = ..`
+bool names_function(std::string_view left) {
+  const std::size_t open = left.find('(');
+  return open != left.npos && left.ends_with(')') && left.find('=') == left.npos &&
+         spec::check_name(trimmed(left.substr(0, open)), "").code.empty();
+}
+
 } // namespace
 
 bool Session::is_word_of_shells(std::string_view line) {
@@ -74,8 +87,12 @@ bool Session::answer(const std::string &text) {
   if (equals != word.npos && word.find("==") != equals &&
       spec::check_name(trimmed(word.substr(0, equals)), "").code.empty())
     throw UsageError("E0401", "a value has its name by .let", fmt::format("write .let {}", word));
+  if (equals != word.npos && names_data(word.substr(0, equals), trimmed(word.substr(equals + 1))))
+    throw UsageError("E0401", "data is given a name by .let", fmt::format("write .{}", word));
+  if (equals != word.npos && names_function(trimmed(word.substr(0, equals))))
+    throw UsageError("E0401", "a function is defined by def", fmt::format("write def {}", word));
   if (!is_expression(text)) return false;
-  streams_.out << print_within(evaluate(word), columns()) << '\n';
+  streams_.out << print_shown(evaluate(word), how_shown());
   return true;
 }
 
@@ -125,12 +142,31 @@ std::string Session::help_at_prompt(const Error &error) const {
     return fmt::format("'{}' is a kernel: run it by .run {}{}, see its text by .show spec {}", name,
                        name, inputs, name);
   }
-  if (error.code() == "E0008" || error.help().starts_with("did you mean")) return error.help();
+  if (!error.help().starts_with("declare it first")) return error.help();
   return fmt::format("give it a value: .let {} = rand(3, 4); .list shows what there is", name);
 }
 
+// A place in the text of an expression, as one in what was typed last; in `text` alone where that
+// does not hold it.
+Place Session::where_typed(const Place &place, const ValueExpression &expression,
+                           const std::string &text) const {
+  std::size_t offset = 0; // of the place, whose lines count from 1
+  for (int line = 1; line < place.line; ++line)
+    offset = std::min(expression.text.find('\n', offset), expression.text.size() - 1) + 1;
+  offset += std::size_t(std::max(place.column, 1) - 1);
+  auto [first, end] = expression.typed_at(offset, std::size_t(place.length));
+  const std::size_t at = input_.text.find(text);
+  const std::string &whole = at == input_.text.npos ? text : input_.text;
+  if (at != input_.text.npos) first += at, end += at;
+  const std::size_t start = first == 0 ? 0 : whole.rfind('\n', first - 1) + 1,
+                    stop = std::min(whole.find('\n', first), whole.size());
+  const auto lines = std::count(whole.begin(), whole.begin() + std::ptrdiff_t(start), '\n');
+  return {input_.file, input_.line + int(lines), int(first - start) + 1,
+          std::max(1, int(std::min(end, stop) - first)), whole.substr(start, stop - start)};
+}
+
 // By a kernel with unlabelled dims, which align as NumPy's do.
-Array Session::evaluate(const std::string &text) {
+Array Session::evaluate(const std::string &text, std::optional<DType> cast) {
   const ValueExpression expression = parse_value_expression(text, values_);
   std::map<std::string, Array> read;
   for (const auto &[name, value] : expression.values) read.emplace(name, value->array);
@@ -147,16 +183,31 @@ Array Session::evaluate(const std::string &text) {
   }
   std::string output = "value";
   while (read.count(output) != 0) output += '_';
+  kernel +=
+      fmt::format(" out {} = {}", output, cast ? fmt::format("{}(", broadloom::name(*cast)) : "");
+  // A mistake has a place in the kernel, which nobody has written.
+  const auto as_typed = [&](auto work) {
+    try {
+      work();
+    } catch (const Error &error) {
+      Place place = error.where();
+      if (!place.known() || place.file != "<expression>") throw;
+      if (place.line == 1) place.column -= int(kernel.size());
+      std::string message = expression.in_typed_words(error.message());
+      const std::size_t ours = message.find("found '}'"); // which ends that kernel
+      if (ours != message.npos && expression.text.find('}') == expression.text.npos)
+        message.replace(ours, std::string_view("found '}'").size(), "found the end");
+      // Of NumPy's order nobody speaks here.
+      if (const std::size_t order = message.find(" (order f)"); order != message.npos)
+        message.erase(order, std::string_view(" (order f)").size());
+      support::fail(error.code(), message, where_typed(place, expression, text),
+                    expression.in_typed_words(help_at_prompt(error)));
+    }
+  };
   Library library = library_; // with its functions and accumulators
-  try {
-    library.define({"<input>", 1, kernel + " out " + output + " = " + expression.text + " }"});
-  } catch (const Error &error) { // the place is one of the kernel, which nobody has written
-    std::string message = error.message();
-    const std::size_t ours = message.find("found '}'"); // which ends that kernel
-    if (ours != message.npos && expression.text.find('}') == expression.text.npos)
-      message.replace(ours, std::string_view("found '}'").size(), "found the end");
-    support::fail(error.code(), message, {}, help_at_prompt(error));
-  }
+  as_typed([&] {
+    library.define({"<expression>", 1, kernel + expression.text + (cast ? ") }" : " }")});
+  });
   Options options;
   options.threads = settings_.threads;
   options.engine = settings_.engine;
@@ -165,9 +216,11 @@ Array Session::evaluate(const std::string &text) {
   const auto defined = library.kernels().at("value");
   const auto result = std::make_shared<Array>();
   phase_ = Phase::Data;
-  apart([defined, options, inputs, result] {
-    with_places(defined->text,
-                [&] { *result = compile(defined->spec, options).call(inputs, Order::c)[0]; });
+  as_typed([&] {
+    apart([defined, options, inputs, result] {
+      with_places(defined->text,
+                  [&] { *result = compile(defined->spec, options).call(inputs, Order::c)[0]; });
+    });
   });
   return *result;
 }
@@ -206,7 +259,7 @@ void Session::let(const Words &words) {
     value.array =
         dtype ? read_source(*source, {name, *dtype, {}, &values_}) : array_of(*source, name);
   } else {
-    value.array = evaluate(dtype ? fmt::format("{}({})", broadloom::name(*dtype), given) : given);
+    value.array = evaluate(given, dtype);
   }
   streams_.out << fmt::format("{}: {}{}\n", name, broadloom::name(value.array.dtype()),
                               dims_of(value.array));

@@ -36,6 +36,18 @@ private:
     if (c == '(' || c == '[') open_ += c;
     if ((c == ')' || c == ']') && !open_.empty()) open_.pop_back();
     made_.text += c;
+    made_.typed.emplace_back(at_ - 1, at_);
+  }
+
+  // `word` for what stands from here to `end`.
+  void put(const std::string &word, std::size_t end) {
+    const std::string_view written = text_.substr(at_, end - at_);
+    const bool same = word.size() == written.size();
+    for (std::size_t k = 0; k < word.size(); ++k)
+      made_.typed.emplace_back(same ? at_ + k : at_, same ? at_ + k + 1 : end);
+    if (word != written) made_.written.emplace(word, written);
+    made_.text += word;
+    at_ = end;
   }
 
   // Whether no operand ends here, which a bracket would be the positions of.
@@ -97,13 +109,10 @@ private:
         // `x[i + 1]` walks an axis i, whatever value has that name.
         const bool is_axis = !open_.empty() && open_.back() == '[' && at(end) != '[';
         if (!is_axis) made_.values.emplace(word, &value->second);
-        made_.text += word;
-        at_ = end;
-        return;
+        return put(word, end);
       }
     }
-    made_.text += name();
-    at_ = end;
+    put(name(), end);
   }
 
   // What stands from here to `end`, and its views.
@@ -115,8 +124,7 @@ private:
     const std::string_view written = text_.substr(at_, end - at_);
     made_.sources.emplace(
         name, parse_source(written.substr(0, written.find_last_not_of("\r\n") + 1), "", &values_));
-    made_.text += name;
-    at_ = end;
+    put(name, end);
   }
 
   std::string_view text_;
@@ -128,6 +136,25 @@ private:
 };
 
 } // namespace
+
+std::pair<std::size_t, std::size_t> ValueExpression::typed_at(std::size_t offset,
+                                                              std::size_t length) const {
+  if (typed.empty()) return {0, 0};
+  const std::size_t last = typed.size() - 1;
+  const std::size_t first = offset > last ? typed[last].second : typed[offset].first;
+  return {
+      first,
+      std::max(first, typed[std::min(offset + std::max<std::size_t>(length, 1) - 1, last)].second)};
+}
+
+std::string ValueExpression::in_typed_words(std::string message) const {
+  for (const auto &[word, as_typed] : written) {
+    const std::string name = "'" + word + "'";
+    for (std::size_t at = 0; (at = message.find(name, at)) != message.npos; at += as_typed.size())
+      message.replace(at + 1, word.size(), as_typed);
+  }
+  return message;
+}
 
 ValueExpression parse_value_expression(const std::string &text, const Values &values) {
   return Translator(text, values).run();

@@ -10,6 +10,8 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace broadloom::cli {
 
@@ -18,6 +20,16 @@ struct ValueExpression {
   // What it reads, by the names that they have there: values that are there, and sources that are to be read.
   std::map<std::string, const Value *> values;
   std::map<std::string, Source> sources;
+
+  // What was typed: its words by those names, and from which to which byte of it each byte of
+  // `text` comes.
+  std::map<std::string, std::string> written;
+  std::vector<std::pair<std::size_t, std::size_t>> typed;
+
+  // The bytes of what was typed that some bytes of `text` stand for.
+  std::pair<std::size_t, std::size_t> typed_at(std::size_t offset, std::size_t length) const;
+  // A message with the words that were typed: 'source_1' is '[1, 2]'.
+  std::string in_typed_words(std::string message) const;
 };
 
 // Nothing is read or made. Throws UsageError E0403 for a source that is none.
