@@ -8,6 +8,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
 
 namespace bench {
 namespace {
@@ -29,6 +32,8 @@ svg { display: block; width: 100%; height: auto } svg text { font: 12px system-u
 .overview svg { width: 120px } .overview th { text-align: left; font-weight: 400 } .overview td:nth-child(5) { text-align: right }
 a { color: inherit } details { color: var(--faint) } pre { font-size: 12px; white-space: pre-wrap; border-left: 2px solid var(--line); padding-left: .8rem }
 .ours { fill: var(--ours) } .peer { fill: var(--peer) } .wrong { fill: none; stroke: var(--bad) } .roof { stroke: var(--roof) }
+.line { fill: none; stroke: var(--peer); stroke-width: 1.5 }
+.ours-line { stroke: var(--ours); stroke-width: 3 }
 )";
 
 struct Bar {
@@ -87,6 +92,9 @@ std::string svg_of(const Row &row) {
   return svg + "</svg>\n";
 }
 
+// Half of the rounds lie between the two: on a quiet machine they are nearly as long.
+bool was_busy(const Row &row) { return row.high > 1.3 * row.low; }
+
 // All rows at a glance: a bar of the roofline, and the ratio to the best peer.
 std::string overview_of(const Run &run) {
   std::string html =
@@ -98,7 +106,7 @@ std::string overview_of(const Run &run) {
       html += "<td class=\"bad\">failed</td></tr>\n";
       continue;
     }
-    html += fmt::format("<td>{}</td>", time_text(row.seconds));
+    html += fmt::format("<td>{}{}</td>", time_text(row.seconds), was_busy(row) ? " *" : "");
     if (row.roof)
       html += fmt::format("<td><svg viewBox=\"0 0 120 10\"><rect class=\"{}\" x=\"0\" y=\"0\" "
                           "width=\"{:.1f}\" height=\"10\"/></svg></td><td>{}</td>",
@@ -112,6 +120,80 @@ std::string overview_of(const Run &run) {
     html += "</tr>\n";
   }
   return html + "</table>\n";
+}
+
+// "N" of "N-16K": rows that differ in their size alone have the rest of their names in common.
+std::string family_of(const std::string &id) {
+  const std::size_t dash = id.rfind('-');
+  if (dash == id.npos || dash + 2 >= id.size()) return {};
+  const std::size_t digits = id.find_first_not_of("0123456789", dash + 1);
+  const bool is_size = digits == id.size() - 1 && digits > dash + 1 &&
+                       std::string_view("KMG").find(id[digits]) != std::string_view::npos;
+  return is_size ? id.substr(0, dash) : "";
+}
+
+// The time of an element over the number of elements, for us and for each peer that ran all sizes.
+std::string curve_of(const std::string &family, const std::vector<const Row *> &rows) {
+  constexpr double left = 60, top = 12, width = 520, height = 200;
+  std::map<std::string, std::vector<double>> lines; // ns of an element, by who
+  for (const Row *row : rows) {
+    lines["Broadloom"].push_back(row->ns_per_element());
+    for (const PeerRow &peer : row->peers)
+      if (peer.status == PeerRow::Status::Ok && peer.ratio > 0)
+        lines[peer.name].push_back(row->ns_per_element() / peer.ratio);
+  }
+  std::erase_if(lines, [&](const auto &line) { return line.second.size() < rows.size(); });
+  double least = rows[0]->ns_per_element(), most = least;
+  for (const auto &[name, values] : lines)
+    for (const double value : values) least = std::min(least, value), most = std::max(most, value);
+  const double first = std::log(double(rows.front()->elements)),
+               last = std::log(double(rows.back()->elements));
+  const auto x = [&](const Row *row) {
+    return left + width * (std::log(double(row->elements)) - first) / (last - first);
+  };
+  const auto y = [&](double ns) {
+    const double share = most > least ? std::log(most / ns) / std::log(most / least) : 0.5;
+    return top + height * share;
+  };
+  std::string svg =
+      fmt::format("<h2>{} <span>ns for each element, by how many there are</span></h2>\n"
+                  "<svg viewBox=\"0 0 860 {}\" role=\"img\" aria-label=\"{}\">\n",
+                  escaped_markup(family), top + height + 34, escaped_markup(family));
+  for (const Row *row : rows)
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", x(row),
+                       top + height + 26, escaped_markup(row->id.substr(family.size() + 1)));
+  for (const double ns : {least, most})
+    svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.3g}</text>", left - 10,
+                       y(ns) + 4, ns);
+  double below = 0; // so that names of lines that end together do not meet
+  std::vector<std::pair<double, std::string>> ends;
+  for (const auto &[name, values] : lines) ends.emplace_back(y(values.back()), name);
+  std::ranges::sort(ends);
+  for (const auto &[end, name] : ends) {
+    std::string points;
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      points += fmt::format("{:.1f},{:.1f} ", x(rows[k]), y(lines[name][k]));
+    below = std::max(below + 14, end + 4);
+    svg +=
+        fmt::format("<polyline class=\"{}\" points=\"{}\"/><text x=\"{}\" y=\"{:.1f}\">{}</text>\n",
+                    name == "Broadloom" ? "line ours-line" : "line", points, left + width + 8,
+                    below, escaped_markup(name));
+  }
+  return svg + "</svg>\n";
+}
+
+std::string curves_of(const Run &run) {
+  std::map<std::string, std::vector<const Row *>> families;
+  for (const Row &row : run.rows)
+    if (const std::string family = family_of(row.id);
+        !family.empty() && row.failure.empty() && row.elements > 0 && row.seconds > 0)
+      families[family].push_back(&row);
+  std::string html;
+  for (auto &[family, rows] : families) {
+    std::ranges::sort(rows, {}, &Row::elements);
+    if (rows.front()->elements < rows.back()->elements) html += curve_of(family, rows);
+  }
+  return html;
 }
 
 std::string section_of(const Row &row) {
@@ -129,7 +211,13 @@ std::string section_of(const Row &row) {
     html +=
         fmt::format(", <b class=\"{}\">{}</b> of the time of {}", best->ratio > 1.03 ? "bad" : "",
                     ratio_text(best->ratio), escaped_markup(best->name));
-  html += "</p>\n" + svg_of(row);
+  html += "</p>\n";
+  if (was_busy(row))
+    html +=
+        fmt::format("<p class=\"bad\">the machine was busy: a quarter of the rounds took less than "
+                    "{}, a quarter more than {}</p>\n",
+                    time_text(row.low), time_text(row.high));
+  html += svg_of(row);
   for (const PeerRow &peer : row.peers)
     if (peer.status == PeerRow::Status::Failed)
       html += fmt::format("<p class=\"bad\">{} failed: {}</p>\n", escaped_markup(peer.name),
@@ -163,12 +251,17 @@ std::string to_html(const Run &run) {
                           escaped_markup(miss.what));
     html += "</ul></details>\n";
   }
+  if (const auto busy = std::ranges::count_if(run.rows, was_busy); busy > 0)
+    html +=
+        fmt::format("<p class=\"bad\">The machine was busy in {} of {} rows, which have a *: their "
+                    "times are those of that moment.</p>\n",
+                    busy, run.rows.size());
   html += "<details><summary>the machine at the start</summary><table>\n";
   for (const ProbeLine &line : run.probe)
     html += fmt::format("<tr><td>{}</td><td>{:.1f} {}</td></tr>\n", escaped_markup(line.name),
                         line.value, escaped_markup(line.unit));
   html += "</table></details>\n";
-  html += overview_of(run);
+  html += overview_of(run) + curves_of(run);
   for (const Row &row : run.rows) html += section_of(row);
   return html + "</html>\n";
 }

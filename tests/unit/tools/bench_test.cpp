@@ -274,6 +274,37 @@ TEST_CASE("the report of the benchmark is one file that loads nothing") {
     CHECK_MESSAGE(html.find(outside) == html.npos, outside);
 }
 
+TEST_CASE("the report of the benchmark says where the machine was busy") {
+  Run run = example();
+  CHECK(to_html(run).find("busy") == std::string::npos);
+  run.rows[1].low = 1e-3;
+  run.rows[1].high = 3e-3;
+  const std::string html = to_html(run);
+  CHECK(html.find("The machine was busy in 1 of 2 rows") != html.npos);
+  CHECK(html.find("a quarter of the rounds took less than 1 ms, a quarter more than 3 ms") !=
+        html.npos);
+  CHECK(html.find("<td>2 ms *</td>") != html.npos);
+}
+
+TEST_CASE("rows of several sizes are a curve of the report, for all who ran each of them") {
+  Run run = example();
+  CHECK(to_html(run).find("<polyline") == std::string::npos);
+  for (const auto &[id, elements] : {std::pair("N-1K", 1024), std::pair("N-1M", 1 << 20)}) {
+    run.rows.push_back(row(id, 1e-6 * elements, 0));
+    run.rows.back().elements = elements;
+    run.rows.back().peers = {peer("numpy", 1, 0.5)};
+  }
+  run.rows.back().peers.push_back(peer("late", 1, 0.5)); // of one size alone
+  const std::string html = to_html(run);
+  const std::size_t first = html.find("<polyline"), second = html.find("<polyline", first + 1);
+  CHECK(first != html.npos);
+  CHECK(second != html.npos);
+  CHECK(html.find("<polyline", second + 1) == html.npos);
+  CHECK(html.find(">1K</text>") != html.npos);
+  CHECK(html.find(">1e+03</text>") != html.npos); // ns of ours, the least
+  CHECK(html.find(">2e+03</text>") != html.npos);
+}
+
 TEST_CASE("the report of a run tells what was skipped, wrong and failed") {
   const std::string line = text_row(example().rows[0]);
   CHECK(line.find("gone FAILED: it \"broke\"") != line.npos);
