@@ -306,7 +306,8 @@ private:
     return axes;
   }
 
-  // In `out y[i, u < 3] = x[(k[i] + u) % 7]` the positions are a let, which only the output says the extent of u to.
+  // In `out y[i, u < 3] = x[(k[i] + u) % 7]` the positions are a let, which only the output says
+  // the extent of u to.
   void add_said_of_outputs(const Expr &value,
                            std::vector<std::shared_ptr<const InputDecl>> &axes) const {
     Names indices, given; // labels that are asked for alone, and those that something has

@@ -20,8 +20,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// docs/tutorial.md, compare.md, gallery.md and every page of docs/ideas; or the one that BROADLOOM_PAGE names:
-// docs/contributing.md, which holds in a tree with its patches only (add_op.sh).
+// docs/tutorial.md, compare.md, gallery.md and every page of docs/ideas; or the one that
+// BROADLOOM_PAGE names: docs/contributing.md, which holds in a tree with its patches only
+// (add_op.sh).
 std::vector<std::string> pages_for_users() {
   if (const char *one = std::getenv("BROADLOOM_PAGE")) return {one};
   const fs::path root = BROADLOOM_SOURCE_DIR;
