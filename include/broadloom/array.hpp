@@ -110,14 +110,14 @@ Layout byte_strided_layout(std::span<const std::int64_t> shape,
 // The number of elements: the product of the extents, 1 for rank 0.
 std::int64_t element_count(const Layout &layout);
 
-// An untyped view: what a kernel is called with. It does not own the data.
+// An untyped view: what a kernel is called with. The view does not own the data.
 struct AnyView {
   DType dtype = DType::F32;
   void *data = nullptr;
   bool writable = false;
   Layout layout;
 
-  // Of memory whose dtype the program finds out as it runs.
+  // The dtype of the memory may be found out as the program runs.
   static AnyView of(DType dtype, void *data, const Layout &layout) {
     return {dtype, data, true, layout};
   }
@@ -153,7 +153,8 @@ inline Layout c_order(const ExtentList &list) {
 }
 } // namespace detail
 
-// What holds elements one behind the other and is there after the view is made: std::vector, std::array, std::span, ..
+// Holds elements one behind the other and is there after the view is made: std::vector, std::array,
+// std::span, ..
 template <class Range, class T>
 concept ElementsOf =
     std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
@@ -246,9 +247,11 @@ public:
     return static_cast<T *>(data_);
   }
 
-  // An element by its indices, below 0 from the end: `at(i, j)` is its value as a double, `at<float>(i, j)` the element itself, which may be
-  // set. However the array lies. Throws ShapeError E0116 for another number of indices than of dims and for one outside of the
-  // array, DTypeError E0210 where T is not the element type, or the element is complex and T is left out.
+  // An element by its indices, below 0 from the end: `at(i, j)` is its value as a double,
+  // `at<float>(i, j)` the element itself, which may be set. However the array lies. Throws
+  // ShapeError E0116 for another number of indices than of dims and for one outside of the array.
+  // Throws DTypeError E0210 where T is not the element type, or the element is complex and T is
+  // left out.
   template <class T = void, std::integral... Index> decltype(auto) at(Index... index) const {
     const std::array<std::int64_t, sizeof...(Index)> indices{std::int64_t(index)...};
     if constexpr (std::is_void_v<T>)
@@ -288,25 +291,27 @@ template <Element T>
 View<T>::View(const Array &array)
     : data_(array.data<std::remove_const_t<T>>()), layout_(array.layout()) {}
 
-// NumPy's form: brackets per dim, columns aligned, floats with as few digits as name them exactly. Of an array of more than 1000 elements only
-// the first and last three along each axis are shown. Lines are broken where they would have more columns.
+// NumPy's form: brackets per dim, columns aligned, floats with as few digits as name them exactly.
+// If an array has more than 1000 elements, only the first and last three along each axis are shown.
+// Lines are broken where they would have more columns.
 //   [[0.5, 1.0, 2.5],
 //    [3.0, 3.5, 4.0]]
 std::string print(const Array &array, int columns = 100);
 std::ostream &operator<<(std::ostream &out, const Array &array);
 
-// Arrays of 2 MiB or more leave their memory, up to 256 MiB for the process, to the outputs that kernels
-// allocate next: new memory costs several times the work of a plain kernel. This gives it back to the
-// system.
+// Arrays of 2 MiB or more leave their memory, up to 256 MiB for the process, to the outputs that
+// kernels allocate next. New memory costs several times the work of a plain kernel. The call gives
+// it back to the system.
 void release_kept_memory();
 
-// .npy files, versions 1 to 3, little-endian, C or F order, read as they lie.
-// Throws DataError E0301 (cannot be opened), E0302 (not a .npy file, malformed or truncated),
-// E0305 (memory cannot be had), DTypeError E0211 (an element type that Broadloom does not have).
+// .npy files, versions 1 to 3, little-endian, C or F order, read as they lie. Throws DataError
+// E0301 (cannot be opened), E0302 (not a .npy file, malformed or truncated) and E0305 (memory
+// cannot be had). Throws DTypeError E0211 for an element type that Broadloom does not have.
 Array load_npy(const std::string &path);
 
-// Writes `array` (in F order where it lies so, else in C order) to a temporary file beside `path` and
-// renames it, so that a reader never sees half a file. Throws DataError E0303 (cannot be written), E0305.
+// Writes `array`, in F order where it lies so, else in C order. A temporary file beside `path` is
+// renamed, so that a reader never sees half a file. Throws DataError E0303 (cannot be written),
+// E0305.
 void save_npy(const std::string &path, const Array &array);
 
 // .npz files, archives of .npy files as numpy.savez writes them, stored or compressed. The names are those of the arrays, in the order

@@ -1,5 +1,5 @@
-// Blocks of the outputs of a kernel whose reads move along the axes that are cut: each is computed
-// from the part of the inputs that it reads, its halo with it, and has the bits that a call with
+// Blocks of the outputs of a kernel whose reads move along the axes that are cut. Each is computed
+// from the part of the inputs that it reads, its halo with it. Its bits are those that a call with
 // all of the data gives it.
 //
 //   bl::BlockKernel k(bl::parse("kernel k { in x : f32[:]; out d = x[i + 1] - x[i] }"));
@@ -27,7 +27,7 @@ namespace broadloom {
 
 class BlockKernel {
 public:
-  // Throws what `compile` throws, and SpecError E0060 for a kernel that has lets that are arrays
+  // Throws what `compile` throws. Throws SpecError E0060 for a kernel that has lets that are arrays
   // (see `Stages`), adds to what it is given at positions, or runs in the reference. A kernel that
   // sums at positions that an input says has `dims` and `adds_up` only: all else throws E0060.
   explicit BlockKernel(const LoopSpec &spec, const Options &options = {});
@@ -49,8 +49,8 @@ public:
   // not.
   std::string why_not(std::string_view axis) const;
   // Whether blocks of the inputs along the axis, each by a call of its own, give outputs that add
-  // up to those of one call: sums of integers at positions that an input says (`sum(1,
-  // like=bins[k[i]])`), which any order gives the same bits.
+  // up to those of one call. Sums of integers at positions that an input says do
+  // (`sum(1, like=bins[k[i]])`), as any order gives the same bits.
   bool adds_up(std::string_view axis) const;
   bool folds() const; // or scans
 
@@ -91,9 +91,9 @@ private:
   std::shared_ptr<const Impl> impl_;
 };
 
-// A kernel as several, one after the other: one for each let that is an array, whose output is that
-// let, then the one that reads them. Each has the inputs of the kernel, and behind them the lets
-// that it reads, by their names.
+// A kernel as several, one after the other. Each let that is an array has one, whose output is that
+// let; the one that reads them comes last. Each has the inputs of the kernel, and behind them the
+// lets that it reads, by their names.
 class Stages {
 public:
   // Throws what `compile` throws, and SpecError E0060 where a let is a loop over time.
@@ -101,9 +101,9 @@ public:
   const std::vector<LoopSpec> &kernels() const { return kernels_; }
   // How each let lies where the inputs lie so, as folds go by that.
   std::vector<Layout> lets(std::span<const Layout> inputs) const;
-  // Of a let that puts lets before it side by side: along each of its dims, the index `own` of the
-  // part lies at `first` and so many `times` it; without such a dim (-1) all of the part does. The
-  // kernel in its place is that of its first part, and computes no let.
+  // A part of a let that puts lets before it side by side. Along each dim of the let, the index
+  // `own` of the part lies at `first` and so many `times` it. Without such a dim (-1) all of the
+  // part does. The kernel in its place is that of its first part, and computes no let.
   struct PartDim {
     std::int64_t first = 0, times = 1;
     int own = -1;
@@ -120,8 +120,8 @@ private:
   std::shared_ptr<const Impl> impl_;
 };
 
-// A kernel that goes block by block as it is, its loops over time with it: a block is a call with a
-// part of the inputs that is longer than the block, of whose outputs the ends are cut off.
+// A kernel that goes block by block as it is, its loops over time with it. A block is a call with a
+// part of the inputs that is longer than the block; the ends of its outputs are cut off.
 //
 //   kernel k { in u0 : f64[:]; let u[t < 9, i] = .. pad(u, 1: (1, 1))[t - 1, i] .. from u0; out y[i] = u[-1, i] }
 //
@@ -135,8 +135,8 @@ public:
     std::int64_t before = 0, after = 0;
     bool is_read = true;
   };
-  // [input]. Throws ShapeError E0104 for an axis that there is not, SpecError E0060 for one along
-  // which the kernel does not go so: where positions are counted, or all of an array is read.
+  // [input]. Throws ShapeError E0104 for an axis that there is not. Throws SpecError E0060 for one
+  // along which the kernel does not go so, as positions are counted or all of an array is read.
   std::vector<Halo> along(std::string_view axis, std::span<const Layout> inputs) const;
   // Throws SpecError E0060 where a fold in a call with such parts has another tree than in one with
   // all.

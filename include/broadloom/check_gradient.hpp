@@ -7,17 +7,18 @@
 //
 //   measured   d/dt sum(w * z(x + t v)) at t = 0      derived   sum(v * d_x), where d_z = w
 //
-// The measured slope is that of each element of z by central differences for seven steps, which
-// Richardson's extrapolation takes to step 0 and whose spread bounds the error: Ridders, "Accurate
-// computation of F'(x) and F'(x) F''(x)", Advances in Engineering Software 4 (1982). The kernel is
-// evaluated from its definition, as one of the same text whose float types are all f64 and complex ones
-// c128, so that no rounding to f32 hides in the differences.
+// The measured slope is that of each element of z by central differences for seven steps.
+// Richardson's extrapolation takes them to step 0, and their spread bounds the error: Ridders,
+// "Accurate computation of F'(x) and F'(x) F''(x)", Advances in Engineering Software 4 (1982). The
+// kernel is evaluated from its definition, as one of the same text whose float types are all f64
+// and complex ones c128. So no rounding to f32 hides in the differences.
 //
-// Elements of z that have a corner or a jump nearby (the slopes to the left and to the right differ, or
-// the differences do not settle) get the weight 0. Where nothing is left for any direction, also not for
-// single elements of x, the pair is NotSmooth: nothing is known there. Where the two differ, elements get the weight 0, too, that
-// an operation with a corner or an edge of its domain has helped to make: it may not show in the value, as in
-// fmax(max(x), x). It shows when each intermediate value is moved on its own.
+// Elements of z that have a corner or a jump nearby get the weight 0: the slopes to the left and to
+// the right differ, or the differences do not settle. If nothing is left for any direction, also
+// not for single elements of x, the pair is NotSmooth: nothing is known there. If the two slopes
+// differ, elements that an operation with a corner or an edge of its domain has helped to make get
+// the weight 0, too. Such a corner may not show in the value, as in fmax(max(x), x). Each
+// intermediate value is moved on its own to find it.
 #pragma once
 
 #include <broadloom/gradient.hpp>
@@ -70,11 +71,11 @@ struct GradientCheck {
   const SlopeCheck &worst() const;
 };
 
-// The derivative of every output by every input (bool and integer ones stay as they are), at `inputs`, in
-// the dtypes and shapes of the kernel's declarations. It takes some 30 evaluations for each input.
-// Throws what a call of the kernel throws for these inputs (ShapeError, DTypeError, DataError), SpecError
-// E0003 and DTypeError E0603 for names in `wrt` and `of`, as `gradient` does. An operation without a
-// derivative is no error here, but NoGradient.
+// The derivative of every output by every input, at `inputs`, in the dtypes and shapes of the
+// kernel's declarations. Bool and integer inputs stay as they are. The check takes some 30
+// evaluations for each input. Throws what a call of the kernel throws for these inputs (ShapeError,
+// DTypeError, DataError). Throws SpecError E0003 and DTypeError E0603 for names in `wrt` and `of`,
+// as `gradient` does. An operation without a derivative is no error here, but NoGradient.
 GradientCheck check_gradient(const LoopSpec &spec, std::span<const NamedView> inputs,
                              const GradientCheckOptions &options = {});
 inline GradientCheck check_gradient(const LoopSpec &spec, std::initializer_list<NamedView> inputs,

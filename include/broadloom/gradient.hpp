@@ -32,26 +32,28 @@ struct GradientOptions {
   Policy policy = Policy::automatic;
   bool value = false; // the kernel's own outputs, too: value and gradient in one
   bool add = false;   // `d_IN += ..`: added to what the call finds in d_IN
-  // Of a loop over time, what its steps send to an input that has no axis of steps is added step by step while the loop goes back. Then
-  // none of what flows back has to be kept for all steps, and of the states only some (docs/language.md, "Loops over time"). The sums have
-  // another order, and so other bits.
+  // The steps of a loop over time send to inputs that have no axis of steps; with `carry` that is
+  // added up while the loop goes back. Then none of what flows back has to be kept for all steps,
+  // and of the states only some (docs/language.md, "Loops over time"). The sums have another order,
+  // and so other bits.
   bool carry = false;
 };
 
-// The kernel NAME_grad: all inputs of `spec`, an input d_OUT for each output asked about (its cotangent: how
-// much the loss changes with each element), and an output d_IN for each input in `wrt`, in the shape and
-// the dtype of that input. For complex inputs d_IN is dL/dRe + i dL/dIm.
-// With Policy::save the kernel has further inputs saved_0, saved_1, ..: outputs of `saving_forward`.
-// Throws what `check` throws; SpecError E0601 for an operation without a derivative, E0602 for a cast to an
-// integer on the way, E0003 for a name that is not an input or an output, E0608 for one that is given twice; DTypeError E0603
-// for an integer or bool input or output.
+// The kernel NAME_grad. Its inputs are those of `spec` and a d_OUT for each output asked about (its
+// cotangent: how much the loss changes with each element). Its outputs are a d_IN for each input in
+// `wrt`, in the shape and the dtype of that input. For complex inputs d_IN is dL/dRe + i dL/dIm.
+// With Policy::save the kernel has further inputs saved_0, saved_1, ..: outputs of
+// `saving_forward`. Throws what `check` throws. Throws SpecError E0601 for an operation without a
+// derivative, E0602 for a cast to an integer on the way. Throws E0003 for a name that is not an
+// input or an output, E0608 for one that is given twice; DTypeError E0603 for an integer or bool
+// input or output.
 LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
                   const GradientOptions &options = {});
 
-// For Policy::save: the kernel NAME_forward, which is `spec` with the outputs saved_0, saved_1, .. that
-// `gradient` with the same arguments takes, each in the dtype in which it was computed. A value in recompute() is
-// not saved but what it is made of, and neither are f16 and bf16 values between operations, which have
-// more bits than their dtype. Throws what `gradient` throws.
+// For Policy::save: the kernel NAME_forward, which is `spec` with the outputs saved_0, saved_1, ..
+// that `gradient` with the same arguments takes. Each has the dtype in which it was computed. A
+// value in recompute() is not saved, but what it is made of is. Nor are f16 and bf16 values between
+// operations, which have more bits than their dtype. Throws what `gradient` throws.
 LoopSpec saving_forward(const LoopSpec &spec, const std::vector<std::string> &wrt,
                         const GradientOptions &options = {});
 
@@ -60,14 +62,16 @@ struct JvpOptions {
   bool value = false;               // the kernel's own outputs, too
 };
 
-// Forward mode, the Jacobian times a vector: the kernel NAME_jvp, with all inputs of `spec`, an input t_IN for each input in `wrt`, in
-// its shape and its dtype (its tangent: what it moves by), and an output t_OUT for each output asked about: what that moves by. Of
-// `out z = x * y` by x that is `in t_x : f32[i, j]; out t_z : f32 = t_x * y`.
+// Forward mode, the Jacobian times a vector: the kernel NAME_jvp. Its inputs are those of `spec`
+// and a t_IN for each input in `wrt`, in its shape and its dtype: its tangent, by which it moves.
+// Its outputs are a t_OUT for each output asked about, by which that moves. For `out z = x * y` by
+// x it has `in t_x : f32[i, j]; out t_z : f32 = t_x * y`.
 //
-// For any weights w, sum(w * t_z) is sum(d_x * t_x), d_x being the gradient for d_z = w; of complex numbers the real parts of
-// sum(conj(w) * t_z) and sum(conj(d_x) * t_x) are. A complex value moves by its directional derivative. Throws what `gradient`
-// throws, and SpecError E0601 for a `derivative` clause that folds or scans, or is one of complex numbers: it
-// says only what flows back.
+// For any weights w, sum(w * t_z) is sum(d_x * t_x), d_x being the gradient for d_z = w. For
+// complex numbers the real parts of sum(conj(w) * t_z) and sum(conj(d_x) * t_x) are equal. A
+// complex value moves by its directional derivative. Throws what `gradient` throws. Throws
+// SpecError E0601 for a `derivative` clause that folds or scans, or is one of complex numbers, as
+// it says only what flows back.
 LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
              const JvpOptions &options = {});
 
@@ -76,8 +80,9 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
 //   [](LoopSpec &spec, const Expr &w, const Expr &d) { spec.update("w", w - 0.1 * d); }
 using UpdateRule = std::function<void(LoopSpec &spec, const Expr &state, const Expr &gradient)>;
 
-// The kernel NAME_step: `spec` and, for each of its states that is a float, what `rule` says for the gradient of the output `loss` by it,
-// which is a let d_NAME. Throws SpecError E0045 where `loss` has axes or no state is a float, and what `gradient` throws.
+// The kernel NAME_step: `spec` and, for each of its states that is a float, what `rule` says for
+// the gradient of the output `loss` by it. The gradient is a let d_NAME. Throws SpecError E0045
+// where `loss` has axes or no state is a float, and what `gradient` throws.
 LoopSpec training_step(const LoopSpec &spec, const std::string &loss, const UpdateRule &rule);
 
 } // namespace broadloom

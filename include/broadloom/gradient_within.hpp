@@ -23,11 +23,11 @@ struct SavingGradient {
   std::size_t wanted = 0; // of those that the backward pass reads or would save
 };
 
-// What is saved is what costs most to compute again for each of its bytes: of the lets that are
-// arrays, where there are some, else of all values. keep() around a value saves it in any case,
+// Those values are saved that cost most to compute again for each of their bytes. They are lets
+// that are arrays, if there are some, else any values. keep() around a value saves it in any case,
 // recompute() never. Every choice gives the same bits, as Policy::save does. Throws what `gradient`
-// throws, what a call throws for inputs of wrong shapes, and SpecError E0610 where what keep() is
-// around takes more bytes, or nothing tells the extents of an input.
+// throws, and what a call throws for inputs of wrong shapes. Throws SpecError E0610 if values in
+// keep() take more bytes, or nothing tells the extents of an input.
 SavingGradient gradient_within(const LoopSpec &spec, const std::vector<std::string> &wrt,
                                const SaveWithin &within, const GradientOptions &options = {});
 

@@ -18,20 +18,21 @@
 namespace broadloom {
 
 // The kernel NAME_batch, which does for all elements of a batch what `spec` does for one. The named
-// inputs (none named: all that have dims) have one dim more, the first, with the label `axis`; so
+// inputs (none named: all that have dims) have one dim more, the first, with the label `axis`. So
 // has every output that depends on one of them. In a kernel of which nothing has labels the new
 // axis has none, and is axis 0. Element b of such an output is what `spec` gives for element b of
-// the inputs, bit for bit where these lie one behind the other. Schedules and wishes are dropped.
-// Throws what `check` throws; SpecError E0061 for a kernel that has no such form (the message says
-// why) or an axis that is there already, E0003 for a name that is no input.
+// the inputs. The bits are equal where these lie one behind the other. Schedules and wishes are
+// dropped. Throws what `check` throws. Throws SpecError E0061 for a kernel that has no such form
+// (the message says why) or an axis that is there already. Throws E0003 for a name that is no
+// input.
 LoopSpec batch(const LoopSpec &spec, const std::string &axis,
                const std::vector<std::string> &inputs = {});
 
-// The kernel NAME_jacobian: all inputs of `spec`, and the output d_OF_d_WRT with the axes of output
-// `of` and then those of input `wrt`, each called LABEL_WRT: how each element of the one moves with
-// each of the other. It goes forward, `jvp` for all elements of `wrt` at once, and costs as much as
-// that times their number. Throws what `jvp` and `batch` throw; E0603 for complex numbers, E0609
-// where an axis has no label.
+// The kernel NAME_jacobian: all inputs of `spec`, and the output d_OF_d_WRT. Its axes are those of
+// output `of` and then those of input `wrt`, each called LABEL_WRT. It says how each element of the
+// one moves with each of the other. The kernel goes forward, `jvp` for all elements of `wrt` at
+// once, and costs as much as that times their number. Throws what `jvp` and `batch` throw; E0603
+// for complex numbers, E0609 where an axis has no label.
 LoopSpec jacobian(const LoopSpec &spec, const std::string &of, const std::string &wrt);
 
 // The kernel NAME_hessian: the Jacobian by `wrt` of the gradient of `of`, which is a single number,

@@ -74,8 +74,8 @@ struct Signature { // an output's dtype and shape for given inputs
   std::vector<std::int64_t> strides = {}; // in elements, as a call lays it out that allocates it
 };
 
-// Where the time of a kernel's compilations went: milliseconds of each step, all compilations together. Of parts that were made side by
-// side each step has its share of the time that they took together.
+// The time of a kernel's compilations: milliseconds of each step, all compilations together. If
+// parts were made side by side, each step has its share of the time that they took together.
 struct CompileSteps {
   double analyse = 0;  // the spec: types, axes, simplification
   double plan = 0;     // loops and their schedule
@@ -89,7 +89,8 @@ struct CompileSteps {
   double link = 0;     // into memory
 };
 
-// What a call is predicted to take, by the loop program and what this machine was measured to do.
+// The time that a call is predicted to take, by the loop program and by what this machine was
+// measured to do.
 struct Prediction {
   double seconds = 0;         // of a call
   std::vector<double> phases; // of them
@@ -123,8 +124,8 @@ private:
 // `NAME: DTYPE[EXTENTS]` and the elements of each.
 std::ostream &operator<<(std::ostream &out, const Results &results);
 
-// A call with its arguments fixed: checked once, then repeated without any look-up. It keeps the code
-// alive but not the caller's memory.
+// A call with its arguments fixed: checked once, then repeated without any look-up. The call keeps
+// the code alive but not the caller's memory.
 class BoundCall {
 public:
   BoundCall() = default; // of no kernel: it throws DataError E0317 when it is called
@@ -137,7 +138,7 @@ private:
 };
 
 //
-// What a call throws says the kernel and the line of the call: Error::kernel, Error::called.
+// The error of a call says the kernel and the line of the call: Error::kernel, Error::called.
 class Kernel {
 public:
   using Line = std::source_location;
@@ -151,8 +152,8 @@ public:
   std::vector<InputInfo> inputs() const;
   std::vector<OutputInfo> outputs() const;
 
-  // Runs on the caller's memory: inputs and outputs by position in declared order (the fast way: a
-  // repeated layout costs well under a microsecond on top of the work), or by name. An output that is
+  // Runs on the caller's memory: inputs and outputs by position in declared order, or by name. By
+  // position a repeated layout costs well under a microsecond on top of the work. An output that is
   // not named is not computed. Inputs may overlap outputs: the result is as if the inputs had been
   // copied first. Throws ShapeError, DTypeError, DataError before anything is written, and
   // CancelledError where Options::cancel says so: the outputs are then unspecified.
@@ -169,9 +170,10 @@ public:
   void run_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs,
                  Line line = Line::current()) const;
 
-  // Allocates the outputs and runs. Each lies in the stride order of an input that it reads and that has all of its axes, that with which
-  // the fewest bytes are read against their order (a + b and b + a have one order), else in C order; but all in C order, or in F order, where
-  // that is asked for: kernel({{"x", x}}, bl::Order::c).
+  // Allocates the outputs and runs. Each lies in the stride order of an input that it reads and
+  // that has all of its axes, else in C order. Of several such inputs that one counts with which
+  // the fewest bytes are read against their order, so a + b and b + a have one order. All lie in C
+  // order, or in F order, where that is asked for: kernel({{"x", x}}, bl::Order::c).
   Results operator()(std::initializer_list<NamedView> inputs, Order store = Order::none,
                      Line line = Line::current()) const {
     return call({inputs.begin(), inputs.size()}, store, line);
@@ -194,29 +196,40 @@ public:
   BoundCall bind_named(std::span<const NamedView> inputs, std::span<const NamedView> outputs,
                        Line line = Line::current()) const;
 
-  // The same kernel, with the same code, of which each call runs on at most so many threads, whatever Options::threads says: the bits do
-  // not change. k.with_threads(1).run(..) leaves the others to other work. It costs nothing to make; 0 takes the limit back.
+  // The same kernel, with the same code, of which each call runs on at most so many threads,
+  // whatever Options::threads says. The bits do not change. k.with_threads(1).run(..) leaves the
+  // others to other work. Such a kernel costs nothing to make; 0 takes the limit back.
   Kernel with_threads(int most) const;
 
-  // Blocks of the data along one axis, a label or a position ("0") as `inputs` says: each is folded on its own, in any order, on any machine, and
-  // `combine` gives what one call with all of the data gives, to the bit. `partial` takes the inputs of a call with the block's part of those
-  // that have the axis, and where the block begins in all of the data; `combine` takes those that lack it and that are read once all is folded (`y` of
-  // `out z = sum(x, j) * y`).
+  // Blocks of the data along one axis, a label or a position ("0") as `inputs` says. Each is folded
+  // on its own, in any order, on any machine. `combine` gives what one call with all of the data
+  // gives, to the bit. `partial` takes the inputs of a call, with the block's part of those that
+  // have the axis, and where the block begins in all of the data. `combine` takes the inputs that
+  // lack the axis and are read once all is folded (`y` of `out z = sum(x, j) * y`).
   //
-  // Blocks begin at multiples of `unit`, which looks at layouts only: 4096 where the folded elements lie side by side, 128 where kept ones do, 1 for
-  // min, max, argmin, argmax and integers; only the last block ends elsewhere. "All of the data" means the blocks one behind the other, lying
-  // in the order of dims in which each of them lies. Cost: a block costs a call for each piece, one where it is a power of two of
-  // units long and begins at a multiple of its length, and one for each leaf of a scan; states have the size of the results, in the types in which is accumulated.
+  // Blocks begin at multiples of `unit`, which looks at layouts only. A unit is 4096 where the
+  // folded elements lie side by side, 128 where kept ones do, 1 for min, max, argmin, argmax and
+  // integers. Only the last block ends elsewhere. "All of the data" means the blocks one behind the
+  // other, lying in the order of dims in which each of them lies. Cost: a block costs a call for
+  // each piece, and one for each leaf of a scan. It is one piece if it is a power of two of units
+  // long and begins at a multiple of its length. States have the size of the results, in the types
+  // in which is accumulated.
   //
-  // What comes apart: outputs made of folds along the axis, by accumulators with a combine, from where they go on by maps and exact folds. Of
-  // outputs that have it (`x - mean(x, j)`) `combine` gives a block: it then takes all inputs, the block of those that have the axis. Where what is folded is
-  // made of other folds along the axis, `mean((x - mean(x, j))^2, j)`, the data is gone through `rounds` times: a later round has the `partial` that
-  // takes what `join` made of all blocks of the round before; `combine` takes those of the last one. Reads at positions are of whole arrays, or along other axes.
-  // Scans along the axis, by accumulators with a combine, go on from what comes before a block: what a leaf of 4096 positions comes to (anything,
-  // where any order has the same bits) takes a round, and `combine` is told where its block begins, as it is for `iota` in outputs. Then blocks of
-  // a later round and of `combine` begin (of scans from the end: end) where leaves of the first one do.
-  // Throws ShapeError E0104 (no such axis), SpecError E0060 (the kernel does not come apart, and why), ShapeError E0150 (a block begins elsewhere,
-  // leaves a position alone that would be folded in another order, or is not said to begin anywhere where that must be known), E0151 (blocks that do not follow each other, or of another kernel), and what `run` throws for the arrays.
+  // Outputs come apart that are made of folds along the axis, by accumulators with a combine, and
+  // go on by maps and exact folds. If an output has the axis (`x - mean(x, j)`), `combine` gives a
+  // block of it, and takes all inputs, the block of those that have the axis. Folds may be of other
+  // folds along the axis, `mean((x - mean(x, j))^2, j)`: the data is then gone through `rounds`
+  // times. The `partial` of a later round takes what `join` made of all blocks of the round before;
+  // `combine` takes those of the last one. Reads at positions are of whole arrays, or along other
+  // axes. Scans along the axis, by accumulators with a combine, go on from what comes before a
+  // block. A round gives what each leaf of 4096 positions comes to (of any length, if any order has
+  // the same bits). `combine` is then told where its block begins, as it is for `iota` in outputs.
+  // Then blocks of a later round and of `combine` begin (of scans from the end: end) where leaves
+  // of the first one do. Throws ShapeError E0104 (no such axis), SpecError E0060 (the kernel does
+  // not come apart, and why) and what `run` throws for the arrays. Throws ShapeError E0150 for a
+  // block that begins elsewhere, leaves a position alone that would be folded in another order, or
+  // does not say where it begins though that must be known. Throws E0151 for blocks that do not
+  // follow each other, or are of another kernel.
   std::int64_t unit(std::string_view axis, std::span<const NamedView> inputs) const;
   std::int64_t unit(std::string_view axis, std::initializer_list<NamedView> inputs) const {
     return unit(axis, std::span(inputs.begin(), inputs.size()));
@@ -235,7 +248,7 @@ public:
   }
   int rounds(std::string_view axis) const;
   Results combine(std::span<const Partial> blocks, std::span<const NamedView> inputs) const;
-  // Of the block that begins there.
+  // The block that begins there.
   Results combine(std::span<const Partial> blocks, std::int64_t offset,
                   std::span<const NamedView> inputs) const;
   Results combine(std::initializer_list<Partial> blocks, std::int64_t offset,
@@ -278,26 +291,30 @@ public:
   }
   std::vector<Signature> infer_named(std::span<const NamedView> inputs) const;
 
-  // The text of a stage for the layouts of the latest call or `prepare`, of this thread where it has made one; before any, for
-  // C-contiguous inputs of which no dim is 1. Llvm, Asm and Why make the code where there is none yet.
-  // Throws CompileError E0501 for Llvm and Asm where the kernel has no native code.
+  // The text of a stage for the layouts of the latest call or `prepare`, of this thread where it
+  // has made one. Before any, it is that of C-contiguous inputs of which no dim is 1. Llvm, Asm and
+  // Why make the code where there is none yet. Throws CompileError E0501 for Llvm and Asm where the
+  // kernel has no native code.
   std::string show(Stage stage, const ShowFormat &format = {}) const;
   std::vector<Decision> why() const;
 
-  // For the layouts that `show` is about, in native code. The first prediction on a machine measures it, which takes some 0.2 s and
-  // is kept beside the disk cache; nothing but predictions depends on it. Throws CompileError E0501 where the kernel has no
-  // native code.
+  // For the layouts that `show` is about, in native code. The first prediction on a machine
+  // measures it, which takes some 0.2 s. The numbers are kept beside the disk cache, and nothing
+  // but predictions depends on them. Throws CompileError E0501 where the kernel has no native code.
   Prediction predict() const;
 
-  // What runs calls with the layouts that `show` is about: Jit, Interpreter or Reference. It may compile.
+  // The engine of calls with the layouts that `show` is about: Jit, Interpreter or Reference. The
+  // question may compile.
   Engine engine() const;
 
-  // This kernel with the values of some parameters built in: calls are given the other inputs only. What depends on frozen
-  // parameters alone is computed here, once, where that changes no bit of any output (docs/language.md, "Parameters and state"), and
-  // kept in copies: the arrays may change afterwards. The text of the new kernel, `spec()`, has the values that were computed as
-  // parameters in place of those that they were computed from. It compiles a kernel or two. Frozen kernels may be called from many threads.
-  // Throws DataError E0311 for what is no parameter of this kernel or is frozen already, E0313 for a declared fact that does not
-  // hold, and what `run` throws for the arrays.
+  // This kernel with the values of some parameters built in: calls are given the other inputs only.
+  // All that depends on frozen parameters alone is computed here, once, if that changes no bit of
+  // any output (docs/language.md, "Parameters and state"). Copies are kept: the arrays may change
+  // afterwards. The text of the new kernel, `spec()`, has the values that were computed as
+  // parameters in place of those that they were computed from. Freezing compiles a kernel or two.
+  // Frozen kernels may be called from many threads. Throws DataError E0311 for what is no parameter
+  // of this kernel or is frozen already, E0313 for a declared fact that does not hold. Throws what
+  // `run` throws for the arrays.
   Kernel freeze(std::span<const NamedView> parameters) const;
   Kernel freeze(std::initializer_list<NamedView> parameters) const {
     return freeze(std::span(parameters.begin(), parameters.size()));
