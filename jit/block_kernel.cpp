@@ -108,8 +108,7 @@ void BlockKernel::Impl::check(std::span<const Layout> inputs) const {
 BlockKernel::Impl::Made BlockKernel::Impl::of_axes(const std::vector<int> &axes) const {
   const std::lock_guard lock(mutex);
   if (const auto it = made.find(axes); it != made.end()) return it->second;
-  AxisSet set;
-  for (const int axis : axes) set = set | AxisSet::of(axis);
+  const AxisSet set = AxisSet::of(axes);
   const auto is_declared = [&](const spec::TypedInput &input) {
     for (std::size_t d = 0; d < input.extents.size() && !input.window; ++d)
       if (input.extents[d] >= 0 && set.has(input.axis_of_dim[d])) return true;

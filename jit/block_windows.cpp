@@ -1,6 +1,7 @@
 // See block_windows.hpp.
 #include "jit/block_windows.hpp"
 
+#include "array/layout.hpp"
 #include "kernel/gather.hpp"
 #include "kernel/operands.hpp"
 #include "kernel/padding.hpp"
@@ -10,8 +11,7 @@ namespace broadloom::jit {
 BlockWindows::BlockWindows(const spec::TypedSpec &typed, std::vector<AnyView> given,
                            const kernel::Box &box, const Setup &setup)
     : typed_(typed), box_(box), setup_(setup), views_(std::move(given)) {
-  std::vector<Layout> layouts;
-  for (const AnyView &view : views_) layouts.push_back(view.layout);
+  const std::vector<Layout> layouts = array::layouts_of(views_);
   kernel::Viewer viewer(typed, layouts);
   for (std::size_t w = views_.size(); w < typed_.inputs.size(); ++w) {
     const kernel::Seen seen = viewer.see(w, &box_);

@@ -16,7 +16,6 @@
 #include <cstring>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>

@@ -102,10 +102,7 @@ protected:
     return array;
   }
 
-  std::string fresh(const std::string &name) {
-    return support::free_name(name,
-                              [&](const std::string &free) { return taken_.insert(free).second; });
-  }
+  std::string fresh(const std::string &name) { return support::fresh_name(name, taken_); }
 
   static Ref ref_over(const std::string &array, const std::vector<Range> &ranges) {
     Ref ref{array, {}};
@@ -223,7 +220,7 @@ protected:
     }
     for (std::size_t o = 0; o < typed.outputs.size(); ++o) {
       if (!part.wanted[o]) continue;
-      for (const int axis : typed.outputs[o].axes) walked = walked | expr::AxisSet::of(axis);
+      walked = walked | expr::AxisSet::of(typed.outputs[o].axes);
       Ref &output = step.to.emplace_back(
           array_ref(reader, typed.outputs[o].axes, reader.outputs[o], layouts.outputs[o], extents));
       for (std::size_t d = 0; d < output.at.size();

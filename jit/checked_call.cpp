@@ -3,6 +3,7 @@
 #include "jit/kernel.hpp"
 #include "jit/show.hpp"
 
+#include "array/layout.hpp"
 #include "checked/agreement.hpp"
 #include "checked/not_finite.hpp"
 #include "kernel/operand_copy.hpp"
@@ -43,12 +44,6 @@ constexpr std::array watched{
             "keep the arguments of that operation away from where it overflows or has a pole; or "
             "leave out Debug::infinity (--debug) where an infinity is meant"},
 };
-
-std::vector<Layout> layouts_of(std::span<const AnyView> views) {
-  std::vector<Layout> layouts;
-  for (const AnyView &view : views) layouts.push_back(view.layout);
-  return layouts;
-}
 
 // As the reference takes them: the inputs, then the shapes that outputs lend.
 std::vector<AnyView> given_by(const spec::TypedSpec &typed, Operands call) {
@@ -144,12 +139,13 @@ void CheckedCall::run() {
 // In elements of all values that the reference computes.
 std::int64_t CheckedCall::reference_points() const {
   const std::vector<AnyView> given = given_by(typed_, call_);
-  std::int64_t total = checked::points_of(whole_, reference::with_lets(whole_, layouts_of(given)));
+  std::int64_t total =
+      checked::points_of(whole_, reference::with_lets(whole_, array::layouts_of(given)));
   if (lets_.empty()) return total;
   const std::vector<AnyView> views = lets_.views(*lets_.layouts(inputs_), nullptr);
   for (std::size_t k = 0; k < lets_.specs().size() && total < most_points; ++k) {
     if (lets_.specs()[k]->join) continue;
-    total += checked::points_of(lets_.specs()[k]->typed, layouts_of(read_by_let(k, views)));
+    total += checked::points_of(lets_.specs()[k]->typed, array::layouts_of(read_by_let(k, views)));
   }
   return total;
 }
@@ -233,7 +229,7 @@ void CheckedCall::look_at_let(std::size_t k, std::optional<std::int64_t> step, c
     });
     const auto pin = step ? std::optional(reference::Pin{*typed.time, *step}) : std::nullopt;
     std::optional<checked::Origin> origin;
-    if (lies_whole && checked::points_of(typed, layouts_of(read)) <= most_points)
+    if (lies_whole && checked::points_of(typed, array::layouts_of(read)) <= most_points)
       origin = checked::origin_of(typed, read, 0, at, watch.oddity, cancel_, pin);
     fail_odd(watch, "let '" + typed.outputs[0].name + "'", indices, origin, typed.outputs[0].where);
   }

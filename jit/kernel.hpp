@@ -33,7 +33,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 
 namespace broadloom {
 

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 
 namespace broadloom::jit {
 

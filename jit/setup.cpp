@@ -6,8 +6,8 @@
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"
 #include "support/log.hpp"
+#include "support/number.hpp"
 
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
@@ -33,11 +33,8 @@ std::vector<Setup::Declared> declared_by(const spec::TypedSpec &typed) {
 template <class Number> Number number_in(const char *name, Number usual) {
   const char *variable = std::getenv(name);
   if (variable == nullptr || *variable == '\0') return usual;
-  const std::string_view text = variable;
-  Number asked = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), asked);
-  if (error == std::errc() && end == text.data() + text.size()) return asked;
-  support::log().warn("{} is '{}': write a number", name, text);
+  if (const auto asked = support::number_of<Number>(variable)) return *asked;
+  support::log().warn("{} is '{}': write a number", name, variable);
   return usual;
 }
 template std::size_t number_in(const char *, std::size_t);

@@ -90,10 +90,9 @@ std::string show_own(const KernelImpl &kernel, Stage stage, const ShowFormat &fo
   if (const auto kernels = latest_kernels(kernel); of_program && kernels.back() != &kernel) {
     std::string text;
     for (const KernelImpl *part : kernels) {
-      std::string names;
-      for (const spec::TypedOutput &output : part->typed().outputs)
-        names += (names.empty() ? "" : ", ") + output.name;
-      if (part == &kernel) names = "the rest";
+      const std::string names =
+          part == &kernel ? "the rest"
+                          : support::joined(part->typed().outputs, &spec::TypedOutput::name);
       if (kernels.size() > 1) text += fmt::format("# part {}\n", names);
       text += show_stage(*part, stage, format);
     }

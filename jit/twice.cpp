@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <span>
 
 namespace broadloom::jit {
 namespace {

@@ -119,8 +119,7 @@ Decision explain_miss(const loop::Program &program, std::span<const loop::Progra
     std::vector<std::string> found = loop::differences(program, *other);
     if (least.empty() || found.size() < least.size()) least = std::move(found);
   }
-  std::string text;
-  for (const std::string &difference : least) text += (text.empty() ? "" : "; ") + difference;
+  const std::string text = support::joined(least, {}, "; ");
   return decide(Reason::NewPattern, "", "miss",
                 fmt::format("miss: the nearest of the last {} differs: {}",
                             support::count(std::int64_t(known.size()), "pattern"), text),

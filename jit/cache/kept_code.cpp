@@ -11,9 +11,7 @@
 
 #include <llvm/Config/llvm-config.h>
 
-#include <cstdint>
 #include <cstdlib>
-#include <cstring>
 
 namespace broadloom::jit {
 namespace {

@@ -20,7 +20,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <span>
 

@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <ctime>

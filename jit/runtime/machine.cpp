@@ -6,6 +6,7 @@
 #include "jit/runtime/machine.hpp"
 
 #include "support/log.hpp"
+#include "support/number.hpp"
 
 #include <fmt/format.h>
 
@@ -30,15 +31,12 @@ constexpr int most_threads = 4096;
 int wanted_threads() {
   const char *text = std::getenv("BROADLOOM_THREADS");
   if (text == nullptr || *text == '\0') return 0;
-  const std::string_view word = text;
-  int value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error == std::errc() && end == word.data() + word.size() && value >= 0)
-    return std::min(value, most_threads);
+  const auto value = support::number_of<int>(text);
+  if (value && *value >= 0) return std::min(*value, most_threads);
   static std::atomic_flag said;
   if (!said.test_and_set())
     support::log().warn("BROADLOOM_THREADS is '{}': write a number, 0 for as many as there are",
-                        word);
+                        text);
   return 0;
 }
 

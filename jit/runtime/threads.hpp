@@ -9,8 +9,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <span>
 #include <vector>
 
 namespace broadloom::jit::runtime {

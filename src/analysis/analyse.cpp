@@ -161,8 +161,7 @@ void Analysis::add_output(const OutputDecl &given) {
   if (decl.has_axes)
     check_listed(decl, listed, has);
   else
-    for (int axis = 0; axis < expr::max_axes; ++axis)
-      if (has.has(axis)) output.axes.push_back(axis);
+    output.axes = has.list();
   if (output.axes.size() > std::size_t(max_rank))
     fail("E0013",
          "output '" + decl.name + "' has " + std::to_string(output.axes.size()) + " dims, and " +
@@ -207,8 +206,7 @@ type::Folded Analysis::fold_by_mode(const OutputDecl &decl, AxisSet listed, Lent
     AxisSet has = spec_.graph[value.node].axes;
     has = has | spec_.axes_of(value.like);
     for (std::size_t i : lent.shapes) has = has | spec_.inputs[i].axes();
-    for (int axis = 0; axis < expr::max_axes; ++axis)
-      if ((listed - has).has(axis)) lent.one_each.push_back({lender(decl, axis), axis});
+    for (const int axis : listed - has) lent.one_each.push_back({lender(decl, axis), axis});
     return value;
   }
 
@@ -283,7 +281,7 @@ void Analysis::check_like(const OutputDecl &decl, const spec::TypedOutput &outpu
              ", which lack" + (output.like.size() == 1 ? "s " : " ") +
              space_.axis_list(has - wanted) + " of its expression",
          output.where, "repeat along an input that has these axes, or leave like= out");
-  for (int axis = 0; axis < expr::max_axes; ++axis) {
+  for (const int axis : wanted) {
     std::optional<spec::DimExtent> one; // a dim of it, where all of them are 1
     bool is_one = true;
     for (const std::uint32_t l : output.like)

@@ -215,13 +215,14 @@ private:
     const Mode &mode = output.mode;
     Expr value = moved(output.value, [&](const Expr &read, std::size_t input) {
       if (mode.kind != ModeKind::accumulate) return read;
-      const AxisSet extra = typed_.inputs[input].axes() - axes_of(typed_.outputs[k]);
+      const AxisSet extra = typed_.inputs[input].axes() - AxisSet::of(typed_.outputs[k].axes);
       return extra.empty() ? read : folded(mode, read, extra);
     });
     if (mode.kind == ModeKind::broadcast && !mode.use.like.empty()) return repeated(k, value);
     if (mode.kind != ModeKind::reduce) return value;
     if (!mode.use.like.empty()) return folded(mode, value, {});
-    const AxisSet extra = axes_of(values().outputs[k]) - axes_of(typed_.outputs[k]);
+    const AxisSet extra =
+        AxisSet::of(values().outputs[k].axes) - AxisSet::of(typed_.outputs[k].axes);
     return extra.empty() ? fold_of_one(k, value) : folded(mode, value, extra);
   }
 
@@ -253,12 +254,6 @@ private:
     return make_fold(use, {value}, refs, value.node()->where);
   }
 
-  static AxisSet axes_of(const spec::TypedOutput &output) {
-    AxisSet axes;
-    for (const int axis : output.axes) axes = axes | AxisSet::of(axis);
-    return axes;
-  }
-
   // The expression over the arguments; `whole(read, input)` is what stands for a plain read of an input.
   template <class Whole> Expr moved(const Expr &value, Whole whole) {
     expr::Exchange exchange;
@@ -272,33 +267,26 @@ private:
       const auto arg = [&](std::size_t a) { return exchange(node.args[a]); };
       switch (node.kind) {
       case ExprKind::Input:
-        if (node.input->window) {
-          std::vector<Expr> lets;
-          for (std::size_t a = 0; a < node.args.size(); ++a) lets.push_back(arg(a));
-          return window(*node.input, lets_by_name(node, lets), node.where);
-        }
+        if (node.input->window)
+          return window(*node.input, lets_by_name(node, exchange.args_of(node)), node.where);
         return whole(read(inputs_.at(node.input->name), node.where), inputs_.at(node.input->name));
       case ExprKind::Fold:
       case ExprKind::Scan: {
-        std::vector<Expr> args;
-        for (std::size_t a = 0; a < node.args.size(); ++a) args.push_back(arg(a));
         FoldUse use = *node.use;
         for (std::string &like : use.like) like = named(like);
         std::vector<AxisRef> axes;
         for (const AxisRef &axis : node.axes) axes.push_back(ref(axis));
-        return with_use(node, std::move(use), std::move(args), std::move(axes));
+        return with_use(node, std::move(use), exchange.args_of(node), std::move(axes));
       }
       case ExprKind::Extent:
       case ExprKind::Iota: {
         std::vector<std::string> of;
         for (const std::string &name : node.of) of.push_back(named(name));
-        return node.kind == ExprKind::Extent ? make_extent(ref(node.axes[0]), of, node.where)
-                                             : make_iota(ref(node.axes[0]), of, node.where);
+        return with_of(node, ref(node.axes[0]), std::move(of));
       }
       case ExprKind::Let: return let(node, arg(0), node.args.size() > 1 ? arg(1) : Expr());
       case ExprKind::Join: {
-        std::vector<Expr> parts;
-        for (std::size_t a = 0; a < node.args.size(); ++a) parts.push_back(arg(a));
+        std::vector<Expr> parts = exchange.args_of(node);
         if (node.places) return make_join_at(std::move(parts), places(*node.places), node.where);
         const bool is_label = std::holds_alternative<std::string>(node.axes[0].value());
         return make_join(is_label ? ref(node.axes[0]) : node.axes[0], std::move(parts), node.stacks,

@@ -1,8 +1,8 @@
 // Array: storage, transposition and copying.
 #include "array/copy.hpp"
-#include "array/element.hpp"
 #include "array/layout.hpp"
 #include "array/memory.hpp"
+#include "support/element.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
 
@@ -90,9 +90,9 @@ std::int64_t Array::offset_of(std::span<const std::int64_t> indices) const {
 
 double Array::number_at(std::span<const std::int64_t> indices) const {
   const std::int64_t offset = offset_of(indices);
-  return array::with_type(dtype_, [&](auto zero) -> double {
+  return support::with_type(dtype_, [&](auto zero) -> double {
     using T = decltype(zero);
-    if constexpr (array::is_complex_type<T>)
+    if constexpr (support::is_complex_type<T>)
       throw DTypeError("E0210", fmt::format("an element of {} is no double", name(dtype_)), {},
                        "ask for it by its type: at<std::complex<float>>(i) or <double>");
     else

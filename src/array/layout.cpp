@@ -142,6 +142,12 @@ std::int64_t element_count(const Layout &layout) {
 
 namespace array {
 
+std::vector<Layout> layouts_of(std::span<const AnyView> views) {
+  std::vector<Layout> layouts;
+  for (const AnyView &view : views) layouts.push_back(view.layout);
+  return layouts;
+}
+
 Layout fortran_layout(std::span<const std::int64_t> shape) {
   Layout layout = checked_shape(shape);
   std::int64_t stride = 1;

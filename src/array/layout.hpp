@@ -5,8 +5,11 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace broadloom::array {
+
+std::vector<Layout> layouts_of(std::span<const AnyView> views);
 
 // The last dim varies slowest. The same checks as `contiguous_layout`.
 Layout fortran_layout(std::span<const std::int64_t> shape);

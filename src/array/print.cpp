@@ -4,7 +4,7 @@
 //    [3.0, 3.5, ..., 4.0]]
 #include "array/print.hpp"
 
-#include "array/element.hpp"
+#include "support/element.hpp"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ constexpr std::int64_t edge = 3;           // elements shown at each end of an e
 
 // The fewest digits that read back as the same value; five are enough for f16, four for bf16.
 template <class T> std::string shortest(T value) {
-  if constexpr (is_narrow<T>) {
+  if constexpr (support::is_narrow<T>) {
     const float exact = value;
     for (int digits = 1; digits < 5; ++digits) {
       const std::string text = fmt::format("{:.{}g}", exact, digits);
@@ -38,7 +38,7 @@ template <class T> std::string element_text(T value, int digits) {
     return value ? "true" : "false";
   } else if constexpr (std::is_integral_v<T>) {
     return fmt::format("{}", std::int64_t(0) + value);
-  } else if constexpr (is_complex_type<T>) {
+  } else if constexpr (support::is_complex_type<T>) {
     const std::string im = element_text(value.imag(), digits);
     return element_text(value.real(), digits) + (im[0] == '-' ? "" : "+") + im + "j";
   } else {
@@ -80,7 +80,7 @@ private:
   // The depth of both walks is the rank, 16 at most.
   void format(int dim, std::int64_t offset) {
     if (dim == array_.rank()) {
-      cells_.push_back(with_type(array_.dtype(), [&](auto zero) {
+      cells_.push_back(support::with_type(array_.dtype(), [&](auto zero) {
         return element_text(array_.data<decltype(zero)>()[offset], digits_);
       }));
       return;

@@ -1,8 +1,6 @@
 // Two loops as one block: see interpreter.hpp.
 #include "block/interpreter.hpp"
 
-#include "support/check.hpp"
-
 #include <utility>
 
 namespace broadloom::block {

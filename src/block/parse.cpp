@@ -13,8 +13,6 @@
 
 #include "loop/nest_text.hpp"
 
-#include <algorithm>
-
 namespace broadloom::block {
 
 using namespace loop;

@@ -99,9 +99,7 @@ private:
   static bool is_costly(ops::Op op, DType compute) {
     using ops::Op;
     if (is_complex(compute) && (op == Op::Sqrt || op == Op::Abs || op == Op::Sign)) return true;
-    const ops::Math math = ops::info(op).math;
-    if (math == ops::Math::Vector || math == ops::Math::Libm) return true;
-    return op == ops::Op::FloorDiv || op == ops::Op::Mod;
+    return ops::info(op).is_function() || op == Op::FloorDiv || op == Op::Mod;
   }
 
   void step(const Stmt &s) {

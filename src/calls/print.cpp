@@ -2,6 +2,7 @@
 #include "calls/call.hpp"
 
 #include "loop/nest_text.hpp"
+#include "support/text.hpp"
 
 #include <fmt/format.h>
 
@@ -15,33 +16,17 @@ constexpr std::array<std::string_view, std::size_t(Step::Kind::For) + 1> words{
 constexpr std::array<std::string_view, std::size_t(Array::Owner::Copy) + 1> owners{"in", "out",
                                                                                    "temp", "copy"};
 
-void add(std::string &text, std::int64_t times, const std::string &what) {
-  if (times < 0)
-    text += text.empty() ? "-" : " - ";
-  else if (!text.empty())
-    text += " + ";
-  const std::uint64_t number = times < 0 ? -std::uint64_t(times) : std::uint64_t(times);
-  if (what.empty())
-    text += fmt::format("{}", number);
-  else
-    text += number == 1 ? what : fmt::format("{}*{}", number, what);
-}
-
 std::string text_of(const Affine &position) {
   if (position.all) return ":";
   std::string text;
-  for (const Affine::Term &term : position.terms) add(text, term.times, loop::quoted(term.axis));
+  for (const Affine::Term &term : position.terms)
+    support::add_term(text, term.times, loop::quoted(term.axis));
   for (const Affine::Index &index : position.indices)
-    add(text, index.times, print(*index.element) + (index.element->at.empty() ? "[]" : ""));
-  if (position.constant != 0 || text.empty()) add(text, position.constant, "");
+    support::add_term(text, index.times,
+                      print(*index.element) + (index.element->at.empty() ? "[]" : ""));
+  if (position.constant != 0 || text.empty()) support::add_term(text, position.constant);
   if (position.divisor != 1) text = fmt::format("({}) / {}", text, position.divisor);
   return position.outside.empty() ? text : fmt::format("{}({})", position.outside, text);
-}
-
-template <class List, class Text> std::string listed(const List &list, const Text &text_of_one) {
-  std::string text;
-  for (const auto &one : list) text += (text.empty() ? "" : ", ") + text_of_one(one);
-  return text;
 }
 
 std::string text_of(const Range &range) {
@@ -52,18 +37,18 @@ std::string text_of(const Range &range) {
 }
 
 std::string refs(const std::vector<Ref> &list) {
-  return listed(list, [](const Ref &ref) { return print(ref); });
+  return support::joined(list, [](const Ref &ref) { return print(ref); });
 }
 
 std::string ranges(const std::vector<Range> &list) {
-  return listed(list, [](const Range &range) { return text_of(range); });
+  return support::joined(list, [](const Range &range) { return text_of(range); });
 }
 
 std::string line_of(const Array &array) {
   std::string text =
       fmt::format("{:<4} {} : {}[{}]", word_of(array.owner), loop::quoted(array.name),
                   broadloom::name(array.dtype),
-                  listed(array.extents, [](std::int64_t n) { return std::to_string(n); }));
+                  support::joined(array.extents, [](std::int64_t n) { return std::to_string(n); }));
   if (array.rows) {
     text += fmt::format(" along {} from {}", array.rows->dim, array.rows->from);
     if (array.rows->kept > 0)
@@ -91,12 +76,12 @@ std::string line_of(const Step &step) {
     text += step.from.empty() ? " 0" : " " + refs(step.from);
   if (step.each > 0) text += fmt::format(" each {}", step.each);
   if (!step.borders.empty())
-    text += " by " + listed(step.borders, [](const Border &border) {
+    text += " by " + support::joined(step.borders, [](const Border &border) {
               return fmt::format("{}: ({}, {}) {}", border.dim, border.before, border.after,
                                  border.mode);
             });
   if (!step.reach.empty())
-    text += " at " + listed(step.reach, [](const Step::Reach &reach) {
+    text += " at " + support::joined(step.reach, [](const Step::Reach &reach) {
               return fmt::format("[{}, {}]{}", reach.first, reach.last,
                                  reach.divisor == 1 ? "" : fmt::format(" by {}", reach.divisor));
             });
@@ -120,7 +105,8 @@ std::string_view word_of(Array::Owner owner) { return owners[std::size_t(owner)]
 std::string print(const Ref &ref) {
   std::string text = loop::quoted(ref.array);
   if (!ref.at.empty())
-    text += "[" + listed(ref.at, [](const Affine &position) { return text_of(position); }) + "]";
+    text += "[" +
+            support::joined(ref.at, [](const Affine &position) { return text_of(position); }) + "]";
   return text;
 }
 

@@ -41,24 +41,24 @@ using Units = std::unordered_map<std::string, double>;
 std::vector<double> units_of(const spec::TypedSpec &typed, const Units &lets) {
   std::vector<bool> rounds(typed.graph.size());
   std::vector<double> unit(typed.graph.size(), 0);
-  for (std::uint32_t n = 0; n < typed.graph.size(); ++n) {
-    const expr::NodeId id{n};
+  for (const expr::NodeId id : typed.graph.ids()) {
     const expr::Node &node = typed.graph[id];
     if (node.kind == expr::NodeKind::Fold || node.kind == expr::NodeKind::Scan) {
       const ops::Recipe &recipe = typed.graph.recipe(id);
-      rounds[n] = is_continuous(node.dtype) && !recipe.exact && recipe.has_combine();
+      rounds[id.index] = is_continuous(node.dtype) && !recipe.exact && recipe.has_combine();
     }
     if (node.kind == expr::NodeKind::Input)
       if (const auto let = lets.find(typed.inputs[typed.array_of(node.payload)].name);
           let != lets.end() && let->second > 0) {
-        rounds[n] = true;
-        unit[n] = let->second;
+        rounds[id.index] = true;
+        unit[id.index] = let->second;
       }
     for (const expr::NodeId arg : typed.graph.operands(id)) {
-      rounds[n] = rounds[n] || rounds[arg.index];
-      unit[n] = std::max(unit[n], unit[arg.index]);
+      rounds[id.index] = rounds[id.index] || rounds[arg.index];
+      unit[id.index] = std::max(unit[id.index], unit[arg.index]);
     }
-    if (rounds[n] && is_continuous(node.dtype)) unit[n] = std::max(unit[n], unit_of(node.dtype));
+    if (rounds[id.index] && is_continuous(node.dtype))
+      unit[id.index] = std::max(unit[id.index], unit_of(node.dtype));
   }
   std::vector<double> result;
   for (const spec::TypedOutput &output : typed.outputs) {
@@ -196,9 +196,7 @@ std::vector<std::vector<double>> bounds(const spec::TypedSpec &typed,
 // Zeros for outputs that were not computed.
 std::vector<AnyView> all_before(const spec::TypedSpec &typed, std::span<const AnyView> inputs,
                                 const Results &results, std::vector<Array> &zeros) {
-  std::vector<Layout> layouts;
-  for (const AnyView &input : inputs) layouts.push_back(input.layout);
-  const auto shapes = reference::output_shapes(typed, layouts);
+  const auto shapes = reference::output_shapes(typed, array::layouts_of(inputs));
   std::vector<AnyView> before;
   for (std::size_t o = 0; o < typed.outputs.size(); ++o) {
     const auto at = std::ranges::find(results.names, typed.outputs[o].name) - results.names.begin();

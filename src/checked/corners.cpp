@@ -2,6 +2,7 @@
 #include "checked/corners.hpp"
 
 #include "array/copy.hpp"
+#include "array/layout.hpp"
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"
 #include "reference/join.hpp"
@@ -78,9 +79,7 @@ public:
          const std::vector<bool> &moved, const std::atomic<bool> *cancel)
       : spec_(spec), inputs_(inputs), cancel_(cancel), here_(spec.graph.size()),
         weighed_(spec.graph.size()) {
-    std::vector<Layout> layouts;
-    for (const AnyView &input : inputs) layouts.push_back(input.layout);
-    extents_ = reference::shapes_of(spec, layouts).extents;
+    extents_ = reference::shapes_of(spec, array::layouts_of(inputs)).extents;
     for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
       const expr::Node &node = spec.graph[{n}];
       bool reached = node.kind == NodeKind::Input && moved[spec.array_of(node.payload)];
@@ -334,6 +333,13 @@ private:
   struct Given {
     std::vector<AnyView> views, behind;
     std::vector<bool> moved;
+
+    void add(const AnyView &view, const AnyView &of_it, bool moves) {
+      views.push_back(view);
+      behind.push_back(of_it);
+      moved.push_back(moves);
+    }
+    void add(const Let &let) { add(let.array, let.behind, let.moved); }
   };
 
   // Sets those elements to 1.
@@ -403,25 +409,17 @@ private:
         const std::size_t of = read->let - loop.first;
         const spec::Recurrence &other = *spec.materialised[read->let]->recurrence;
         const std::int64_t count = arrays[of].shape()[other.dim] - other.lag + read->more;
-        given.views.push_back(array::rows_of(arrays[of], other.dim, 0, count));
-        given.behind.push_back(array::rows_of(behind[of], other.dim, 0, count));
-        given.moved.push_back(false);
+        given.add(array::rows_of(arrays[of], other.dim, 0, count),
+                  array::rows_of(behind[of], other.dim, 0, count), false);
       } else if (loop.positions == i) {
         const std::int64_t steps = arrays[k - loop.first].shape()[loop.dim] - loop.lag;
         Array &positions = kept_.emplace_back(DType::I64, std::vector{steps});
         for (std::int64_t t = 0; t < steps; ++t) positions.data<std::int64_t>()[t] = t;
-        given.views.push_back(positions);
-        given.behind.push_back(kept_.emplace_back(DType::I64, std::vector{steps}));
-        given.moved.push_back(false);
+        given.add(positions, kept_.emplace_back(DType::I64, std::vector{steps}), false);
       } else if (!input.materialised) {
-        given.views.push_back(inputs_[i]);
-        given.behind.push_back(zeros_[i]);
-        given.moved.push_back(i == moved_);
+        given.add(inputs_[i], zeros_[i], i == moved_);
       } else {
-        const Let &other = lets_.at(input.name);
-        given.views.push_back(other.array);
-        given.behind.push_back(other.behind);
-        given.moved.push_back(other.moved);
+        given.add(lets_.at(input.name));
       }
     }
     return given;
@@ -429,18 +427,9 @@ private:
 
   Given given_to(const spec::TypedSpec &reader) const {
     Given given;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      given.views.push_back(inputs_[i]);
-      given.behind.push_back(zeros_[i]);
-      given.moved.push_back(i == moved_);
-    }
-    for (const spec::TypedInput &input : reader.given()) {
-      if (!input.materialised) continue;
-      const Let &let = lets_.at(input.name);
-      given.views.push_back(let.array);
-      given.behind.push_back(let.behind);
-      given.moved.push_back(let.moved);
-    }
+    for (std::size_t i = 0; i < inputs_.size(); ++i) given.add(inputs_[i], zeros_[i], i == moved_);
+    for (const spec::TypedInput &input : reader.given())
+      if (input.materialised) given.add(lets_.at(input.name));
     given.views = reference::with_said(reader, std::move(given.views));
     given.behind = reference::with_said(reader, std::move(given.behind));
     given.moved.resize(given.views.size());

@@ -1,6 +1,7 @@
 // See not_finite.hpp.
 #include "checked/not_finite.hpp"
 
+#include "array/layout.hpp"
 #include "checked/agreement.hpp"
 #include "ops/ops.hpp"
 #include "reference/reference.hpp"
@@ -10,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace broadloom::checked {
@@ -49,9 +49,7 @@ public:
   Follower(const spec::TypedSpec &spec, std::span<const AnyView> inputs, Oddity oddity,
            const std::atomic<bool> *cancel, std::optional<reference::Pin> step)
       : spec_(spec), oddity_(oddity), values_(spec.graph.size()) {
-    std::vector<Layout> layouts;
-    for (const AnyView &input : inputs) layouts.push_back(input.layout);
-    extents_ = reference::shapes_of(spec, layouts).extents;
+    extents_ = reference::shapes_of(spec, array::layouts_of(inputs)).extents;
     for (Extents &extents : extents_)
       if (step) extents[std::size_t(step->axis)].count = 1;
     reference::evaluate_nodes(
@@ -170,9 +168,7 @@ private:
     const ops::OpInfo &info = ops::info(op);
     if (info.form == ops::Form::Infix && arguments.size() == 2)
       return fmt::format("{} {} {}", arguments[0], info.spelling, arguments[1]);
-    std::string list;
-    for (const std::string &argument : arguments) list += (list.empty() ? "" : ", ") + argument;
-    return fmt::format("{}({})", info.spelling, list);
+    return fmt::format("{}({})", info.spelling, support::joined(arguments));
   }
 
   // " at i 3, j 0": the axes along which the value varies.
@@ -214,8 +210,7 @@ std::int64_t first_odd(const AnyView &view, Oddity oddity) {
 }
 
 bool has_odd_literal(const spec::TypedSpec &spec, Oddity oddity) {
-  for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
-    const expr::Node &node = spec.graph[NodeId{n}];
+  for (const expr::Node &node : spec.graph.nodes()) {
     if (node.kind != NodeKind::Literal) continue;
     char element[16];
     ops::store(element, node.dtype, node.literal);

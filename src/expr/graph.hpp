@@ -18,7 +18,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -32,6 +31,19 @@ struct NodeId {
   friend auto operator<=>(const NodeId &, const NodeId &) = default;
 };
 
+// `for (const NodeId id : NodeIds{count})`: the first ones.
+struct NodeIds {
+  std::uint32_t count = 0;
+  struct Iterator {
+    std::uint32_t index = 0;
+    NodeId operator*() const { return {index}; }
+    Iterator &operator++() { return ++index, *this; }
+    friend bool operator==(const Iterator &, const Iterator &) = default;
+  };
+  Iterator begin() const { return {}; }
+  Iterator end() const { return {count}; }
+};
+
 struct RecipeId { // of an accumulator, in the graph that uses it
   std::uint32_t index = 0;
   friend auto operator<=>(const RecipeId &, const RecipeId &) = default;
@@ -43,13 +55,32 @@ struct LikeId { // of a list of inputs, in the graph that uses it
   friend auto operator<=>(const LikeId &, const LikeId &) = default;
 };
 
-// A set of axes of the iteration space.
+// A set of axes of the iteration space; `for (const int axis : set)` takes them in ascending order.
 inline constexpr int max_axes = 64;
 class AxisSet {
 public:
   constexpr AxisSet() = default;
   constexpr explicit AxisSet(std::uint64_t bits) : bits_(bits) {}
   static constexpr AxisSet of(int axis) { return AxisSet(std::uint64_t(1) << axis); }
+  static constexpr AxisSet of(std::span<const int> axes) {
+    AxisSet set;
+    for (const int axis : axes) set = set | of(axis);
+    return set;
+  }
+
+  struct Iterator {
+    std::uint64_t left = 0;
+    constexpr int operator*() const { return __builtin_ctzll(left); }
+    constexpr Iterator &operator++() { return left &= left - 1, *this; }
+    friend constexpr bool operator==(const Iterator &, const Iterator &) = default;
+  };
+  constexpr Iterator begin() const { return {bits_}; }
+  constexpr Iterator end() const { return {}; }
+  std::vector<int> list() const {
+    std::vector<int> axes;
+    for (const int axis : *this) axes.push_back(axis);
+    return axes;
+  }
 
   constexpr bool has(int axis) const { return bits_ >> axis & 1; }
   constexpr bool empty() const { return bits_ == 0; }
@@ -134,15 +165,26 @@ public:
   }
 
   const Node &operator[](NodeId id) const { return nodes_[id.index]; }
+  std::span<const Node> nodes() const { return nodes_; }
+  NodeIds ids() const { return {std::uint32_t(nodes_.size())}; }
   std::span<const NodeId> args(NodeId id) const {
     const Node &n = nodes_[id.index];
     return {args_.data() + n.first_arg, n.arg_count};
+  }
+  // The arguments where each has become another, of this graph or of one that is made of it: [node].
+  std::vector<NodeId> args_now(NodeId id, std::span<const NodeId> now) const {
+    std::vector<NodeId> args;
+    for (const NodeId arg : this->args(id)) args.push_back(now[arg.index]);
+    return args;
   }
   // The arguments whose values are read: others lend only their shapes.
   std::span<const NodeId> operands(NodeId id) const {
     const NodeKind kind = nodes_[id.index].kind;
     if (kind == NodeKind::Extent || kind == NodeKind::Index) return {};
     return kind == NodeKind::Expand ? args(id).first(1) : args(id);
+  }
+  bool is(NodeId id, ops::Op op) const {
+    return nodes_[id.index].kind == NodeKind::Op && nodes_[id.index].op == op;
   }
   const Place &where(NodeId id) const { return places_[id.index]; }
   std::size_t size() const { return nodes_.size(); }

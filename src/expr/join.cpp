@@ -1,6 +1,7 @@
 // See join.hpp.
 #include "expr/join.hpp"
 
+#include "expr/walk.hpp"
 #include "expr/window.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -68,18 +69,12 @@ std::size_t dim_of_join(const std::string &let, const ExprNode &join,
 // Such a let has an array of its own, with what it begins from before it.
 static bool reads_itself(const ExprNode &let) {
   if (let.args.size() > 1) return true;
-  std::unordered_set<const ExprNode *> seen;
-  std::vector<const ExprNode *> open{let.args[0].node()};
-  while (!open.empty()) {
-    const ExprNode *node = open.back();
-    open.pop_back();
-    if (node == nullptr || !seen.insert(node).second) continue;
-    if (node->kind == ExprKind::Input && reads_ahead(*node)) return true;
-    const bool is_array = node->kind == ExprKind::Let && !node->axes.empty();
-    for (const Expr &arg : node->args)
-      if (!is_array && node->kind != ExprKind::Input) open.push_back(arg.node());
-  }
-  return false;
+  bool reads = false;
+  expr::reach(let.args[0].node(), [&](const ExprNode &node) {
+    reads = reads || (node.kind == ExprKind::Input && reads_ahead(node));
+    return node.kind != ExprKind::Input && (node.kind != ExprKind::Let || node.axes.empty());
+  });
+  return reads;
 }
 
 Expr let_of_join(const std::string &name, const std::vector<AxisRef> &dims, const Expr &join,

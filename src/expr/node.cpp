@@ -88,6 +88,11 @@ Expr make_iota(AxisRef axis, std::vector<std::string> of, Place where) {
   return Expr(std::move(node));
 }
 
+Expr with_of(const ExprNode &node, AxisRef axis, std::vector<std::string> of) {
+  const auto make = node.kind == ExprKind::Extent ? make_extent : make_iota;
+  return make(std::move(axis), std::move(of), node.where);
+}
+
 Expr make_call(std::shared_ptr<const FunctionDecl> function, std::vector<Expr> args, Place where) {
   auto node = new_node(ExprKind::Call, std::move(where), std::move(args));
   node->function = std::move(function);

@@ -129,6 +129,8 @@ Expr make_scan(FoldUse use, std::vector<Expr> args, AxisRef axis, Place where);
 Expr make_parameter(std::string name, Place where);
 Expr make_extent(AxisRef axis, std::vector<std::string> of, Place where);
 Expr make_iota(AxisRef axis, std::vector<std::string> of, Place where);
+// The same Extent or Iota of another axis and other inputs.
+Expr with_of(const ExprNode &node, AxisRef axis, std::vector<std::string> of);
 // What a let that reads itself says of how it begins and how far it goes.
 struct LetLoop {
   Expr start; // `from`; an empty one: zeros

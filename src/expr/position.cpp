@@ -1,6 +1,5 @@
 // The public face of reading at positions: at(), pad(), and what positions are made of.
 #include "expr/held_lets.hpp"
-#include "expr/join.hpp"
 #include "expr/position_value.hpp"
 #include "expr/window.hpp"
 #include "support/fail.hpp"

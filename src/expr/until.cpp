@@ -4,8 +4,6 @@
 #include "expr/window.hpp"
 #include "support/fail.hpp"
 
-#include <algorithm>
-
 namespace broadloom {
 
 Expr steps_taken(const Expr &done, const std::string &axis, const Place &where) {

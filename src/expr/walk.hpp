@@ -40,4 +40,16 @@ private:
   std::vector<std::pair<const ExprNode *, std::size_t>> stack_;
 };
 
+// Calls enter(node) once for each node, users first, and goes on to the arguments of those for which it gives true.
+template <class Enter> void reach(const ExprNode *root, Enter enter) {
+  std::unordered_set<const ExprNode *> seen;
+  std::vector<const ExprNode *> open{root};
+  while (!open.empty()) {
+    const ExprNode *node = open.back();
+    open.pop_back();
+    if (node == nullptr || !seen.insert(node).second || !enter(*node)) continue;
+    for (const Expr &arg : node->args) open.push_back(arg.node());
+  }
+}
+
 } // namespace broadloom::expr

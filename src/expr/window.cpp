@@ -3,10 +3,9 @@
 
 #include "expr/array_named.hpp"
 #include "support/fail.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <unordered_map>
 
 namespace broadloom {
 
@@ -31,70 +30,54 @@ bool operator==(const AffineForm::Extent &a, const AffineForm::Extent &b) {
 
 std::int64_t AffineForm::start() const { return constant == 0 && is_from_end() ? -1 : constant; }
 
-bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times) {
-  // The least number has no positive counterpart: its text could not be read back.
-  const auto add = [](std::int64_t &to, std::int64_t more) {
-    return !__builtin_add_overflow(to, more, &to) && to != INT64_MIN;
-  };
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(form.constant, times, &product) || !add(sum.constant, product))
-    return false;
-  for (const AffineForm::Term &term : form.terms) {
-    if (__builtin_mul_overflow(term.times, times, &product) || product == INT64_MIN) return false;
-    const auto known = std::find_if(sum.terms.begin(), sum.terms.end(),
-                                    [&](const auto &other) { return other.axis == term.axis; });
-    if (known == sum.terms.end())
-      sum.terms.push_back({term.axis, product});
-    else if (!add(known->times, product))
+// The least number has no positive counterpart: its text could not be read back.
+static bool add(std::int64_t &to, std::int64_t more) {
+  return !__builtin_add_overflow(to, more, &to) && to != INT64_MIN;
+}
+
+template <class Multiple, class Same>
+static bool add(std::vector<Multiple> &sum, const std::vector<Multiple> &more, std::int64_t times,
+                Same same) {
+  for (Multiple one : more) {
+    if (__builtin_mul_overflow(one.times, times, &one.times) || one.times == INT64_MIN)
+      return false;
+    const auto known =
+        std::ranges::find_if(sum, [&](const Multiple &other) { return same(one, other); });
+    if (known == sum.end())
+      sum.push_back(std::move(one));
+    else if (!add(known->times, one.times))
       return false;
   }
-  for (const AffineForm::Index &index : form.indices) {
-    if (__builtin_mul_overflow(index.times, times, &product) || product == INT64_MIN) return false;
-    const auto known = std::find_if(sum.indices.begin(), sum.indices.end(), [&](const auto &other) {
-      return other.read->name == index.read->name;
-    });
-    if (known == sum.indices.end())
-      sum.indices.push_back({index.read, product});
-    else if (!add(known->times, product))
-      return false;
-  }
-  for (const AffineForm::Extent &extent : form.extents) {
-    if (__builtin_mul_overflow(extent.times, times, &product) || product == INT64_MIN) return false;
-    const auto known = std::find_if(sum.extents.begin(), sum.extents.end(), [&](const auto &other) {
-      return other.dim == extent.dim && name_of_array(other.of) == name_of_array(extent.of);
-    });
-    if (known == sum.extents.end())
-      sum.extents.push_back({extent.of, extent.dim, product});
-    else if (!add(known->times, product))
-      return false;
-  }
-  sum.stays_inside = sum.stays_inside || form.stays_inside;
-  std::erase_if(sum.extents, [](const AffineForm::Extent &extent) { return extent.times == 0; });
-  std::erase_if(sum.terms, [](const AffineForm::Term &term) { return term.times == 0; });
-  std::erase_if(sum.indices, [](const AffineForm::Index &index) { return index.times == 0; });
+  std::erase_if(sum, [](const Multiple &one) { return one.times == 0; });
   return true;
+}
+
+bool add_to(AffineForm &sum, const AffineForm &form, std::int64_t times) {
+  using Form = AffineForm;
+  std::int64_t product = 0;
+  sum.stays_inside = sum.stays_inside || form.stays_inside;
+  return !__builtin_mul_overflow(form.constant, times, &product) && add(sum.constant, product) &&
+         add(sum.terms, form.terms, times,
+             [](const Form::Term &a, const Form::Term &b) { return a.axis == b.axis; }) &&
+         add(sum.indices, form.indices, times,
+             [](const Form::Index &a, const Form::Index &b) {
+               return a.read->name == b.read->name;
+             }) &&
+         add(sum.extents, form.extents, times, [](const Form::Extent &a, const Form::Extent &b) {
+           return a.dim == b.dim && name_of_array(a.of) == name_of_array(b.of);
+         });
 }
 
 std::string print(const AffineForm &form) {
   std::string text;
-  const auto sign = [&](bool negative) {
-    text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
-  };
-  const auto digits = [](std::int64_t number) { return std::to_string(std::abs(number)); };
-  const auto multiple = [&](std::int64_t times, const std::string &of) {
-    sign(times < 0);
-    if (times != 1 && times != -1) text += digits(times) + "*";
-    text += of;
-  };
-  for (const AffineForm::Index &index : form.indices) multiple(index.times, index.read->name);
-  for (const AffineForm::Term &term : form.terms) multiple(term.times, term.axis);
+  using support::add_term;
+  for (const AffineForm::Index &index : form.indices) add_term(text, index.times, index.read->name);
+  for (const AffineForm::Term &term : form.terms) add_term(text, term.times, term.axis);
   for (const AffineForm::Extent &extent : form.extents)
-    multiple(extent.times,
+    add_term(text, extent.times,
              "extent(" + name_of_array(extent.of) + ", " + std::to_string(extent.dim) + ")");
-  if (form.constant != 0 || text.empty() || (form.stays_inside && form.is_bare())) {
-    sign(form.constant < 0);
-    text += digits(form.constant);
-  }
+  if (form.constant != 0 || text.empty() || (form.stays_inside && form.is_bare()))
+    add_term(text, form.constant);
   switch (form.outside) {
   case Outside::Fails: break;
   case Outside::Clips: return "clip(" + text + ")";

@@ -75,10 +75,8 @@ Expr Binder::bind(const Expr &root, int scope) {
 
 Expr Binder::made(const Part &part) {
   const ExprNode &node = *part.expr.node();
-  if (node.kind == ExprKind::Extent || node.kind == ExprKind::Iota) {
-    const auto make = node.kind == ExprKind::Extent ? make_extent : make_iota;
-    return make(node.axes[0], lenders(node, part.scope), node.where);
-  }
+  if (node.kind == ExprKind::Extent || node.kind == ExprKind::Iota)
+    return with_of(node, node.axes[0], lenders(node, part.scope));
   std::vector<Expr> args;
   bool changed = false;
   for (const Part &arg : parts(part)) {

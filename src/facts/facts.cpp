@@ -33,9 +33,7 @@ Facts::Facts(const SpecData &data, const std::vector<std::string> &wrt)
 }
 
 void Facts::declare(const std::string &input, const std::vector<int> &dims) {
-  AxisSet axes;
-  for (const int axis : dims) axes = axes | AxisSet::of(axis);
-  new_inputs_[input] = {axes, dims, spec_.inputs.size() + new_names_.size()};
+  new_inputs_[input] = {AxisSet::of(dims), dims, spec_.inputs.size() + new_names_.size()};
   new_names_.push_back(input);
 }
 
@@ -104,9 +102,7 @@ AxisSet Facts::axes(const Expr &written) {
     AxisSet set;
     for (const Expr &arg : node.args) set = set | axes_.at(arg.node());
     switch (node.kind) {
-    case ExprKind::Input:
-      for (const int axis : dims(*node.input)) set = set | AxisSet::of(axis);
-      break;
+    case ExprKind::Input: set = set | AxisSet::of(dims(*node.input)); break;
     case ExprKind::Iota: set = AxisSet::of(space_.axis(node.axes[0], node.where)); break;
     case ExprKind::Fold:
       if (!node.use->like.empty())
@@ -142,8 +138,7 @@ AxisRef Facts::axis_ref(int axis) const {
 
 std::vector<AxisRef> Facts::axis_refs(AxisSet axes) const {
   std::vector<AxisRef> refs;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (axes.has(axis)) refs.push_back(axis_ref(axis));
+  for (const int axis : axes) refs.push_back(axis_ref(axis));
   return refs;
 }
 
@@ -208,10 +203,9 @@ bool Facts::may_be_one(const Expr &expr, int axis) {
 }
 
 bool Facts::is_firm(AxisSet axes) const {
-  bool firm = true;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    firm = firm && (!axes.has(axis) || facts::is_firm(spec_, axis));
-  return firm;
+  for (const int axis : axes)
+    if (!facts::is_firm(spec_, axis)) return false;
+  return true;
 }
 
 bool Facts::may_be_repeated(const std::vector<std::string> &own, int axis) const {

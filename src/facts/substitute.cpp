@@ -1,17 +1,14 @@
 // See substitute.hpp.
 #include "facts/substitute.hpp"
 
+#include "expr/exchange.hpp"
+
 #include <unordered_set>
 
 namespace broadloom::facts {
 
 std::vector<Expr> exchange(const std::vector<Expr> &roots,
                            const std::function<Expr(const ExprNode &)> &exchange) {
-  std::unordered_map<const ExprNode *, Expr> now; // without an entry: as it was
-  const auto current = [&](const Expr &expr) {
-    const auto found = now.find(expr.node());
-    return found == now.end() ? expr : found->second;
-  };
   // What is read at positions, or has its dims listed, stays a let.
   std::unordered_set<const ExprNode *> arrays;
   expr::Walker finder;
@@ -21,24 +18,14 @@ std::vector<Expr> exchange(const std::vector<Expr> &roots,
       for (const Expr &let : node.args)
         if (node.kind == ExprKind::Input) arrays.insert(let.node());
     });
-  expr::Walker walker;
+  expr::Exchange parts;
   std::vector<Expr> made_roots;
-  for (const Expr &root : roots) {
-    walker.walk(root.node(), [&](const ExprNode &node) {
+  for (const Expr &root : roots)
+    made_roots.push_back(parts.run(root, [&](const ExprNode &node) {
       Expr made = exchange(node);
-      std::vector<Expr> args;
-      for (const Expr &arg : node.args) args.push_back(current(arg));
-      bool changed = false;
-      for (std::size_t k = 0; k < args.size(); ++k)
-        changed = changed || args[k].node() != node.args[k].node();
-      if (!made.node() && changed)
-        made = node.kind == ExprKind::Let && !arrays.contains(&node)
-                   ? args[0]
-                   : with_args(node, std::move(args));
-      if (made.node()) now.emplace(&node, made);
-    });
-    made_roots.push_back(current(root));
-  }
+      const bool is_name = node.kind == ExprKind::Let && !arrays.contains(&node);
+      return !made.node() && is_name && parts.changes(node) ? parts.now(node.args[0]) : made;
+    }));
   return made_roots;
 }
 

@@ -210,8 +210,7 @@ std::optional<Chosen> Chooser::choose(const ExprNode &node, const Context &conte
 bool Chooser::keeps_order(const std::vector<const InputDecl *> &params, const InputDecl &like,
                           const Context &context) const {
   const std::vector<int> dims = facts_.dims(like);
-  AxisSet all;
-  for (const int axis : dims) all = all | AxisSet::of(axis);
+  const AxisSet all = AxisSet::of(dims);
   for (const InputDecl *param : params) {
     if (param->dims.empty()) continue;
     // A dim of 1 that is repeated walks no axis at a call, though it lies on one.
@@ -226,9 +225,7 @@ bool Chooser::keeps_order(const std::vector<const InputDecl *> &params, const In
     for (const int axis : dims) at += at < own.size() && own[at] == axis;
     if (!context.folds.empty() && at < own.size()) return false;
     for (const AxisSet folded : context.folds) {
-      AxisSet part;
-      for (const int axis : own) part = part | AxisSet::of(axis);
-      part = part & folded;
+      const AxisSet part = AxisSet::of(own) & folded;
       if (!part.empty() && !(part == (all & folded))) return false;
     }
   }

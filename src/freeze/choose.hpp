@@ -4,7 +4,6 @@
 #include "expr/walk.hpp"
 #include "facts/facts.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <unordered_map>

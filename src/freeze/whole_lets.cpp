@@ -90,7 +90,7 @@ private:
   // Whether what else the kernel is given says nothing of their extents.
   bool owns_axes(const spec::TypedSpec &let) const {
     expr::AxisSet given, read, others;
-    for (const int axis : let.outputs[0].axes) read = read | expr::AxisSet::of(axis);
+    read = read | expr::AxisSet::of(let.outputs[0].axes);
     for (std::uint32_t n = 0; n < let.graph.size(); ++n) {
       const expr::Node &node = let.graph[{n}];
       if (node.kind != expr::NodeKind::Input) continue;
@@ -191,8 +191,7 @@ private:
     const spec::TypedSpec &typed = whole_.at(let)->typed;
     const Expr &array = lets_.at(let);
     auto decl = std::make_shared<InputDecl>();
-    decl->name = support::free_name(
-        let + "_1", [&](const std::string &free) { return taken_.insert(free).second; });
+    decl->name = support::fresh_name(let + "_1", taken_);
     decl->dtype = typed.outputs[0].dtype;
     decl->dims.assign(typed.outputs[0].axes.size(), Dim(":"));
     decl->role = InputRole::parameter;
@@ -215,11 +214,9 @@ private:
   // Windows that nothing reads are there for those that name them.
   std::vector<Decl> inputs_of_rest() {
     Names named;
-    spec::for_each_root(made_.rest, [&](const Expr &root) {
-      expr::Walker().walk(root.node(), [&](const ExprNode &node) {
-        named.insert(node.of.begin(), node.of.end());
-        if (node.use) named.insert(node.use->like.begin(), node.use->like.end());
-      });
+    spec::for_each_node(made_.rest, [&](const ExprNode &node) {
+      named.insert(node.of.begin(), node.of.end());
+      if (node.use) named.insert(node.use->like.begin(), node.use->like.end());
     });
     for (const OutputDecl &output : made_.rest.outputs)
       named.insert(output.mode.use.like.begin(), output.mode.use.like.end());
@@ -242,14 +239,12 @@ private:
   void drop_idle(const std::string &name, const SameAxes &same) {
     bool is_read = false;
     const auto note = [&](const Decl &decl) { is_read = is_read || decl->name == name; };
-    spec::for_each_root(made_.rest, [&](const Expr &root) {
-      expr::Walker().walk(root.node(), [&](const ExprNode &node) {
-        is_read = is_read || std::ranges::count(node.of, name) != 0 ||
-                  (node.use && std::ranges::count(node.use->like, name) != 0);
-        if (node.kind != ExprKind::Input) return;
-        note(node.input);
-        for_each_read_by(*node.input, note);
-      });
+    spec::for_each_node(made_.rest, [&](const ExprNode &node) {
+      is_read = is_read || std::ranges::count(node.of, name) != 0 ||
+                (node.use && std::ranges::count(node.use->like, name) != 0);
+      if (node.kind != ExprKind::Input) return;
+      note(node.input);
+      for_each_read_by(*node.input, note);
     });
     for (const OutputDecl &output : made_.rest.outputs)
       is_read = is_read || std::ranges::count(output.mode.use.like, name) != 0;

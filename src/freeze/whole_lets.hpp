@@ -14,7 +14,6 @@
 
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 namespace broadloom::freeze {

@@ -65,18 +65,13 @@ Expr Batcher::made(const ExprNode &node) {
     return window_now(*node.input, let_seen(node), node.where);
   }
   case ExprKind::Fold: return fold(node);
-  case ExprKind::Scan: {
-    std::vector<Expr> args;
-    for (const Expr &arg : node.args) args.push_back(exchange_(arg));
-    return with_use(node, *node.use, std::move(args), {moved(node.axes[0], node.where)});
-  }
+  case ExprKind::Scan:
+    return with_use(node, *node.use, exchange_.args_of(node), {moved(node.axes[0], node.where)});
   case ExprKind::Extent:
   case ExprKind::Iota: {
     std::vector<std::string> of;
     for (const std::string &name : node.of) of.push_back(named(name));
-    const AxisRef axis = moved(node.axes[0], node.where);
-    return node.kind == ExprKind::Extent ? make_extent(axis, std::move(of), node.where)
-                                         : make_iota(axis, std::move(of), node.where);
+    return with_of(node, moved(node.axes[0], node.where), std::move(of));
   }
   case ExprKind::Let: return let(node);
   case ExprKind::Join: return join(node);
@@ -102,10 +97,7 @@ void Batcher::check_function(const ExprNode &call) const {
   });
 }
 
-std::string Batcher::fresh(const std::string &name) {
-  return support::free_name(name,
-                            [&](const std::string &free) { return names_.insert(free).second; });
-}
+std::string Batcher::fresh(const std::string &name) { return support::fresh_name(name, names_); }
 
 Expr Batcher::add_let(Expr let) {
   made_.lets.push_back(let);

@@ -26,6 +26,7 @@ private:
   void place_unlabelled();
   std::shared_ptr<const InputDecl> with_axis(const InputDecl &decl) const;
   Expr array_now(const Expr &array, const Place &where);
+  Window positions_now(const InputDecl &decl, const Place &where);
   Expr window_now(const InputDecl &decl, const Expr &of, const Place &where);
   Expr window_called(const InputDecl &decl);
   void extents_now(AffineForm &form, const Place &where);

@@ -53,12 +53,10 @@ std::set<std::string> labels_of(const SpecData &data) {
   };
   for (const auto &input : data.inputs) add_dims(*input);
   for (const auto &axis : data.axes) add_dims(*axis);
-  expr::Walker walker;
-  const auto visit = [&](const ExprNode &node) {
+  spec::for_each_node(data, [&](const ExprNode &node) {
     for (const AxisRef &axis : node.axes) add(axis);
     if (node.input) add_dims(*node.input);
-  };
-  spec::for_each_root(data, [&](const Expr &root) { walker.walk(root.node(), visit); });
+  });
   for (const OutputDecl &output : data.outputs) {
     for (const AxisRef &axis : output.axes) add(axis);
     if (output.said) add_dims(*output.said);
@@ -110,16 +108,13 @@ void BatchFacts::find_arrays() {
 
 void BatchFacts::find_open_axes() {
   std::set<std::string> read;
-  expr::Walker walker;
-  spec::for_each_root(data_, [&](const Expr &root) {
-    walker.walk(root.node(), [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Input && !node.input->window) read.insert(node.input->name);
-      const int *number = node.axes.empty() || node.kind == ExprKind::Join
-                              ? nullptr
-                              : std::get_if<int>(&node.axes[0].value());
-      if (split_ && number != nullptr)
-        fail("it has lets that are arrays, and axes by numbers", node.where, "name axes by labels");
-    });
+  spec::for_each_node(data_, [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Input && !node.input->window) read.insert(node.input->name);
+    const int *number = node.axes.empty() || node.kind == ExprKind::Join
+                            ? nullptr
+                            : std::get_if<int>(&node.axes[0].value());
+    if (split_ && number != nullptr)
+      fail("it has lets that are arrays, and axes by numbers", node.where, "name axes by labels");
   });
   for (const auto &decl : whole_inputs(data_)) {
     if (split_ && !decl->labelled() && !decl->dims.empty() && read.contains(decl->name))

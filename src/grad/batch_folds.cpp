@@ -168,11 +168,9 @@ bool is_added(const ExprNode &node) {
 // of the array that the windows see.
 void Batcher::find_terms() {
   std::unordered_map<const ExprNode *, int> uses;
-  expr::Walker walker;
-  const auto count = [&](const ExprNode &node) {
+  spec::for_each_node(data_, [&](const ExprNode &node) {
     for (const Expr &arg : node.args) ++uses[arg.node()];
-  };
-  spec::for_each_root(data_, [&](const Expr &root) { walker.walk(root.node(), count); });
+  });
   for (const OutputDecl &output : data_.outputs) ++uses[output.value.node()];
   const auto terms_of = [&](const Expr &value, bool alone) {
     std::vector<const ExprNode *> open{value.node()}, terms;

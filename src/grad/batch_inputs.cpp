@@ -40,13 +40,11 @@ void Batcher::place_unlabelled() {
       made_.inputs, [&](const auto &decl) { return decl->dims.size() == count + 1; });
   if (facts_.split()) return; // none that is read as a whole
   std::set<std::string> used;
-  expr::Walker walker;
-  const auto visit = [&](const ExprNode &node) {
+  spec::for_each_node(data_, [&](const ExprNode &node) {
     if (node.kind == ExprKind::Input) used.insert(node.input->name);
     used.insert(node.of.begin(), node.of.end());
     if (node.use) used.insert(node.use->like.begin(), node.use->like.end());
-  };
-  spec::for_each_root(data_, [&](const Expr &root) { walker.walk(root.node(), visit); });
+  });
   for (const OutputDecl &output : data_.outputs)
     used.insert(output.mode.use.like.begin(), output.mode.use.like.end());
   for (auto &decl : made_.inputs) {
@@ -126,19 +124,24 @@ void Batcher::extents_now(AffineForm &form, const Place &where) {
   }
 }
 
-// `of`: the let that it is a window of; empty for an input, and for a let that is not there yet.
-Expr Batcher::window_now(const InputDecl &decl, const Expr &of, const Place &where) {
+Window Batcher::positions_now(const InputDecl &decl, const Place &where) {
   Window window = *decl.window;
-  const std::string &array = window.of->name;
   for (AffineForm &form : window.forms) {
     extents_now(form, where);
     for (AffineForm::Index &index : form.indices)
       index.read = window_now(*index.read, {}, where).node()->input;
   }
-  if (facts_.depends(array)) {
+  if (facts_.depends(window.of->name)) {
     window.forms.insert(window.forms.begin(), own_form());
     for (DimPad &pad : window.pads) ++pad.dim;
   }
+  return window;
+}
+
+// `of`: the let that it is a window of; empty for an input, and for a let that is not there yet.
+Expr Batcher::window_now(const InputDecl &decl, const Expr &of, const Place &where) {
+  const Window window = positions_now(decl, where);
+  const std::string &array = window.of->name;
   if (!window.of->is_let)
     return make_window_like(make_input(decls_.at(array), where), window, where);
   return make_window_like(of.node() ? exchange_(of) : make_ahead(array, where), window, where);
@@ -155,18 +158,8 @@ Expr Batcher::window_called(const InputDecl &decl) {
     else if (const Expr &old = facts_.lets().at(name); !facts_.depends(name))
       let = old;
   }
-  Window window = *decl.window;
   if (!let.node()) return window_now(decl, {}, decl.where);
-  for (AffineForm &form : window.forms) {
-    extents_now(form, decl.where);
-    for (AffineForm::Index &index : form.indices)
-      index.read = window_now(*index.read, {}, decl.where).node()->input;
-  }
-  if (facts_.depends(decl.window->of->name)) {
-    window.forms.insert(window.forms.begin(), own_form());
-    for (DimPad &pad : window.pads) ++pad.dim;
-  }
-  return make_window_like(let, window, decl.where);
+  return make_window_like(let, positions_now(decl, decl.where), decl.where);
 }
 
 std::string Batcher::named(const std::string &array) {

@@ -166,8 +166,7 @@ void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same) {
     if (std::ranges::none_of(data.inputs,
                              [&](const auto &known) { return known->name == input->name; }))
       data.inputs.push_back(input);
-    const std::string name = support::free_name(
-        "bound", [&](const std::string &free) { return names.insert(free).second; });
+    const std::string name = support::fresh_name("bound", names);
     const Expr window = make_input(input, input->where);
     data.lets.push_back(make_let(name, window, input->where));
   }

@@ -21,16 +21,12 @@ Declarations::Declarations(const SpecData &data, const spec::TypedSpec &typed, f
     if (node.kind == ExprKind::Input) add(node.input);
     if (node.kind == ExprKind::Let) taken_.insert(node.name);
   };
-  for (const OutputDecl &output : data_.outputs) {
-    walker.walk(output.value.node(), visit);
-    for (const Expr &init : output.mode.use.init) walker.walk(init.node(), visit);
-    taken_.insert(output.name);
-  }
+  spec::for_each_value(data_.outputs, [&](const Expr &value) { walker.walk(value.node(), visit); });
+  for (const OutputDecl &output : data_.outputs) taken_.insert(output.name);
 }
 
 std::string Declarations::fresh(const std::string &name) {
-  return support::free_name(name,
-                            [&](const std::string &free) { return taken_.insert(free).second; });
+  return support::fresh_name(name, taken_);
 }
 
 // A label would hold it to the extent of inputs with that label, which `like` may not read.

@@ -119,9 +119,8 @@ private:
 expr::AxisSet FoldRule::like_ones() const {
   expr::AxisSet ones;
   if (node_.use->like.empty()) return ones;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (facts_.axes(x_).has(axis) && facts_.axes(self_).has(axis) &&
-        folds(facts_, x_, node_, axis) != Folds::Never)
+  for (const int axis : facts_.axes(x_))
+    if (facts_.axes(self_).has(axis) && folds(facts_, x_, node_, axis) != Folds::Never)
       ones = ones | expr::AxisSet::of(axis);
   return ones;
 }
@@ -161,8 +160,7 @@ Expr FoldRule::count() const {
   expr::AxisSet folded = facts_.axes(x_);
   if (use.like.empty() && !node_.axes.empty()) folded = folded - facts_.axes(self_);
   Expr product;
-  for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!folded.has(axis)) continue;
+  for (const int axis : folded) {
     Expr one = facts_.extent(x_, axis, t_);
     if (!use.like.empty()) {
       std::vector<std::string> of;

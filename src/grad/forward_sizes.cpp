@@ -62,8 +62,7 @@ double ForwardSizes::operations(const spec::Materialised &let) const {
   const spec::TypedSpec &kernel = let.typed;
   const AxisExtents extents = extents_of(kernel);
   double all = 0;
-  for (std::uint32_t n = 0; n < kernel.graph.size(); ++n) {
-    const expr::NodeId id{n};
+  for (const expr::NodeId id : kernel.graph.ids()) {
     expr::AxisSet axes = kernel.graph[id].axes;
     for (const expr::NodeId arg : kernel.graph.args(id)) axes = axes | kernel.graph[arg].axes;
     all += cost(kernel, id) * elements(axes, extents);

@@ -183,8 +183,7 @@ private:
   bool are_alike(const Expr &a, const Expr &b, expr::AxisSet but) {
     const expr::AxisSet axes = facts_.axes(a) - but;
     if (axes != facts_.axes(b) - but) return false;
-    for (int axis = 0; axis < expr::max_axes; ++axis) {
-      if (!axes.has(axis)) continue;
+    for (const int axis : axes) {
       const bool firm = facts_.is_firm(expr::AxisSet::of(axis));
       if (firm && typed_.axes[std::size_t(axis)].labelled) continue;
       const std::vector<std::string> of_a = facts_.lenders(a, axis), of_b = facts_.lenders(b, axis);
@@ -237,11 +236,9 @@ private:
   }
 
   Expr save(const std::string &name, const Expr &value, SpecData &forward) {
-    std::vector<int> axes;
+    const std::vector<int> axes = facts_.axes(value).list();
     std::vector<bool> may_be_one;
-    const expr::AxisSet set = facts_.axes(value);
-    for (int axis = 0; axis < expr::max_axes; ++axis)
-      if (set.has(axis)) axes.push_back(axis), may_be_one.push_back(facts_.may_be_one(value, axis));
+    for (const int axis : axes) may_be_one.push_back(facts_.may_be_one(value, axis));
     const Place where = value.node()->where;
     const Expr input = new_input({name, facts_.dtype(value), axes, may_be_one, value, where});
     OutputDecl output;

@@ -36,11 +36,6 @@ Decl new_input(const SpecData &derived, const SpecData &kernel) {
   return nullptr;
 }
 
-std::string free_of(std::set<std::string> &taken, const std::string &name) {
-  return support::free_name(name,
-                            [&](const std::string &free) { return taken.insert(free).second; });
-}
-
 class Jacobian {
 public:
   Jacobian(const SpecData &kernel, const std::string &of, const std::string &wrt)
@@ -58,15 +53,16 @@ public:
     std::set<std::string> labels = labels_of(made);
     for (std::size_t d = 0; d < input_->dims.size(); ++d) {
       const std::string &label = input_->dims[d].label;
-      axes_.push_back(free_of(labels, label.empty() ? input_->name + std::to_string(d)
-                                                    : label + "_" + input_->name));
+      axes_.push_back(support::fresh_name(
+          label.empty() ? input_->name + std::to_string(d) : label + "_" + input_->name, labels));
     }
     for (std::size_t d = axes_.size(); d-- > 0;) made = batched(made, axes_[d], {tangent});
     const spec::TypedSpec typed = analysis::analyse(made);
     made = with_unit_tangents(std::move(made), tangent);
     made.name = kernel_.name + "_jacobian";
     std::set<std::string> names = names_of(kernel_);
-    list_axes(made.outputs[0], free_of(names, "d_" + of_ + "_d_" + input_->name), typed);
+    list_axes(made.outputs[0], support::fresh_name("d_" + of_ + "_d_" + input_->name, names),
+              typed);
     analysis::analyse(made);
     return made;
   }
@@ -112,12 +108,7 @@ private:
           ops::Op::Eq, {make_iota(axes_[d], of_new, t.place()), make_iota(dims[d], of, t.place())});
       all = all.node() ? t.both(all, one) : one;
     }
-    if (!all.node()) {
-      Number one;
-      one.integer = 1;
-      all = make_literal(one, t.place());
-    }
-    return make_cast(input_->dtype, all, t.place());
+    return make_cast(input_->dtype, all.node() ? all : t.num(1), t.place());
   }
 
   // Read at positions, it is an array of its own.
@@ -125,11 +116,8 @@ private:
     const spec::LetsByName lets = spec::lets_by_name(made);
     bool is_array =
         std::ranges::any_of(lets, [](const auto &let) { return !let.second.node()->axes.empty(); });
-    expr::Walker walker;
-    spec::for_each_root(made, [&](const Expr &root) {
-      walker.walk(root.node(), [&](const ExprNode &node) {
-        is_array = is_array || (node.kind == ExprKind::Input && node.input->window);
-      });
+    spec::for_each_node(made, [&](const ExprNode &node) {
+      is_array = is_array || (node.kind == ExprKind::Input && node.input->window);
     });
     std::vector<std::string> dims;
     for (std::size_t d = 0; d < axes_.size(); ++d) {
@@ -176,8 +164,7 @@ private:
       kept_.push_back(expr);
       return exchange.run(expr, [&](const ExprNode &node) {
         if (node.kind == ExprKind::Let && node.input) {
-          std::vector<Expr> args;
-          for (const Expr &arg : node.args) args.push_back(exchange(arg));
+          const std::vector<Expr> args = exchange.args_of(node);
           LetLoop loop = loop_of(node);
           if (args.size() > 1) loop.start = args[1];
           loop.said = with_extents(loop.said, extents);
@@ -330,7 +317,7 @@ LoopSpec hessian(const LoopSpec &spec, const std::string &of, const std::string 
   second.name = kernel.name + "_hessian";
   std::set<std::string> names = grad::names_of(kernel);
   OutputDecl &result = second.outputs[0];
-  result.name = grad::free_of(names, "d2_" + of + "_d_" + wrt);
+  result.name = support::fresh_name("d2_" + of + "_d_" + wrt, names);
   return LoopSpec(std::make_shared<const detail::SpecData>(std::move(second)));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

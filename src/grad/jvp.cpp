@@ -151,10 +151,9 @@ private:
           reads_all_of(value, moved, false) && (facts_.axes(value) - axes_read(moved)).empty();
       output.value = has_all ? moved : repeated_like(value, moved, t);
     } else {
-      expr::AxisSet all;
-      for (const int axis : axes) all = all | expr::AxisSet::of(axis);
       // The spread of one element is a 0 without axes.
-      const Expr &shaped = (all - facts_.axes(value)).empty() ? value : old.value;
+      const Expr &shaped =
+          (expr::AxisSet::of(axes) - facts_.axes(value)).empty() ? value : old.value;
       output.value = in_shape_of(shaped, moved, output);
     }
     output.value = tidier_.run(facts_.calls().restored(output.value));
@@ -181,7 +180,7 @@ private:
     expr::AxisSet axes;
     expr::Walker().walk(expr.node(), [&](const ExprNode &node) {
       if (node.kind != ExprKind::Input) return;
-      for (const int axis : facts_.dims(*node.input)) axes = axes | expr::AxisSet::of(axis);
+      axes = axes | expr::AxisSet::of(facts_.dims(*node.input));
     });
     return axes;
   }
@@ -239,10 +238,7 @@ public:
     names_.emplace(name, fresh("t_" + name));
   }
   const std::unordered_map<std::string, std::string> &all() const { return names_; }
-  std::string fresh(const std::string &name) {
-    return support::free_name(name,
-                              [&](const std::string &free) { return taken_.insert(free).second; });
-  }
+  std::string fresh(const std::string &name) { return support::fresh_name(name, taken_); }
 
 private:
   std::unordered_set<std::string> taken_;
@@ -259,10 +255,7 @@ bool reads_any(const SpecData &data, const std::vector<std::string> &names) {
     const InputDecl &whole = node.input->window ? *node.input->window->of : *node.input;
     reads = reads || std::count(names.begin(), names.end(), whole.name) > 0;
   };
-  for (const OutputDecl &output : data.outputs) {
-    walker.walk(output.value.node(), visit);
-    for (const Expr &init : output.mode.use.init) walker.walk(init.node(), visit);
-  }
+  spec::for_each_value(data.outputs, [&](const Expr &value) { walker.walk(value.node(), visit); });
   return reads;
 }
 

@@ -1,6 +1,7 @@
 // See jvp.hpp.
 #include "analysis/analyse.hpp"
 #include "facts/substitute.hpp"
+#include "facts/terms.hpp"
 #include "grad/bounds.hpp"
 #include "grad/earlier_steps.hpp"
 #include "grad/jvp.hpp"
@@ -221,10 +222,8 @@ private:
     const AxisRef axis(of.axes[of.dim]);
     if (!window.forms[0].terms.empty()) return make_iota(axis, {}, where);
     const Expr steps = make_extent(axis, {}, where);
-    Number one;
-    one.integer = 1;
-    const Expr less = make_literal(one, where);
-    return make_op(ops::Op::Sub, {steps, less}, where);
+    const facts::Terms t(where);
+    return t.sub(steps, t.num(1));
   }
 
   // What a name of a window, or of an array, means here; empty: the same.
@@ -255,8 +254,7 @@ private:
         changed = true;
       }
     if (!changed) return {};
-    return node.kind == ExprKind::Iota ? make_iota(node.axes[0], of, node.where)
-                                       : make_extent(node.axes[0], of, node.where);
+    return with_of(node, node.axes[0], of);
   }
   Expr like_arrays(const Member &member, const ExprNode &node) {
     const auto at = std::ranges::find_if(

@@ -134,9 +134,7 @@ private:
   }
   void name(const Member &member, const std::string &wanted, std::set<std::string> &taken) {
     std::string &known = names_[root(member)];
-    if (known.empty())
-      known = support::free_name(
-          wanted, [&](const std::string &free) { return taken.insert(free).second; });
+    if (known.empty()) known = support::fresh_name(wanted, taken);
   }
 
   const InputDecl &declared(const std::string &input) const {

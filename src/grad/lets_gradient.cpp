@@ -113,11 +113,8 @@ Expr held_in(const Expr &array, const ExprNode &value, const ExprNode &node) {
 // Whether a sum is like this window.
 static bool is_like(const SpecData &data, const std::string &window) {
   bool found = false;
-  expr::Walker walker;
-  spec::for_each_root(data, [&](const Expr &root) {
-    walker.walk(root.node(), [&](const ExprNode &node) {
-      found = found || (node.use && std::ranges::count(node.use->like, window) != 0);
-    });
+  spec::for_each_node(data, [&](const ExprNode &node) {
+    found = found || (node.use && std::ranges::count(node.use->like, window) != 0);
   });
   return found;
 }
@@ -145,11 +142,8 @@ void ThroughLets::name_saved_ones() {
     return holding(make_window_like(of, window, decl.where), read.node()->args);
   };
   std::set<std::string> of_names;
-  expr::Walker walker;
-  spec::for_each_root(made_, [&](const Expr &root) {
-    walker.walk(root.node(),
-                [&](const ExprNode &node) { of_names.insert(node.of.begin(), node.of.end()); });
-  });
+  spec::for_each_node(
+      made_, [&](const ExprNode &node) { of_names.insert(node.of.begin(), node.of.end()); });
   // What lends its shape to a sum is walked as it is.
   std::unordered_map<std::string, std::string> lent, asked; // windows that like= and of= name
   for (std::size_t k = made_.inputs.size(); k-- > 0;) {
@@ -187,10 +181,7 @@ void ThroughLets::name_saved_ones() {
     }
     const bool is_fold = node.kind == ExprKind::Fold && !node.use->like.empty();
     if (!is_fold && node.of.empty()) return Expr();
-    if (node.kind == ExprKind::Iota)
-      return make_iota(node.axes[0], renamed(node.of, asked), node.where);
-    if (node.kind == ExprKind::Extent)
-      return make_extent(node.axes[0], renamed(node.of, asked), node.where);
+    if (!is_fold) return with_of(node, node.axes[0], renamed(node.of, asked));
     FoldUse use = *node.use;
     use.like = renamed(use.like, lent);
     return with_use(node, std::move(use), exchange.args_of(node), node.axes);
@@ -274,9 +265,7 @@ void save_lets(SpecData &forward, const spec::Split &split, const std::vector<st
     const auto let = std::ranges::find_if(
         split.lets, [&](const auto &one) { return one->data.outputs[0].name == saved[k]; });
     OutputDecl output;
-    output.name = support::free_name("saved_" + std::to_string(k), [&](const std::string &free) {
-      return taken.insert(free).second;
-    });
+    output.name = support::fresh_name("saved_" + std::to_string(k), taken);
     output.where = (*let)->data.outputs[0].where;
     output.has_axes = true;
     std::vector<AffineForm> own;

@@ -124,10 +124,7 @@ private:
     for (const auto &input : data_.inputs) taken_.insert(input->name);
   }
 
-  std::string fresh(const std::string &name) {
-    return support::free_name(name,
-                              [&](const std::string &free) { return taken_.insert(free).second; });
-  }
+  std::string fresh(const std::string &name) { return support::fresh_name(name, taken_); }
 
   // The inputs asked about and the lets that a kernel reads, as far as something flows into them.
   std::vector<std::string> read_by(const SpecData &kernel) const {
@@ -142,10 +139,8 @@ private:
       if (asked && is_continuous(whole.dtype) && seen.insert(whole.name).second)
         names.push_back(whole.name);
     };
-    for (const OutputDecl &output : kernel.outputs) {
-      walker.walk(output.value.node(), visit);
-      for (const Expr &init : output.mode.use.init) walker.walk(init.node(), visit);
-    }
+    spec::for_each_value(kernel.outputs,
+                         [&](const Expr &value) { walker.walk(value.node(), visit); });
     return names;
   }
 
@@ -305,8 +300,7 @@ private:
       add_axes(split_.rest, axes_);
       for (const auto &let : split_.lets) add_axes(let->data, axes_);
     }
-    return support::free_name(name,
-                              [&](const std::string &free) { return axes_.insert(free).second; });
+    return support::fresh_name(name, axes_);
   }
 
   static void add_axes(const SpecData &kernel, std::unordered_set<std::string> &axes) {
@@ -371,8 +365,7 @@ private:
       name = named_.back()->name;
     }
     if (of == node.of) return {};
-    return node.kind == ExprKind::Iota ? make_iota(node.axes[0], of, node.where)
-                                       : make_extent(node.axes[0], of, node.where);
+    return with_of(node, node.axes[0], of);
   }
 
   // The lets that are needed, in the order in which they are computed: also those of which like= names a window, and nothing else.

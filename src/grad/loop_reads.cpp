@@ -34,8 +34,7 @@ void ThroughLoop::take_reads(std::size_t m) {
         if (seen.node()) name = seen.node()->input->name;
       }
     if (named == node.of) return read(node);
-    return node.kind == ExprKind::Iota ? make_iota(node.axes[0], named, node.where)
-                                       : make_extent(node.axes[0], named, node.where);
+    return with_of(node, node.axes[0], named);
   });
   std::erase_if(member.step.inputs, [&](const auto &input) {
     return member_of.contains(input->window ? input->window->of->name : input->name);

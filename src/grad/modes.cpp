@@ -46,8 +46,8 @@ void write_as_modes(SpecData &data, std::size_t first, bool has_arrays) {
                         wanted = facts->axes_like(use.like, value.node()->where);
     if (!wanted.contains(axes)) return ModeKind::reduce;
     if (axes == wanted) {
-      for (int axis = 0; axis < expr::max_axes; ++axis)
-        if (axes.has(axis) && !are_whole(*facts, use.like, value, axis)) return ModeKind::reduce;
+      for (const int axis : axes)
+        if (!are_whole(*facts, use.like, value, axis)) return ModeKind::reduce;
       return ModeKind::plain;
     }
     if (!are_labels(*facts, wanted)) return ModeKind::reduce;

@@ -50,10 +50,7 @@ public:
   }
 
 private:
-  std::string fresh(const std::string &name) {
-    return support::free_name(name,
-                              [&](const std::string &free) { return taken_.insert(free).second; });
-  }
+  std::string fresh(const std::string &name) { return support::fresh_name(name, taken_); }
 
   // Modes keep the axes of the inputs of least rank, which an array may be now.
   bool list_axes(SpecData &made) const {

@@ -166,8 +166,7 @@ Expr value_of(const Scale &scale, const Factored &x) {
 // The axes that a fold folds, whatever the extents of a call.
 expr::AxisSet folded_axes(facts::Facts &facts, const Expr &x, const ExprNode &fold) {
   expr::AxisSet folded;
-  for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!facts.axes(x).has(axis)) continue;
+  for (const int axis : facts.axes(x)) {
     switch (folds(facts, x, fold, axis)) {
     case Folds::Always: folded = folded | expr::AxisSet::of(axis); break;
     case Folds::Never: break;
@@ -186,15 +185,12 @@ expr::AxisSet folded_axes(facts::Facts &facts, const Expr &x, const ExprNode &fo
 
 Expr product_of_others(facts::Facts &facts, const Expr &x, const ExprNode &fold) {
   const expr::AxisSet folded = folded_axes(facts, x, fold);
-  std::vector<int> list;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (folded.has(axis)) list.push_back(axis);
-  if (list.empty()) return t.num(1);
+  if (folded.empty()) return t.num(1);
   const DType dtype = facts.dtype(x);
   const Scale &scale = broadloom::is_complex(dtype) ? complex_scale : real_scale;
   const Expr wide = make_cast(scale.complex ? DType::C128 : DType::F64, x, fold.where);
   const Factored parts = parts_of(scale, wide, dtype != DType::F64);
-  return value_of(scale, Others(facts, fold, scale).of(parts, list));
+  return value_of(scale, Others(facts, fold, scale).of(parts, folded.list()));
 }
 
 } // namespace broadloom::grad

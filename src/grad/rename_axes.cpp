@@ -1,8 +1,8 @@
 // See rename_axes.hpp.
 #include "grad/rename_axes.hpp"
 
+#include "expr/exchange.hpp"
 #include "expr/held_lets.hpp"
-#include "expr/walk.hpp"
 #include "spec/own_axis.hpp"
 
 #include <broadloom/array.hpp>
@@ -23,10 +23,7 @@ public:
   }
 
   Expr run(const Expr &root) {
-    walker_.walk(root.node(), [&](const ExprNode &node) {
-      if (Expr made = exchanged(node); made.node()) now_.emplace(&node, std::move(made));
-    });
-    return current(root);
+    return exchange_.run(root, [&](const ExprNode &node) { return exchanged(node); });
   }
 
   // What has a label that changes.
@@ -79,11 +76,6 @@ private:
     return found != names.end();
   }
 
-  Expr current(const Expr &expr) const {
-    const auto found = now_.find(expr.node());
-    return found == now_.end() ? expr : found->second;
-  }
-
   // extent(h_0, of=h) is of the first dim of h, whatever axis is called so elsewhere.
   static bool is_dim_of(const std::vector<std::string> &arrays, const std::string &label) {
     for (const std::string &array : arrays)
@@ -95,12 +87,8 @@ private:
   // Nothing where the node stays.
   Expr exchanged(const ExprNode &node) {
     if (node.kind == ExprKind::Input) return read(node);
-    bool changed = false;
-    std::vector<Expr> args;
-    for (const Expr &arg : node.args) {
-      args.push_back(current(arg));
-      changed = changed || args.back().node() != arg.node();
-    }
+    bool changed = exchange_.changes(node);
+    std::vector<Expr> args = exchange_.args_of(node);
     std::vector<AxisRef> axes = node.axes;
     for (AxisRef &axis : axes)
       if (const auto *label = std::get_if<std::string>(&axis.value());
@@ -119,8 +107,8 @@ private:
     switch (node.kind) {
     case ExprKind::Fold:
     case ExprKind::Scan: return with_use(node, std::move(use), std::move(args), std::move(axes));
-    case ExprKind::Extent: return make_extent(axes[0], std::move(of), node.where);
-    case ExprKind::Iota: return make_iota(axes[0], std::move(of), node.where);
+    case ExprKind::Extent:
+    case ExprKind::Iota: return with_of(node, axes[0], std::move(of));
     case ExprKind::Let:
       if (!node.axes.empty()) return {};
       return keeps_names_ ? make_let(node.name, args[0], node.where) : args[0];
@@ -165,8 +153,7 @@ private:
   const bool keeps_names_;
   Names windows_; // by name: what they are called now
   std::unordered_map<const InputDecl *, std::shared_ptr<const InputDecl>> declared_;
-  expr::Walker walker_;
-  std::unordered_map<const ExprNode *, Expr> now_; // without an entry: as it was
+  expr::Exchange exchange_;
 };
 
 } // namespace

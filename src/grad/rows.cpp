@@ -32,10 +32,7 @@ public:
         steps_(steps_of(*node_.use, t_)), name_(spec::name_of(node_.use->accumulator)) {
     std::set<std::string> taken(steps_.states.begin(), steps_.states.end());
     taken.insert(steps_.args.begin(), steps_.args.end());
-    const auto fresh = [&](const std::string &name) {
-      return support::free_name(name,
-                                [&](const std::string &free) { return taken.insert(free).second; });
-    };
+    const auto fresh = [&](const std::string &name) { return support::fresh_name(name, taken); };
     const auto joins = [&](const std::string &state) {
       return joins_to_start(*steps_.combine.at(state).node(), state, steps_.init.at(state));
     };
@@ -158,11 +155,8 @@ static Expr by_rows(facts::Facts &facts, const Expr &fold) {
     return {};
   const expr::AxisSet folded = folded_axes(facts, node);
   if (folded.size() < 2) return {};
-  std::vector<int> axes;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (folded.has(axis)) axes.push_back(axis);
   check_real(facts, node, std::string(spec::name_of(node.use->accumulator)));
-  return Rows(facts, fold).of(axes);
+  return Rows(facts, fold).of(folded.list());
 }
 
 // A call has a body of its own.

@@ -62,8 +62,7 @@ private:
     if (!runs_along(value, **like)) return {};
     const std::optional<std::vector<AxisRef>> axes = axes_of(value);
     if (!axes) return {};
-    const std::string name = support::free_name(
-        "along", [&](const std::string &free) { return taken_.insert(free).second; });
+    const std::string name = support::fresh_name("along", taken_);
     const Expr let =
         make_let(name, with_bounds(inside(value), bounds_, windows_), node.where, *axes);
     lets_.push_back(let);

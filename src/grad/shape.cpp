@@ -6,11 +6,6 @@
 namespace broadloom::grad {
 namespace {
 
-template <class Each> void for_each_axis(expr::AxisSet axes, Each each) {
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (axes.has(axis)) each(axis);
-}
-
 const spec::TypedInput *input_called(const facts::Facts &facts, const std::string &name) {
   const auto &inputs = facts.spec().inputs;
   const auto found = std::ranges::find(inputs, name, &spec::TypedInput::name);
@@ -47,11 +42,11 @@ std::optional<InputNames> shape_of(facts::Facts &facts, const Expr &expr) {
   const expr::AxisSet axes = facts.axes(expr);
   InputNames shape;
   std::vector<std::pair<int, InputNames>> lenders;
-  for_each_axis(axes, [&](int axis) {
+  for (const int axis : axes) {
     lenders.emplace_back(axis, facts.lenders(expr, axis));
     for (const std::string &name : lenders.back().second)
       if (std::ranges::count(shape, name) == 0) shape.push_back(name);
-  });
+  }
   for (const auto &[axis, names] : lenders)
     if (names.empty()) return std::nullopt;
   for (const std::string &name : shape) {
@@ -70,22 +65,22 @@ std::optional<InputNames> shape_of(facts::Facts &facts, const Expr &expr) {
 
 expr::AxisSet axes_shown(facts::Facts &facts, const Expr &expr, const Expr &other) {
   expr::AxisSet shown;
-  for_each_axis(facts.axes(expr) & facts.axes(other), [&](int axis) {
+  for (const int axis : facts.axes(expr) & facts.axes(other)) {
     const InputNames own = facts.lenders(expr, axis);
     if (!own.empty() && contains(facts.lenders(other, axis), own))
       shown = shown | expr::AxisSet::of(axis);
-  });
+  }
   return shown;
 }
 
 expr::AxisSet axes_alike(facts::Facts &facts, const Expr &a, const Expr &b) {
   const expr::AxisSet either = facts.axes(a) | facts.axes(b);
   expr::AxisSet alike = expr::every_axis - either;
-  for_each_axis(facts.axes(a) & facts.axes(b), [&](int axis) {
+  for (const int axis : facts.axes(a) & facts.axes(b)) {
     const InputNames of_a = facts.lenders(a, axis), of_b = facts.lenders(b, axis);
     if (!of_a.empty() && contains(of_a, of_b) && contains(of_b, of_a))
       alike = alike | expr::AxisSet::of(axis);
-  });
+  }
   return alike;
 }
 

@@ -1,7 +1,7 @@
 // See share.hpp.
 #include "grad/share.hpp"
 
-#include "expr/walk.hpp"
+#include "spec/materialise.hpp"
 #include "support/text.hpp"
 
 #include <bit>
@@ -107,14 +107,6 @@ private:
   std::vector<Expr> alive_; // whose nodes are keys
 };
 
-template <class Change> void change_all(SpecData &data, Change change) {
-  for (Expr &let : data.lets) let = change(let);
-  for (OutputDecl &output : data.outputs) {
-    output.value = change(output.value);
-    for (Expr &init : output.mode.use.init) init = change(init);
-  }
-}
-
 // Where the value of a let is read, and not the let, the let is: `let e = exp(x)` beside a part exp(x).
 void read_lets(SpecData &data) {
   std::vector<Expr> lets; // each behind those that its value is made of
@@ -129,19 +121,14 @@ void read_lets(SpecData &data) {
     if (kind == ExprKind::Input || kind == ExprKind::Literal || kind == ExprKind::Let) return;
     if (let_of.try_emplace(node.args[0].node(), expr).second) values.insert(node.args[0].node());
   };
-  change_all(data, [&](const Expr &root) {
+  spec::for_each_root(data, [&](const Expr &root) {
     walker.walk(root.node(), [&](const ExprNode &node) {
       for (const Expr &arg : node.args) note(arg);
     });
     note(root);
-    return root;
   });
-  expr::Walker again;
-  change_all(data, [&](const Expr &root) {
-    again.walk(root.node(), [&](const ExprNode &node) {
-      if (values.contains(&node)) lets.push_back(let_of.at(&node));
-    });
-    return root;
+  spec::for_each_node(data, [&](const ExprNode &node) {
+    if (values.contains(&node)) lets.push_back(let_of.at(&node));
   });
   Rebuilder rebuilder;
   std::unordered_map<const ExprNode *, Expr> now; // by value: the let
@@ -155,7 +142,7 @@ void read_lets(SpecData &data) {
     return changed ? with_args(node, std::move(args)) : expr;
   };
   for (const Expr &let : lets) now.emplace(let.node()->args[0].node(), rebuilder.run(let, made));
-  change_all(data, [&](const Expr &root) {
+  spec::change_values(data, [&](const Expr &root) {
     const Expr changed = rebuilder.run(root, made);
     const auto let = now.find(root.node()); // an output that is the value
     return let == now.end() ? changed : let->second;
@@ -167,7 +154,7 @@ void read_lets(SpecData &data) {
 void share(SpecData &data) {
   OneOfEach one;
   Rebuilder rebuilder;
-  change_all(data, [&](const Expr &root) {
+  spec::change_values(data, [&](const Expr &root) {
     return rebuilder.run(root, [&](const Expr &expr, std::vector<Expr> args, bool changed) {
       return one.of(changed ? with_args(*expr.node(), std::move(args)) : expr);
     });

@@ -7,8 +7,6 @@
 #include "support/check.hpp"
 #include "support/fail.hpp"
 
-#include <algorithm>
-
 namespace broadloom::grad {
 
 using support::fail;
@@ -85,20 +83,18 @@ Expr Sweep::counted(const Expr &into, const Expr &value, const facts::Terms &t) 
   // What is summed through a window is repeated along the axes of the window, and not along those of the sum.
   const InputDecl *window = user.use ? facts_.window_called(user.use->like) : nullptr;
   expr::AxisSet repeated = window ? expr::AxisSet() : facts_.axes(visited_);
-  if (window)
-    for (const int axis : facts_.dims(*window)) repeated = repeated | expr::AxisSet::of(axis);
+  if (window) repeated = repeated | expr::AxisSet::of(facts_.dims(*window));
   expr::AxisSet lacks = repeated - facts_.axes(into) - facts_.axes(value);
   if (user.kind == ExprKind::Scan)
     lacks = lacks - expr::AxisSet::of(facts_.space().axis(user.axes[0], user.where));
   Expr made = value;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (lacks.has(axis)) {
-      const DType type = facts_.dtype(visited_);
-      const bool wide = type == DType::F64 || type == DType::C128;
-      const Expr extent = window ? make_extent(facts_.axis_ref(axis), {window->name}, t.place())
-                                 : facts_.extent(visited_, axis, t);
-      made = t.mul(made, make_cast(wide ? DType::F64 : DType::F32, extent, t.place()));
-    }
+  for (const int axis : lacks) {
+    const DType type = facts_.dtype(visited_);
+    const bool wide = type == DType::F64 || type == DType::C128;
+    const Expr extent = window ? make_extent(facts_.axis_ref(axis), {window->name}, t.place())
+                               : facts_.extent(visited_, axis, t);
+    made = t.mul(made, make_cast(wide ? DType::F64 : DType::F32, extent, t.place()));
+  }
   return made;
 }
 
@@ -110,13 +106,11 @@ Cotangent Sweep::alike(const Expr &node, const Cotangent &cotangent, const Expr 
   Cotangent made = cotangent;
   const expr::AxisSet equal = axes_alike(facts_, cotangent.value, other);
   expr::AxisSet differ;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if ((facts_.axes(node) - equal).has(axis) && facts_.may_be_repeated(node, axis))
-      differ = differ | expr::AxisSet::of(axis);
+  for (const int axis : facts_.axes(node) - equal)
+    if (facts_.may_be_repeated(node, axis)) differ = differ | expr::AxisSet::of(axis);
   if (differ.empty()) return made;
   if (const auto shape = shape_of(facts_, node)) return in_shape(*shape, cotangent, t);
-  for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!differ.has(axis)) continue;
+  for (const int axis : differ) {
     const Expr position = facts_.index(t.add(cotangent.value, other), axis, t);
     const Expr single = t.op(ops::Op::Eq, {facts_.extent(node, axis, t), t.num(1)});
     made = at_start(made, single, position, axis, t);
@@ -223,8 +217,8 @@ void Sweep::visit_call(const Expr &self, const Cotangent &g) {
 // What was repeated at a call has come together at the inputs only: a clause that mixes elements before
 // would mix repetitions, too.
 void Sweep::check_mixed(const Expr &self, const FunctionDecl::Derivative &clause) {
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (facts_.axes(self).has(axis) && facts_.may_be_repeated(self, axis))
+  for (const int axis : facts_.axes(self))
+    if (facts_.may_be_repeated(self, axis))
       fail("E0601",
            "a derivative clause of '" + self.node()->function->name +
                "' mixes elements, and its value may be a 1 that is repeated along axis " +

@@ -50,8 +50,8 @@ Expr pushed_sum(const Tangents &tangents, const ExprNode &node, bool is_mean) {
   if (is_mean) return made;
   const DType type = facts.dtype(x);
   const bool wide = type == DType::F64 || type == DType::C128;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (folded.has(axis) && lacks.has(axis))
+  for (const int axis : folded)
+    if (lacks.has(axis))
       made = t.mul(made,
                    make_cast(wide ? DType::F64 : DType::F32, facts.extent(x, axis, t), node.where));
   return made;

@@ -110,8 +110,7 @@ Expr Tangents::at(const Expr &expr) const {
 Expr Tangents::repeated(const Expr &expr, const Expr &tangent, bool along_all) const {
   if (!tangent.node()) return tangent;
   const expr::AxisSet has = facts_.axes(tangent);
-  for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!facts_.axes(expr).has(axis)) continue;
+  for (const int axis : facts_.axes(expr)) {
     const bool firm = facts_.is_firm(expr::AxisSet::of(axis));
     bool is_short = !has.has(axis) && (along_all || !firm);
     if (has.has(axis) && !firm) {

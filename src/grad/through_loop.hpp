@@ -310,8 +310,7 @@ private:
         }
     }
     if (!changed) return Expr();
-    return node.kind == ExprKind::Iota ? make_iota(node.axes[0], of, node.where)
-                                       : make_extent(node.axes[0], of, node.where);
+    return with_of(node, node.axes[0], of);
   }
 
   // The number of a step, or of the last.
@@ -320,10 +319,8 @@ private:
     const AxisRef axis(members_[m].axes[time(m)]);
     if (!window.window->forms[0].terms.empty()) return make_iota(axis, {of}, where);
     const Expr steps = make_extent(axis, {of}, where);
-    Number one;
-    one.integer = 1;
-    const Expr less = make_literal(one, where);
-    return make_op(ops::Op::Sub, {steps, less}, where);
+    const facts::Terms t(where);
+    return t.sub(steps, t.num(1));
   }
 
   // h[t - c, k] for all t, or the window of it.

@@ -1,6 +1,7 @@
 // See through_window.hpp. Reads become windows, indices become sums of indices; what is made of them stays as it is.
 #include "grad/through_window.hpp"
 
+#include "expr/exchange.hpp"
 #include "expr/window.hpp"
 #include "grad/sweep.hpp"
 
@@ -34,14 +35,13 @@ public:
   }
 
   Expr run(const Expr &root) {
-    expr::Walker walker;
-    walker.walk(root.node(), [&](const ExprNode &node) {
+    return inside(exchange_.run(root, [&](const ExprNode &node) {
       expr::AxisSet axes;
       for (const Expr &arg : node.args) axes = axes | axes_.at(arg.node());
       Expr made;
       switch (node.kind) {
       case ExprKind::Input:
-        for (const int axis : facts_.dims(*node.input)) axes = axes | expr::AxisSet::of(axis);
+        axes = axes | expr::AxisSet::of(facts_.dims(*node.input));
         if (!(axes & replaced_).empty()) made = input(node);
         break;
       case ExprKind::Iota: {
@@ -65,10 +65,9 @@ public:
       case ExprKind::Parameter: break;
       }
       axes_[&node] = axes;
-      if (!made.node()) made = over_changed(node);
-      if (made.node()) now_.emplace(&node, made);
-    });
-    return inside(current(root));
+      const bool is_name = node.kind == ExprKind::Let && exchange_.changes(node);
+      return is_name ? exchange_.now(node.args[0]) : made;
+    }));
   }
 
   // Where the window reads no number; empty: everywhere.
@@ -90,22 +89,6 @@ private:
     const Expr condition = reads_element();
     if (!condition.node()) return value;
     return is_mask_ ? t_.both(condition, value) : t_.where(condition, value);
-  }
-
-  Expr current(const Expr &expr) const {
-    const auto found = now_.find(expr.node());
-    return found == now_.end() ? expr : found->second;
-  }
-
-  Expr over_changed(const ExprNode &node) const {
-    std::vector<Expr> args;
-    bool changed = false;
-    for (const Expr &arg : node.args) {
-      args.push_back(current(arg));
-      changed = changed || args.back().node() != arg.node();
-    }
-    if (!changed) return {};
-    return node.kind == ExprKind::Let ? args[0] : with_args(node, std::move(args));
   }
 
   AffineForm form_of(int axis) const {
@@ -261,7 +244,7 @@ private:
   std::map<int, const DimPad *> pads_;
   expr::AxisSet replaced_, walked_; // those axes, and those in their forms
   std::unordered_map<const ExprNode *, expr::AxisSet> axes_;
-  std::unordered_map<const ExprNode *, Expr> now_;
+  expr::Exchange exchange_;
 };
 
 // Whether there are words for the index of what it reads in each dim.

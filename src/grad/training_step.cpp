@@ -8,6 +8,7 @@
 //                                                 update w = w - 0.1 * d_w
 #include "analysis/analyse.hpp"
 #include "facts/substitute.hpp"
+#include "facts/terms.hpp"
 #include "grad/modes.hpp"
 #include "spec/declared.hpp"
 #include "support/fail.hpp"
@@ -39,9 +40,7 @@ void seed_by_one(SpecData &data, const Decls &before) {
   const auto cotangent = std::ranges::find_if(data.inputs, is_new);
   if (cotangent == data.inputs.end()) return; // nothing flows back
   const InputDecl &seed = **cotangent;
-  Number one;
-  one.integer = 1;
-  const Expr value = make_cast(seed.dtype, make_literal(one, seed.where), seed.where);
+  const Expr value = make_cast(seed.dtype, facts::Terms(seed.where).num(1), seed.where);
   std::vector<Expr> roots;
   for (const OutputDecl &output : data.outputs) roots.push_back(output.value);
   roots.insert(roots.end(), data.lets.begin(), data.lets.end());

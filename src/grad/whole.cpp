@@ -38,9 +38,8 @@ Expr written_out(facts::Facts &facts, const spec::TypedSpec &typed, const Output
   }
   case ModeKind::reduce: {
     if (!output.mode.use.like.empty()) return make_fold(output.mode.use, {output.value}, {}, where);
-    expr::AxisSet kept;
-    for (int axis : typed.outputs[k].axes) kept = kept | expr::AxisSet::of(axis);
-    const expr::AxisSet folded = facts.axes(output.value) - kept;
+    const expr::AxisSet folded =
+        facts.axes(output.value) - expr::AxisSet::of(typed.outputs[k].axes);
     if (folded.empty()) return fold_of_one(output.mode.use, output.value, where);
     return make_fold(output.mode.use, {output.value}, facts.axis_refs(folded), where);
   }

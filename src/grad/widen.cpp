@@ -3,9 +3,9 @@
 
 #include "array/copy.hpp"
 #include "expr/definition.hpp"
+#include "expr/exchange.hpp"
 #include "expr/function.hpp"
 #include "expr/join.hpp"
-#include "expr/walk.hpp"
 #include "expr/window.hpp"
 
 #include <unordered_map>
@@ -33,33 +33,20 @@ public:
 private:
   using Functions = std::unordered_map<const FunctionDecl *, std::shared_ptr<const FunctionDecl>>;
 
-  Expr current(const Expr &expr) const {
-    const auto found = now_.find(expr.node());
-    return found == now_.end() ? expr : found->second;
-  }
-
   // One map for all roots, so that what outputs share stays shared.
   Expr wide_value(const Expr &root) {
     if (!root.node()) return root;
     for (const auto &function : functions_called({root})) widen_function(function);
-    walk(root);
-    return current(root);
+    return exchanged(root);
   }
 
-  void walk(const Expr &root) {
-    walker_.walk(root.node(), [&](const ExprNode &node) {
-      if (const Expr made = exchanged(node); made.node()) now_.emplace(&node, made);
-    });
+  Expr exchanged(const Expr &root) {
+    return exchange_.run(root, [&](const ExprNode &node) { return made(node); });
   }
 
   // Nothing where the node stays.
-  Expr exchanged(const ExprNode &node) {
-    std::vector<Expr> args;
-    bool changed = false;
-    for (const Expr &arg : node.args) {
-      args.push_back(current(arg));
-      changed = changed || args.back().node() != arg.node();
-    }
+  Expr made(const ExprNode &node) {
+    std::vector<Expr> args = exchange_.args_of(node);
     switch (node.kind) {
     case ExprKind::Input: return make_input(wide_input(node.input), node.where, std::move(args));
     case ExprKind::Cast: return make_cast(wide(node.dtype), args[0], node.where);
@@ -89,14 +76,14 @@ private:
     case ExprKind::Iota:
     case ExprKind::Parameter: break;
     }
-    return changed ? with_args(node, std::move(args)) : Expr();
+    return {};
   }
 
   // What an extent is of.
   Expr wide_array(const Expr &array) {
     const ExprNode &node = *array.node();
     return node.kind == ExprKind::Input ? make_input(wide_input(node.input), node.where)
-                                        : current(array);
+                                        : exchange_.now(array);
   }
   std::shared_ptr<const InputDecl> wide_said(const std::shared_ptr<const InputDecl> &said) {
     return with_extents(said, [&](const Expr &array) { return wide_array(array); });
@@ -144,17 +131,13 @@ private:
   void widen_function(const std::shared_ptr<const FunctionDecl> &function) {
     if (functions_.count(function.get())) return;
     auto made = std::make_shared<FunctionDecl>(*function);
-    walk(made->body);
-    made->body = current(made->body);
-    for (FunctionDecl::Derivative &derivative : made->derivatives) {
-      walk(derivative.value);
-      derivative.value = current(derivative.value);
-    }
+    made->body = exchanged(made->body);
+    for (FunctionDecl::Derivative &derivative : made->derivatives)
+      derivative.value = exchanged(derivative.value);
     functions_[function.get()] = std::move(made);
   }
 
-  expr::Walker walker_;
-  std::unordered_map<const ExprNode *, Expr> now_; // without an entry: as it was
+  expr::Exchange exchange_;
   std::unordered_map<const InputDecl *, std::shared_ptr<const InputDecl>> inputs_;
   std::unordered_map<const AccumulatorDef *, std::shared_ptr<const AccumulatorDef>> definitions_;
   Functions functions_;

@@ -63,9 +63,7 @@ std::int64_t Affine::times(int axis) const {
 
 std::optional<int> only_axis(expr::AxisSet axes) {
   if (axes.size() != 1) return {};
-  int axis = 0;
-  while (!axes.has(axis)) ++axis;
-  return axis;
+  return *axes.begin();
 }
 
 std::optional<int> counted_axis(const Graph &graph, NodeId id) {

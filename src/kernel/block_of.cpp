@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 namespace broadloom::kernel {
 
@@ -40,16 +39,7 @@ std::optional<spec::TypedSpec> block_spec(const spec::TypedSpec &spec, AxisSet a
                                           ByParts &parts) {
   parts.axes = axes;
   parts.steps.assign(spec.axes.size(), 1);
-  std::set<std::pair<int, bool>> seen;
-  for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
-    const Node &node = spec.graph[NodeId{n}];
-    const bool first = node.kind == NodeKind::Index;
-    const std::optional<int> axis =
-        first ? only_axis(node.axes) : counted_axis(spec.graph, NodeId{n});
-    if (axis && axes.has(*axis) && seen.insert({*axis, first}).second)
-      parts.numbers.push_back(
-          {first ? ByParts::Number::Kind::First : ByParts::Number::Kind::Count, *axis});
-  }
+  parts.numbers = numbers_asked(spec.graph, axes);
   return part_spec(spec, parts.numbers, parts.steps, axes, {});
 }
 

@@ -30,7 +30,7 @@ std::set<NodeId> conjuncts(const Graph &graph, NodeId mask) {
   while (!work.empty()) {
     const NodeId id = work.back();
     work.pop_back();
-    if (!found.insert(id).second || !is_op(graph, id, Op::And)) continue;
+    if (!found.insert(id).second || !graph.is(id, Op::And)) continue;
     for (const NodeId arg : graph.args(id)) work.push_back(arg);
   }
   return found;
@@ -55,7 +55,7 @@ public:
       axes = axes | AxisSet::of(residue.folded);
     for (const auto &[id, condition] : asked_)
       if (is_residue(condition)) hold.insert(id);
-    ask_for_numbers(axes);
+    parts_.numbers = numbers_asked(graph_, axes);
     std::optional<TypedSpec> border =
         part_spec(spec_, parts_.numbers, parts_.steps, axes, {hold, {}});
     if (!border) return {};
@@ -71,14 +71,13 @@ private:
     std::vector<char> asks(graph_.size()),
         guards(graph_.size()); // [node]: of positions; what a mask is made of
     std::map<NodeId, Condition> conditions;
-    for (std::uint32_t n = 0; n < graph_.size(); ++n) {
-      const NodeId id{n};
+    for (const NodeId id : graph_.ids()) {
       const auto condition = condition_of(graph_, id, numbers_);
       if (condition && !condition->value.positions.empty()) conditions.emplace(id, *condition);
-      asks[n] = conditions.contains(id);
-      if (is_op(graph_, id, Op::And))
-        for (const NodeId arg : graph_.args(id)) asks[n] |= asks[arg.index];
-      if (!is_op(graph_, id, Op::Where) || !is_zero(graph_, graph_.args(id)[2])) continue;
+      asks[id.index] = conditions.contains(id);
+      if (graph_.is(id, Op::And))
+        for (const NodeId arg : graph_.args(id)) asks[id.index] |= asks[arg.index];
+      if (!graph_.is(id, Op::Where) || !is_zero(graph_, graph_.args(id)[2])) continue;
       const NodeId mask = graph_.args(id)[0];
       guards[mask.index] = 1;
       if (asks[mask.index] && std::ranges::count(parts_.masked, graph_[id].axes) == 0)
@@ -87,7 +86,7 @@ private:
     for (std::uint32_t n = std::uint32_t(graph_.size()); n-- > 0;) {
       if (!guards[n]) continue;
       if (const auto at = conditions.find(NodeId{n}); at != conditions.end()) asked_.insert(*at);
-      if (is_op(graph_, NodeId{n}, Op::And))
+      if (graph_.is(NodeId{n}, Op::And))
         for (const NodeId arg : graph_.args(NodeId{n})) guards[arg.index] = 1;
     }
   }
@@ -135,33 +134,19 @@ private:
     for (const spec::TypedOutput &output : spec_.outputs)
       if (std::ranges::count(output.axes, axis) > 0) return false;
     bool is_folded = false;
-    for (std::uint32_t n = 0; n < graph_.size(); ++n) {
-      const NodeId id{n};
+    for (const NodeId id : graph_.ids()) {
       const Node &node = graph_[id];
       if (node.kind == NodeKind::Scan && node.folded.has(axis)) return false;
       if (node.kind != NodeKind::Fold || !node.folded.has(axis)) continue;
       if (!is_sum(graph_, id)) return false;
       NodeId value = graph_.args(id)[0];
       while (graph_[value].kind == NodeKind::Cast) value = graph_.args(value)[0];
-      if (!is_op(graph_, value, Op::Where) || !is_zero(graph_, graph_.args(value)[2]) ||
+      if (!graph_.is(value, Op::Where) || !is_zero(graph_, graph_.args(value)[2]) ||
           !conjuncts(graph_, graph_.args(value)[0]).contains(condition))
         return false;
       is_folded = true;
     }
     return is_folded;
-  }
-
-  void ask_for_numbers(AxisSet axes) {
-    std::set<std::pair<int, bool>> seen;
-    for (std::uint32_t n = 0; n < graph_.size(); ++n) {
-      const Node &node = graph_[NodeId{n}];
-      const bool first = node.kind == NodeKind::Index;
-      const std::optional<int> axis =
-          first ? only_axis(node.axes) : counted_axis(graph_, NodeId{n});
-      if (axis && axes.has(*axis) && seen.insert({*axis, first}).second)
-        parts_.numbers.push_back(
-            {first ? ByParts::Number::Kind::First : ByParts::Number::Kind::Count, *axis});
-    }
   }
 
   void find_interior(std::set<NodeId> hold, AxisSet axes) {
@@ -201,11 +186,7 @@ private:
 AxisSet separable_axes(const TypedSpec &spec) {
   AxisSet axes = expr::every_axis;
   const auto drop = [&](AxisSet some) { axes = axes - some; };
-  for (const spec::TypedOutput &output : spec.outputs) {
-    AxisSet has;
-    for (const int axis : output.axes) has = has | AxisSet::of(axis);
-    drop(axes - has);
-  }
+  for (const spec::TypedOutput &output : spec.outputs) drop(axes - AxisSet::of(output.axes));
   for (std::uint32_t id = 0; id < spec.graph.size(); ++id) {
     const Node &node = spec.graph[NodeId{id}];
     switch (node.kind) {

@@ -16,7 +16,6 @@
 #include "kernel/part_spec.hpp"
 #include "spec/spec.hpp"
 
-#include <optional>
 #include <vector>
 
 namespace broadloom::kernel {

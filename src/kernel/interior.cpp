@@ -2,7 +2,6 @@
 #include "kernel/interior.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace broadloom::kernel {
 namespace {
@@ -14,8 +13,7 @@ using Wide = __int128;
 // The axes along which the kernel itself computes a part as it does the whole: it asks for no position, and no extent is declared.
 AxisSet unasked_axes(const spec::TypedSpec &spec) {
   AxisSet axes = separable_axes(spec);
-  for (std::uint32_t id = 0; id < spec.graph.size(); ++id) {
-    const expr::Node &node = spec.graph[expr::NodeId{id}];
+  for (const expr::Node &node : spec.graph.nodes()) {
     if (node.kind == expr::NodeKind::Index) axes = axes - node.axes;
     if (node.kind == expr::NodeKind::Extent) axes = axes - node.folded;
   }

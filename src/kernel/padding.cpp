@@ -5,7 +5,6 @@
 #include "kernel/layouts.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace broadloom::kernel {

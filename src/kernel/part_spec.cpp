@@ -25,12 +25,20 @@ bool is_zero(const Graph &graph, NodeId id) {
   return graph[id].kind == NodeKind::Literal && graph[id].literal == ops::Scalar{};
 }
 
-bool is_op(const Graph &graph, NodeId id, Op op) {
-  return graph[id].kind == NodeKind::Op && graph[id].op == op;
-}
-
 bool is_sum(const Graph &graph, NodeId fold) {
   return ops::only_op(graph.recipe(fold)) == Op::Add && graph.args(fold).size() == 1;
+}
+
+std::vector<PartNumber> numbers_asked(const Graph &graph, AxisSet axes) {
+  std::vector<PartNumber> numbers;
+  std::set<std::pair<int, bool>> seen;
+  for (const NodeId id : graph.ids()) {
+    const bool first = graph[id].kind == NodeKind::Index;
+    const std::optional<int> axis = first ? only_axis(graph[id].axes) : counted_axis(graph, id);
+    if (axis && axes.has(*axis) && seen.insert({*axis, first}).second)
+      numbers.push_back({first ? PartNumber::Kind::First : PartNumber::Kind::Count, *axis});
+  }
+  return numbers;
 }
 
 namespace {
@@ -73,25 +81,26 @@ public:
     now_.resize(old.size());
     known_.resize(old.size());
     std::vector<AxisSet> asked(old.size()); // [node]: the axes whose positions it is made of
-    for (std::uint32_t n = 0; n < old.size(); ++n) {
-      const NodeId id{n};
+    for (const NodeId id : old.ids()) {
       const Node &node = old[id];
-      if (node.kind == NodeKind::Index) asked[n] = node.axes;
-      for (const NodeId arg : old.operands(id)) asked[n] = asked[n] | asked[arg.index];
-      known_[n] = known.hold.contains(id)   ? Known::True
-                  : known.fail.contains(id) ? Known::False
-                                            : Known::No;
-      if (known_[n] != Known::No) continue;
+      if (node.kind == NodeKind::Index) asked[id.index] = node.axes;
+      for (const NodeId arg : old.operands(id))
+        asked[id.index] = asked[id.index] | asked[arg.index];
+      known_[id.index] = known.hold.contains(id)   ? Known::True
+                         : known.fail.contains(id) ? Known::False
+                                                   : Known::No;
+      if (known_[id.index] != Known::No) continue;
       if (!rewrite(id)) return {};
-      if (node.kind != NodeKind::Fold || made_.graph[now_[n]].kind != NodeKind::Fold) continue;
+      if (node.kind != NodeKind::Fold || made_.graph[now_[id.index]].kind != NodeKind::Fold)
+        continue;
       // None reads less than in the whole, as trees go by that.
       const std::size_t inputs = spec_.inputs.size();
       if (!old.recipe(id).exact &&
-          inside_of(old, id, inputs) != inside_of(made_.graph, now_[n], inputs))
+          inside_of(old, id, inputs) != inside_of(made_.graph, now_[id.index], inputs))
         return {};
       // No fold of two that were different may become one of both.
-      const auto [at, fresh] = made_.apart.try_emplace(now_[n], asked[n]);
-      if (!fresh && at->second != asked[n]) return {};
+      const auto [at, fresh] = made_.apart.try_emplace(now_[id.index], asked[id.index]);
+      if (!fresh && at->second != asked[id.index]) return {};
     }
     for (spec::TypedOutput &output : made_.outputs)
       for (NodeId *value : {&output.value, &output.addend}) {
@@ -104,11 +113,7 @@ public:
       if (is_known(let.value)) return {};
     for (spec::Mark &mark : made_.marks) mark.value = now_[mark.value.index];
     for (spec::NamedValue &let : made_.lets) let.value = now_[let.value.index];
-    const auto kept = rewrite::keep_live_nodes(made_);
-    std::map<NodeId, AxisSet> apart;
-    for (const auto &[fold, asked_for] : made_.apart)
-      if (kept[fold.index]) apart.emplace(*kept[fold.index], asked_for);
-    made_.apart = std::move(apart);
+    rewrite::keep_live_nodes(made_);
     finish();
     return std::move(made_);
   }
@@ -150,18 +155,18 @@ private:
       return !is_known(arg) && made_.graph[now_[arg.index]].axes == old[arg].axes;
     };
     const Place &where = old.where(id);
-    if (is_op(old, id, Op::And) && (is_known(args[0]) || is_known(args[1]))) {
+    if (old.is(id, Op::And) && (is_known(args[0]) || is_known(args[1]))) {
       known_[id.index] = is_false(args[0]) || is_false(args[1]) ? Known::False
                          : is_true(args[0]) && is_true(args[1]) ? Known::True
                                                                 : Known::No;
       now_[id.index] = now_[args[is_true(args[0])].index];
       return true;
     }
-    if (is_op(old, id, Op::Where) && is_true(args[0])) {
+    if (old.is(id, Op::Where) && is_true(args[0])) {
       now_[id.index] = now_[args[1].index];
       return same(args[1]) && old[args[1]].axes == node.axes;
     }
-    if (is_op(old, id, Op::Where) && is_false(args[0])) {
+    if (old.is(id, Op::Where) && is_false(args[0])) {
       now_[id.index] = now_[args[2].index];
       return is_zero(made_.graph, now_[id.index]);
     }

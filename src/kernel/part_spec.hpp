@@ -11,7 +11,6 @@
 namespace broadloom::kernel {
 
 bool is_zero(const expr::Graph &graph, expr::NodeId id); // a literal
-bool is_op(const expr::Graph &graph, expr::NodeId id, ops::Op op);
 bool is_sum(const expr::Graph &graph, expr::NodeId fold);
 
 // What a part is given behind its windows: the first position along an axis, and the extent of the
@@ -20,6 +19,9 @@ struct PartNumber {
   enum class Kind : std::uint8_t { First, Count } kind = Kind::First;
   int axis = 0;
 };
+
+// Those of these axes that a graph asks for.
+std::vector<PartNumber> numbers_asked(const expr::Graph &graph, expr::AxisSet axes);
 
 struct KnownConditions { // nodes
   std::set<expr::NodeId> hold, fail;

@@ -2,6 +2,7 @@
 #include "kernel/positions.hpp"
 
 #include "support/check.hpp"
+#include "support/element.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
 
@@ -26,24 +27,12 @@ template <class T> Wide element_of(const char *at) {
 
 // visit.operator()<T>() of the integer type T of an index.
 template <class Visit> auto by_type_of_index(DType dtype, Visit visit) {
-  switch (dtype) {
-  case DType::I8: return visit.template operator()<std::int8_t>();
-  case DType::I16: return visit.template operator()<std::int16_t>();
-  case DType::I32: return visit.template operator()<std::int32_t>();
-  case DType::I64: return visit.template operator()<std::int64_t>();
-  case DType::U8: return visit.template operator()<std::uint8_t>();
-  case DType::U16: return visit.template operator()<std::uint16_t>();
-  case DType::U32: return visit.template operator()<std::uint32_t>();
-  case DType::U64: return visit.template operator()<std::uint64_t>();
-  case DType::Bool:
-  case DType::F16:
-  case DType::BF16:
-  case DType::F32:
-  case DType::F64:
-  case DType::C64:
-  case DType::C128: break;
-  }
-  support::bug("an index is no integer");
+  using Result = decltype(visit.template operator()<std::int64_t>());
+  return support::with_type(dtype, [&]<class T>(T) -> Result {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      return visit.template operator()<T>();
+    support::bug("an index is no integer");
+  });
 }
 
 using Load = Wide (*)(const char *);

@@ -14,7 +14,6 @@
 #include "kernel/viewer.hpp"
 #include "spec/spec.hpp"
 
-#include <optional>
 #include <span>
 #include <vector>
 

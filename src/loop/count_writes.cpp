@@ -6,7 +6,6 @@
 #include "support/check.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace broadloom::loop {
 namespace {

@@ -1,21 +1,22 @@
 // In what two programs of one kernel differ, as far as a caller can see it: axes, operands, stores, phases.
 #include "loop/loop.hpp"
 
+#include "support/text.hpp"
+
 namespace broadloom::loop {
 namespace {
 
 std::string axes_of(const Program &program) {
-  std::string text;
-  for (const Axis &axis : program.axes) text += (text.empty() ? "" : ", ") + axis.name;
-  return text;
+  return support::joined(program.axes, [](const Axis &axis) { return axis.name; });
 }
 
 std::string walks_of(const Program &program, const Buffer &buffer) {
-  std::string text;
-  for (const Walk &walk : buffer.walks)
-    text +=
-        (text.empty() ? "" : ", ") + program[walk.axis].name + " " + std::string(name(walk.stride));
-  return "[" + text + "]";
+  return "[" +
+         support::joined(buffer.walks,
+                         [&](const Walk &walk) {
+                           return program[walk.axis].name + " " + std::string(name(walk.stride));
+                         }) +
+         "]";
 }
 
 std::string nest_of(const Program &program, const std::vector<Stmt> &body) {

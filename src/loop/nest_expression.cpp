@@ -2,9 +2,9 @@
 #include "loop/nest_expression.hpp"
 
 #include "loop/grammar.hpp"
+#include "support/number.hpp"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -33,17 +33,17 @@ template <class T> T float_of(const Cursor &cursor, const Number::Part &part, DT
   } else if (text == "nan") {
     value = std::numeric_limits<T>::quiet_NaN();
   } else {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) no_fit(cursor, part, dtype);
+    const std::optional<T> number = support::number_of<T>(text);
+    if (!number) no_fit(cursor, part, dtype);
+    value = *number;
   }
   return part.minus ? -value : value;
 }
 
 std::uint64_t integer_of(const Cursor &cursor, const Number::Part &part, DType dtype) {
-  const std::string_view text = part.token.text;
-  std::uint64_t size = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error != std::errc() || end != text.data() + text.size()) no_fit(cursor, part, dtype);
+  const auto number = support::number_of<std::uint64_t>(part.token.text);
+  if (!number) no_fit(cursor, part, dtype);
+  const std::uint64_t size = *number;
   const int bits = 8 * int(size_of(dtype)) - (is_signed_integer(dtype) ? 1 : 0);
   const std::uint64_t greatest = bits == 64 ? ~std::uint64_t(0) : (std::uint64_t(1) << bits) - 1;
   const bool may_be_negative = is_signed_integer(dtype) || size == 0;
@@ -70,12 +70,11 @@ std::uint64_t part_of(const Cursor &cursor, const Number::Part &part, DType dtyp
 
 std::uint64_t bits_of(const Cursor &cursor, const Number::Part &part) {
   const std::string_view text = part.token.text;
-  std::uint64_t bits = 0;
-  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
-  if (error != std::errc() || end != text.data() + text.size())
+  const auto bits = support::number_of<std::uint64_t>(text.substr(2), 16);
+  if (!bits)
     cursor.fail(part.token, "'" + std::string(text) + "' is not a number of 64 bits",
                 "bits are written like 0x7fc00000");
-  return bits;
+  return *bits;
 }
 
 Number::Part read_part(Cursor &cursor) {

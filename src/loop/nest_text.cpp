@@ -2,11 +2,11 @@
 #include "loop/nest_text.hpp"
 
 #include "support/fail.hpp"
+#include "support/number.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace broadloom::loop {
 namespace {
@@ -229,13 +229,11 @@ Cursor::Name Cursor::name(const char *what) {
 std::uint64_t Cursor::integer(const char *what, std::uint64_t greatest) {
   if (peek().kind != Tok::Integer || peek().text.substr(0, 2) == "0x") unexpected(what);
   const Token &token = next();
-  std::uint64_t value = 0;
-  const auto [end, error] =
-      std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
-  if (error != std::errc() || value > greatest)
+  const auto value = support::number_of<std::uint64_t>(token.text);
+  if (!value || *value > greatest)
     fail(token, "'" + std::string(token.text) + "' is too large here",
          "it is at most " + std::to_string(greatest));
-  return value;
+  return *value;
 }
 
 void Cursor::unexpected(const std::string &expected) const {

@@ -1,8 +1,9 @@
 // See parse_values.hpp.
 #include "loop/parse_values.hpp"
 
+#include "support/number.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace broadloom::loop {
 namespace {
@@ -130,12 +131,8 @@ Value NestValues::state(Cursor &cursor, ValueKind kind) {
   v.acc = {std::uint32_t(found->first)};
   const std::vector<DType> &states = p_.recipes[found->second.recipe].states;
   const std::size_t dot = token.text.find('.');
-  if (dot != token.text.npos) {
-    const std::string_view digits = token.text.substr(dot + 1);
-    const auto [stop, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), v.state);
-    if (error != std::errc() || stop != digits.data() + digits.size()) v.state = UINT32_MAX;
-  }
+  if (dot != token.text.npos)
+    v.state = support::number_of<std::uint32_t>(token.text.substr(dot + 1)).value_or(UINT32_MAX);
   if (v.state >= states.size())
     cursor.fail(token, "the accumulator has no such state",
                 "the states of a0 are a0.0, a0.1, ..; a0 alone is the first");

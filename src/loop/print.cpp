@@ -13,11 +13,15 @@
 // from finished texts of bounded length, so a chain of any depth prints without recursion.
 #include "loop/grammar.hpp"
 #include "loop/listing.hpp"
+#include "support/text.hpp"
 
 #include <charconv>
 #include <span>
 
 namespace broadloom::loop {
+
+using support::joined;
+
 namespace {
 
 constexpr std::size_t longest_inline = 40;
@@ -49,12 +53,6 @@ Text literal(ops::Scalar s, DType dtype) {
     return {literal({s.bits}, real).words + (im[0] == '-' ? "" : "+") + im + "j", sum};
   }
   return is_unsigned_integer(dtype) ? number(s.bits) : number(ops::as_i64(s));
-}
-
-std::string joined(const std::vector<std::string> &words) {
-  std::string out;
-  for (const std::string &w : words) out += (out.empty() ? "" : ", ") + w;
-  return out;
 }
 
 class Printer {

@@ -14,6 +14,7 @@
 #include "loop/grammar.hpp"
 #include "loop/loop.hpp"
 #include "loop/nest_text.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -21,6 +22,9 @@
 #include <map>
 
 namespace broadloom::loop {
+
+using support::joined;
+
 namespace {
 
 template <class T> std::string shortest(T value) {
@@ -58,18 +62,12 @@ std::string literal_text(ops::Scalar s, DType dtype) {
   return "complex(" + real_text(s.bits, real) + ", " + real_text(s.imag, real) + ")";
 }
 
-template <class List, class Text> std::string joined(const List &list, Text text) {
-  std::string out;
-  for (const auto &item : list) out += (out.empty() ? "" : ", ") + text(item);
-  return out;
-}
-
 std::string operation(ops::Op op, const std::vector<std::string> &args) {
   const ops::OpInfo &info = ops::info(op);
   const std::string sign(info.spelling);
   if (info.form == ops::Form::Infix) return args[0] + " " + sign + " " + args[1];
   if (info.form == ops::Form::Prefix) return sign + args[0];
-  return sign + "(" + joined(args, [](const std::string &arg) { return arg; }) + ")";
+  return sign + "(" + joined(args) + ")";
 }
 
 class ProgramWriter {
@@ -180,7 +178,7 @@ private:
               return std::string(name(dtype)) + " = " + literal_text(r.start[k++], dtype);
             }));
     if (!r.args.empty())
-      line(2, "takes " + joined(r.args, [](DType dtype) { return std::string(name(dtype)); }));
+      line(2, "takes " + joined(r.args, [](DType dtype) { return name(dtype); }));
     std::vector<std::string> states, others, args;
     for (std::size_t s = 0; s < r.states.size(); ++s) {
       states.push_back("s" + std::to_string(s));

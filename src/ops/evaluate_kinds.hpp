@@ -3,6 +3,7 @@
 
 #include "ops/ops.hpp"
 #include "ops/rows.hpp"
+#include "support/element.hpp"
 
 #include <broadloom/float16.hpp>
 
@@ -14,8 +15,7 @@
 
 namespace broadloom::ops {
 
-template <class T>
-inline constexpr bool is_narrow = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+using support::is_narrow;
 
 // A Scalar from any element type, and back. Integers narrower than 64 bits are extended by their own
 // sign, which also wraps a wider result: to_scalar<std::int8_t>(300) holds 44.
@@ -49,24 +49,13 @@ template <class T> T from_scalar(Scalar s) {
 
 // Calls visitor.template operator()<T>() for the C++ type of a supported dtype.
 template <class Visitor> auto visit_dtype(DType dtype, Visitor &&visitor) {
-  switch (dtype) {
-  case DType::Bool: return visitor.template operator()<bool>();
-  case DType::I8: return visitor.template operator()<std::int8_t>();
-  case DType::I16: return visitor.template operator()<std::int16_t>();
-  case DType::I32: return visitor.template operator()<std::int32_t>();
-  case DType::I64: return visitor.template operator()<std::int64_t>();
-  case DType::U8: return visitor.template operator()<std::uint8_t>();
-  case DType::U16: return visitor.template operator()<std::uint16_t>();
-  case DType::U32: return visitor.template operator()<std::uint32_t>();
-  case DType::U64: return visitor.template operator()<std::uint64_t>();
-  case DType::F32: return visitor.template operator()<float>();
-  case DType::F64: return visitor.template operator()<double>();
-  case DType::F16: return visitor.template operator()<float16>();
-  case DType::BF16: return visitor.template operator()<bfloat16>();
-  case DType::C64:
-  case DType::C128: break;
-  }
-  unsupported(dtype);
+  using Result = decltype(visitor.template operator()<float>());
+  return support::with_type(dtype, [&]<class T>(T) -> Result {
+    if constexpr (support::is_complex_type<T>)
+      unsupported(dtype);
+    else
+      return visitor.template operator()<T>();
+  });
 }
 
 // What loops over rows must know while they are compiled.

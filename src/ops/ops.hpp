@@ -66,6 +66,9 @@ struct OpInfo {
   Math math;
   std::string_view enumerator; // "FloorDiv": for logs and IR dumps
   Scaling scaling;
+  bool is_function() const {
+    return math == Math::Vector || math == Math::Libm;
+  } // a call, or many lines
 };
 
 const OpInfo &info(Op op);

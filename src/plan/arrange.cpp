@@ -13,11 +13,9 @@
 #include "plan/arranger.hpp"
 #include "plan/pairing.hpp"
 #include "plan/place.hpp"
+#include "support/text.hpp"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <unordered_set>
 
 namespace broadloom::plan {
 
@@ -64,26 +62,17 @@ std::vector<LoopKey> Arranger::path_of(const std::vector<Group> &groups) const {
 std::vector<ItemId> Arranger::needs_of(std::span<const NodeId> roots,
                                        std::optional<std::size_t> use) const {
   std::vector<ItemId> needs;
-  std::vector<NodeId> work(roots.begin(), roots.end());
-  std::unordered_set<std::uint32_t> seen;
-  while (!work.empty()) {
-    const NodeId id = work.back();
-    work.pop_back();
-    if (!seen.insert(id.index).second) continue;
-    if (use && ways_.holds.waits(*use, id))
-      needs.push_back(*nests_.item_of_held[id.index]);
-    else if (trees_.is_fold(id))
-      needs.push_back(*nests_.item_of_fold[id.index]);
-    else
-      for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
-  }
+  reach(roots, [&](NodeId id) {
+    const bool waits = use && ways_.holds.waits(*use, id);
+    if (waits || trees_.is_fold(id))
+      needs.push_back(*(waits ? nests_.item_of_held : nests_.item_of_fold)[id.index]);
+    return !waits && !trees_.is_fold(id);
+  });
   return needs;
 }
 
 std::string Arranger::state_names(const ops::Recipe &recipe) {
-  std::string text;
-  for (DType state : recipe.states) text += (text.empty() ? "" : ", ") + std::string(name(state));
-  return text;
+  return support::joined(recipe.states, [](DType state) { return name(state); });
 }
 
 void Arranger::make_vector(std::vector<LoopKey> &path, const Group &group) {
@@ -117,11 +106,9 @@ ItemId Arranger::add_item(NodeId fold, const Item &item) {
 void Arranger::explain_fold(NodeId fold, const Tree &tree) {
   if (!why_.wanted) return;
   const ops::Recipe &recipe = request_.spec.graph.recipe(fold);
-  std::string folded, kept;
-  for (const Group &g : tree.folded)
-    folded += (folded.empty() ? "" : ", ") + group_name(request_.resolved, g);
-  for (const Group &g : tree.kept)
-    kept += (kept.empty() ? "" : ", ") + group_name(request_.resolved, g);
+  const auto name = [&](const Group &group) { return group_name(request_.resolved, group); };
+  const std::string folded = support::joined(tree.folded, name),
+                    kept = support::joined(tree.kept, name);
   const std::string lanes =
       tree.ways ? fmt::format("32 ways along {}", group_name(request_.resolved, tree.folded.back()))
       : tree.kept.empty() ? "one way"

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <unordered_set>
 
 namespace broadloom::plan {
 
@@ -264,22 +263,15 @@ bool Arranger::rows_crowd(NodeId scan, const Tree &tree) const {
 bool Arranger::is_light(NodeId scan) const {
   int cost = 0;
   const auto add = [&](ops::Op op) {
-    const ops::Math math = ops::info(op).math;
-    const bool inlined = math != ops::Math::Vector && math != ops::Math::Libm;
-    cost += inlined ? ops::info(op).cost : most_cost_alone + 1;
+    cost += ops::info(op).is_function() ? most_cost_alone + 1 : ops::info(op).cost;
   };
   for (const ops::Code::Line &line : request_.spec.graph.recipe(scan).step.lines)
     if (line.kind == ops::Code::Line::Kind::Op) add(line.op);
-  const auto args = request_.spec.graph.folded_args(scan);
-  std::vector<NodeId> work(args.begin(), args.end());
-  std::unordered_set<std::uint32_t> seen;
-  while (!work.empty() && cost <= most_cost_alone) {
-    const NodeId id = work.back();
-    work.pop_back();
-    if (!seen.insert(id.index).second || trees_.is_fold(id)) continue;
+  reach(request_.spec.graph.folded_args(scan), [&](NodeId id) {
+    if (trees_.is_fold(id) || cost > most_cost_alone) return false;
     if (request_.spec.graph[id].kind == NodeKind::Op) add(request_.spec.graph[id].op);
-    for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
-  }
+    return true;
+  });
   return cost <= most_cost_alone;
 }
 
@@ -290,8 +282,7 @@ bool Arranger::joins_in_lanes(const ops::Recipe &recipe) {
   for (const ops::Code *code : {&recipe.step, &recipe.combine})
     for (const ops::Code::Line &line : code->lines)
       if (line.kind == ops::Code::Line::Kind::Op) {
-        const ops::Math math = ops::info(line.op).math;
-        if (math == ops::Math::Vector || math == ops::Math::Libm) return false;
+        if (ops::info(line.op).is_function()) return false;
         cost += ops::info(line.op).cost;
       }
   return cost <= most_cost_in_lanes;

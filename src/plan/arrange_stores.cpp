@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace broadloom::plan {
 
@@ -141,20 +140,14 @@ std::vector<Group> Arranger::store_groups(std::size_t output, const std::vector<
 }
 
 bool Arranger::calls_functions(NodeId root) const {
-  std::vector<NodeId> work{root};
-  std::unordered_set<std::uint32_t> seen;
-  while (!work.empty()) {
-    const NodeId id = work.back();
-    work.pop_back();
+  bool calls = false;
+  reach({&root, 1}, [&](NodeId id) {
     const expr::Node &node = request_.spec.graph[id];
-    if (trees_.is_fold(id) || !seen.insert(id.index).second) continue;
-    if (node.kind == NodeKind::Op) {
-      const ops::Math math = ops::info(node.op).math;
-      if (math == ops::Math::Vector || math == ops::Math::Libm) return true;
-    }
-    for (NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
-  }
-  return false;
+    if (calls || trees_.is_fold(id)) return false;
+    calls = node.kind == NodeKind::Op && ops::info(node.op).is_function();
+    return true;
+  });
+  return calls;
 }
 
 std::vector<Group> Arranger::groups_of(const std::vector<LoopKey> &path) {

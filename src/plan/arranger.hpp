@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <unordered_set>
 
 namespace broadloom::plan {
 
@@ -23,6 +24,18 @@ public:
 
 private:
   using Tree = Trees::Tree;
+
+  // Calls enter(id) once for each of these and goes on to what it reads where that is true.
+  template <class Enter> void reach(std::span<const NodeId> roots, Enter enter) const {
+    std::vector<NodeId> work(roots.begin(), roots.end());
+    std::unordered_set<std::uint32_t> seen;
+    while (!work.empty()) {
+      const NodeId id = work.back();
+      work.pop_back();
+      if (!seen.insert(id.index).second || !enter(id)) continue;
+      for (const NodeId arg : request_.spec.graph.operands(id)) work.push_back(arg);
+    }
+  }
 
   // arrange.cpp
   std::vector<LoopKey> path_of(const std::vector<Group> &groups) const;

@@ -3,6 +3,7 @@
 
 #include "plan/thresholds.hpp"
 #include "plan/wishes.hpp"
+#include "support/text.hpp"
 
 #include <fmt/format.h>
 
@@ -195,9 +196,8 @@ std::set<Group> choose_few(const Request &request, const Trees &trees, const Sch
         chosen.ways.sweeps.contains(fold) || chosen.ways.panels.folds.contains(fold) ||
         std::ranges::any_of(tree.folded, is_otherwise))
       continue;
-    std::string along;
-    for (const Group &group : tree.folded)
-      along += (along.empty() ? "" : ", ") + group_name(request.resolved, group);
+    const std::string along = support::joined(
+        tree.folded, [&](const Group &group) { return group_name(request.resolved, group); });
     few.insert(tree.folded.begin(), tree.folded.end());
     why.add([&] {
       return decide(Reason::FewPositionsFolded,

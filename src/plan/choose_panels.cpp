@@ -84,7 +84,7 @@ private:
       if (is_complex(node.dtype) || node.kind == NodeKind::Index) return false;
       if (node.kind != NodeKind::Op) continue;
       const ops::OpInfo &info = ops::info(node.op);
-      if (info.math == ops::Math::Vector || info.math == ops::Math::Libm) return false;
+      if (info.is_function()) return false;
       cost += info.cost;
     }
     return cost <= most_panel_cost;

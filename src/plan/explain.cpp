@@ -1,6 +1,8 @@
 // See explain.hpp.
 #include "plan/explain.hpp"
 
+#include "support/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -110,9 +112,7 @@ private:
     }
     if (loops.empty()) return {};
     if (loops.size() == 1) return loops[0];
-    std::string text;
-    for (const std::string &loop : loops) text += (text.empty() ? "(" : "; ") + loop;
-    return text + ")";
+    return "(" + support::joined(loops, {}, "; ") + ")";
   }
 
   void nest(const std::vector<Stmt> &body) {

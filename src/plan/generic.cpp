@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace broadloom::plan {
 
 Request make_generic(Request request) {
@@ -35,15 +33,14 @@ std::vector<bool> reads_folds(const expr::Graph &graph) {
 bool has_generic(const spec::TypedSpec &spec) {
   if (!spec.wishes.empty() || !spec.pairings.empty()) return false;
   const std::vector<bool> reads = reads_folds(spec.graph);
-  for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
-    const expr::NodeId id{n};
+  for (const expr::NodeId id : spec.graph.ids()) {
     const expr::Node &node = spec.graph[id];
     switch (node.kind) {
     case expr::NodeKind::Scan:
     case expr::NodeKind::Index: return false;
     case expr::NodeKind::Fold:
       if (!spec.graph.recipe(id).has_combine()) return false;
-      if (reads[n] && (node.folded.size() > 1 || node.like.given())) return false;
+      if (reads[id.index] && (node.folded.size() > 1 || node.like.given())) return false;
       break;
     case expr::NodeKind::Input:
     case expr::NodeKind::Literal:

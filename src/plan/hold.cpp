@@ -5,6 +5,7 @@
 #include "plan/thresholds.hpp"
 #include "support/min_cut.hpp"
 #include "support/reasons.hpp"
+#include "support/text.hpp"
 
 #include <fmt/format.h>
 
@@ -204,9 +205,8 @@ private:
 
   Held describe(NodeId id, bool wished) const {
     Held held{id, {}, Decision()};
-    std::string axes;
-    for (ClassId c : trees_.classes_of(id))
-      axes += (axes.empty() ? "" : ", ") + request_.resolved[c].name;
+    const std::string axes = support::joined(trees_.classes_of(id),
+                                             [&](ClassId c) { return request_.resolved[c].name; });
     const std::string text = fmt::format(
         "a value over {} in {} ({:.3g} bytes) is held in memory: {}", axes,
         name(request_.spec.graph[id].dtype), bytes(id),

@@ -9,7 +9,6 @@
 #include "plan/cost.hpp"
 #include "plan/generic.hpp"
 #include "plan/repeat.hpp"
-#include "support/check.hpp"
 
 #include <algorithm>
 

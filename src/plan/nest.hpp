@@ -15,7 +15,6 @@
 
 #include "plan/request.hpp"
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <utility>

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace broadloom::plan {
 namespace {

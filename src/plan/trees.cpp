@@ -4,6 +4,7 @@
 #include "plan/thresholds.hpp"
 #include "support/check.hpp"
 #include "support/reasons.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -35,13 +36,13 @@ std::vector<Decision> Trees::explain() const {
   for (const Component &component : components_) {
     const std::vector<ClassId> &order = component.order;
     if (order.empty()) continue;
-    std::string text, names;
+    std::string text;
     for (std::size_t k = 0; k < order.size(); ++k) {
       if (k > 0) text += component.joins_previous[k] ? "." : ", ";
       text += request_.resolved[order[k]].name;
     }
-    for (std::size_t output : component.outputs)
-      names += (names.empty() ? "" : ", ") + request_.spec.outputs[output].name;
+    const std::string names = support::joined(
+        component.outputs, [&](std::size_t output) { return request_.spec.outputs[output].name; });
     const bool asked = order != component.by_stride;
     const std::string how = asked ? "as the schedule asks" : "by descending stride",
                       whose = components_.size() == 1 ? "" : "of " + names + ": ";

@@ -1,6 +1,8 @@
 // How operands move along the classes: strides, their order, and what merges.
 #include "plan/request.hpp"
 
+#include "support/text.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -104,9 +106,7 @@ bool merges(ClassId outer, ClassId inner, const Resolved &resolved,
 }
 
 std::string group_name(const Resolved &resolved, const Group &group) {
-  std::string text;
-  for (ClassId cls : group) text += (text.empty() ? "" : ".") + resolved[cls].name;
-  return text;
+  return support::joined(group, [&](ClassId cls) { return resolved[cls].name; }, ".");
 }
 
 std::int64_t group_extent(const Resolved &resolved, const Group &group) {

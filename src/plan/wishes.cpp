@@ -149,9 +149,8 @@ private:
 
   // Of two axes that one path passes, is the one that `order` names later outside?
   void order() {
-    std::string wish = "order ";
-    for (std::size_t k = 0; k < request_.spec.wishes.order.size(); ++k)
-      wish += (k == 0 ? "" : ", ") + name_of(request_.spec.wishes.order[k]);
+    const std::string wish = "order " + support::joined(request_.spec.wishes.order,
+                                                        [&](int axis) { return name_of(axis); });
     bool all = true;
     for (std::size_t p = 0; p < loops_.size(); ++p) {
       for (std::size_t k = 1; k < request_.spec.wishes.order.size(); ++k) {
@@ -166,9 +165,8 @@ private:
       }
     }
     if (!all) return;
-    std::string stride;
-    for (ClassId c : schedule_.by_stride)
-      stride += (stride.empty() ? "" : ", ") + request_.resolved[c].name;
+    const std::string stride =
+        support::joined(schedule_.by_stride, [&](ClassId c) { return request_.resolved[c].name; });
     met(wish, wish.substr(6), "the loops are nested as the schedule asks: " + wish.substr(6),
         {{stride, "by descending stride"}});
   }
@@ -321,7 +319,7 @@ private:
     const spec::TypedSpec &spec = request_.spec;
     expr::AxisSet kept;
     for (const spec::TypedOutput &output : spec.outputs)
-      for (const int axis : output.axes) kept = kept | expr::AxisSet::of(axis);
+      kept = kept | expr::AxisSet::of(output.axes);
     constexpr int most = 4;
     Reads reads;
     int shown = 0;
@@ -331,8 +329,7 @@ private:
       if (++shown <= most) reads.text += (shown == 1 ? "" : ", ") + input.name;
       if (shown == most + 1) reads.text += ", ..";
       std::int64_t each = 1;
-      for (int axis = 0; axis < int(spec.axes.size()); ++axis)
-        if (input.axes().has(axis) && !kept.has(axis)) each *= extent_of(axis);
+      for (const int axis : input.axes() - kept) each *= extent_of(axis);
       reads.elements += each;
     }
     return reads;

@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <optional>
-#include <utility>
 
 namespace broadloom::reference {
 namespace {

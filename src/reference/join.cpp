@@ -1,6 +1,8 @@
 // See join.hpp.
 #include "reference/join.hpp"
 
+#include "array/layout.hpp"
+
 #include <cstring>
 
 namespace broadloom::reference {
@@ -84,9 +86,7 @@ std::vector<std::int64_t> shape_of_join(const spec::Materialised &let,
 Array joined(const spec::Materialised &let, std::span<const AnyView> parts,
              const ExtentOfArray &extent_of) {
   const spec::Join &join = *let.join;
-  std::vector<Layout> layouts;
-  for (const AnyView &part : parts) layouts.push_back(part.layout);
-  Array whole(parts[0].dtype, shape_of_join(let, layouts, extent_of));
+  Array whole(parts[0].dtype, shape_of_join(let, array::layouts_of(parts), extent_of));
   const std::size_t size = size_of(whole.dtype());
   const Layout &to = whole.layout();
   std::vector<bool> written(std::size_t(element_count(to)));

@@ -3,6 +3,7 @@
 #include "reference/reference.hpp"
 
 #include "array/copy.hpp"
+#include "array/layout.hpp"
 #include "ops/rows.hpp"
 #include "reference/accumulate.hpp"
 #include "reference/lets.hpp"
@@ -57,9 +58,7 @@ public:
             std::optional<Pin> pin = std::nullopt)
       : spec_(spec), inputs_(inputs), workers_(workers), pin_(pin), elements_(spec.graph.size()),
         uses_(spec.graph.size(), 0) {
-    std::vector<Layout> layouts;
-    for (const AnyView &view : inputs) layouts.push_back(view.layout);
-    Shapes shapes = shapes_of(spec, layouts);
+    Shapes shapes = shapes_of(spec, array::layouts_of(inputs));
     extents_ = std::move(shapes.extents);
     counts_ = std::move(shapes.counts);
     for (Extents &extents : extents_)
@@ -73,9 +72,8 @@ public:
 
   void compute_nodes(const Visit *visit = nullptr) {
     check_dtypes();
-    for (std::uint32_t n = 0; n < spec_.graph.size(); ++n) {
-      const NodeId id{n};
-      if (visit || uses_[n] > 0) compute(id);
+    for (const NodeId id : spec_.graph.ids()) {
+      if (visit || uses_[id.index] > 0) compute(id);
       if (visit) show(id, *visit);
       stop_if_cancelled();
       for (NodeId arg : spec_.graph.operands(id))
@@ -184,9 +182,7 @@ private:
 
   // Whether a gather of which another is derived reads inside of its array.
   void check_positions(std::size_t window) const {
-    std::vector<Layout> layouts;
-    for (const AnyView &view : inputs_) layouts.push_back(view.layout);
-    const std::vector<std::int64_t> counts = window_extents(spec_, layouts);
+    const std::vector<std::int64_t> counts = window_extents(spec_, array::layouts_of(inputs_));
     const std::vector<int> &axes = spec_.inputs[window].axis_of_dim;
     for (const int axis : axes)
       if (counts[std::size_t(axis)] == 0) return;

@@ -2,6 +2,7 @@
 #include "reference/time_loop.hpp"
 
 #include "array/copy.hpp"
+#include "array/layout.hpp"
 #include "reference/windows.hpp"
 
 #include <algorithm>
@@ -22,10 +23,8 @@ std::vector<std::vector<std::int64_t>> loop_shapes(spec::LetKernels lets, std::s
 std::vector<Array> run_loop(spec::LetKernels lets, std::size_t first,
                             std::span<const AnyView> inputs, std::span<const AnyView> before,
                             const EvaluateOne &evaluate) {
-  std::vector<Layout> given, known;
-  for (const AnyView &view : inputs) given.push_back(view.layout);
-  for (const AnyView &view : before) known.push_back(view.layout);
-  const auto shapes = loop_shapes(lets, first, given, known);
+  const auto shapes =
+      loop_shapes(lets, first, array::layouts_of(inputs), array::layouts_of(before));
   const spec::Recurrence &any = *lets[first]->recurrence;
   const std::int64_t steps = shapes[0][any.dim];
   Array positions(DType::I64, {steps});

@@ -2,6 +2,7 @@
 // reads is looked at, and extents are found by trial.
 #include "reference/windows.hpp"
 
+#include "array/layout.hpp"
 #include "ops/ops.hpp"
 
 #include <fmt/format.h>
@@ -296,8 +297,7 @@ void add_said(const spec::TypedSpec &spec, std::vector<Layout> &layouts) {
 }
 
 std::vector<AnyView> with_said(const spec::TypedSpec &spec, std::vector<AnyView> given) {
-  std::vector<Layout> layouts;
-  for (const AnyView &view : given) layouts.push_back(view.layout);
+  std::vector<Layout> layouts = array::layouts_of(given);
   add_said(spec, layouts);
   for (std::size_t k = given.size(); k < layouts.size(); ++k)
     given.push_back({spec.inputs[k].dtype, nullptr, false, layouts[k]});

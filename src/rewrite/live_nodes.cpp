@@ -1,6 +1,8 @@
 // See live_nodes.hpp.
 #include "rewrite/live_nodes.hpp"
 
+#include <utility>
+
 namespace broadloom::rewrite {
 
 using expr::NodeId;
@@ -14,39 +16,41 @@ void move_values(spec::TypedSpec &spec, std::span<const NodeId> now) {
   for (spec::NamedValue &let : spec.lets) let.value = now[let.value.index];
 }
 
-void drop_dead_names(spec::TypedSpec &spec, const std::vector<bool> &live) {
-  std::erase_if(spec.marks, [&](const spec::Mark &mark) { return !live[mark.value.index]; });
-  std::erase_if(spec.lets, [&](const spec::NamedValue &let) { return !live[let.value.index]; });
-}
-
-std::vector<std::optional<NodeId>> keep_live_nodes(spec::TypedSpec &spec) {
-  const expr::Graph &all = spec.graph;
+void keep_live_nodes(spec::TypedSpec &spec,
+                     const std::function<std::optional<std::uint32_t>(NodeId)> &instead) {
+  const expr::Graph all = std::move(spec.graph);
   std::vector<bool> live(all.size());
   for (const spec::TypedOutput &output : spec.outputs) live[output.value.index] = true;
   for (const spec::TypedOutput &output : spec.outputs)
     if (output.add) live[output.addend.index] = true;
-  for (std::size_t i = all.size(); i-- > 0;)
-    if (live[i])
-      for (NodeId arg : all.args(NodeId{std::uint32_t(i)})) live[arg.index] = true;
+  std::vector<std::optional<std::uint32_t>> inputs(all.size());
+  for (std::uint32_t n = std::uint32_t(all.size()); n-- > 0;) {
+    if (!live[n]) continue;
+    if (instead) inputs[n] = instead({n});
+    if (!inputs[n])
+      for (const NodeId arg : all.args({n})) live[arg.index] = true;
+  }
 
-  expr::Graph kept = expr::Graph::with_recipes_of(all);
-  std::vector<std::optional<NodeId>> now(all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!live[i]) continue;
-    NodeId old{std::uint32_t(i)};
-    std::vector<NodeId> args;
-    for (NodeId arg : all.args(old)) args.push_back(*now[arg.index]);
-    now[i] = kept.add(all[old], args, all.where(old));
+  spec.graph = expr::Graph::with_recipes_of(all);
+  std::vector<NodeId> now(all.size());
+  for (const NodeId id : all.ids()) {
+    if (!live[id.index]) continue;
+    const expr::Node &old = all[id];
+    const auto &input = inputs[id.index];
+    now[id.index] = input ? spec.graph.add({.kind = expr::NodeKind::Input,
+                                            .dtype = old.dtype,
+                                            .axes = old.axes,
+                                            .payload = *input},
+                                           {}, all.where(id))
+                          : spec.graph.add(old, all.args_now(id, now), all.where(id));
   }
-  for (spec::TypedOutput &output : spec.outputs) {
-    output.value = *now[output.value.index];
-    output.addend = output.add ? *now[output.addend.index] : output.value;
-  }
-  drop_dead_names(spec, live);
-  for (spec::Mark &mark : spec.marks) mark.value = *now[mark.value.index];
-  for (spec::NamedValue &let : spec.lets) let.value = *now[let.value.index];
-  spec.graph = std::move(kept);
-  return now;
+  std::erase_if(spec.marks, [&](const spec::Mark &mark) { return !live[mark.value.index]; });
+  std::erase_if(spec.lets, [&](const spec::NamedValue &let) { return !live[let.value.index]; });
+  for (spec::TypedOutput &output : spec.outputs)
+    if (!output.add) output.addend = output.value;
+  move_values(spec, now);
+  for (const auto &[fold, axes] : std::exchange(spec.apart, {}))
+    if (live[fold.index]) spec.apart.emplace(now[fold.index], axes);
 }
 
 } // namespace broadloom::rewrite

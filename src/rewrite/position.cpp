@@ -7,6 +7,21 @@
 
 namespace broadloom::rewrite {
 
+Position position_of(const spec::TypedWindow &window, std::size_t dim) {
+  const spec::TypedWindow::Form &form = window.forms[dim];
+  Position position;
+  position.constant = form.start;
+  for (const spec::TypedWindow::Term &term : form.terms) position.axes[term.axis] = term.times;
+  for (const spec::TypedWindow::Count &count : form.counts)
+    position.counts[{count.input, count.dim}] += count.times;
+  if (form.from_end) {
+    position.counts[{window.of, int(dim)}] += 1;
+    position.constant += window.padded(int(dim), 0);
+  }
+  position.divisor = form.divisor;
+  return position;
+}
+
 std::int64_t Positions::product(std::int64_t a, std::int64_t b) const {
   std::int64_t result = 0;
   // The least number has no positive counterpart, which a sign may ask for.

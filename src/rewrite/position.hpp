@@ -36,6 +36,8 @@ struct Position {
   }
 };
 
+Position position_of(const spec::TypedWindow &window, std::size_t dim);
+
 // The arithmetic, with a place for its errors.
 class Positions {
 public:

@@ -20,31 +20,9 @@ using expr::NodeKind;
 
 namespace {
 
-template <class Visit> void for_each_axis(AxisSet axes, Visit visit) {
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (axes.has(axis)) visit(axis);
-}
-
 // Is this axis nothing but renamed?
 bool renames(const Instead &instead) {
   return instead.inside && !instead.part && instead.at.axis() >= 0;
-}
-
-Position position_of(const spec::TypedSpec &spec, std::uint32_t input, std::size_t dim) {
-  const spec::TypedInput &read = spec.inputs[input];
-  if (!read.window) return Position::of_axis(read.axis_of_dim[dim]);
-  const spec::TypedWindow::Form &form = read.window->forms[dim];
-  Position position;
-  position.constant = form.start;
-  for (const spec::TypedWindow::Term &term : form.terms) position.axes[term.axis] = term.times;
-  for (const spec::TypedWindow::Count &count : form.counts)
-    position.counts[{count.input, count.dim}] = count.times;
-  if (form.from_end) {
-    position.counts[{read.window->of, int(dim)}] += 1;
-    position.constant += read.window->padded(int(dim), 0);
-  }
-  position.divisor = form.divisor;
-  return position;
 }
 
 spec::TypedWindow::Form form_of(const Position &position) {
@@ -128,13 +106,12 @@ std::size_t Reindexer::inner(NodeId id, std::size_t by) {
   const bool in_order = !spec_.graph.recipe(id).has_combine();
   const AxisSet renamed = taken.empty() || !in_order ? taken : bound;
   // What keeps its name is an axis of the fold all the same: it has no extent of one outside that is called as it is.
-  for_each_axis(bound - renamed, [&](int axis) {
+  for (const int axis : bound - renamed) {
     within.extents.erase(axis);
     within.lenders.erase(axis);
-  });
-  for_each_axis(renamed, [&](int axis) {
+  }
+  for (const int axis : renamed)
     within.axes[axis] = {Position::of_axis(fresh_axis(axis, spec_.where(id))), true};
-  });
   all_.push_back(std::move(within));
   return inner_[{id.index, by}] = all_.size() - 1;
 }
@@ -160,10 +137,10 @@ NodeId Reindexer::made(NodeId id, std::size_t by) {
   case NodeKind::Expand: node.axes = axes; break;
   case NodeKind::Fold: {
     AxisSet folded;
-    for_each_axis(node.folded, [&](int axis) {
+    for (const int axis : node.folded) {
       const auto renamed = sub.axes.find(axis);
       folded = folded | AxisSet::of(renamed == sub.axes.end() ? axis : renamed->second.at.axis());
-    });
+    }
     node.folded = folded;
     node.axes = axes - folded;
     if (!node.like.given()) break;
@@ -246,7 +223,8 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
   AxisSet in_sums;
   std::vector<int> axes;
   for (std::size_t d = 0; d < base.axis_of_dim.size(); ++d) {
-    const Position old = position_of(spec_, index, d);
+    const Position old =
+        read.window ? position_of(*read.window, d) : Position::of_axis(read.axis_of_dim[d]);
     const Position now = Positions(where).substitute(old, [&](int axis) {
       const auto found = by.axes.find(axis);
       return found == by.axes.end() ? nullptr : &found->second.at;
@@ -355,20 +333,15 @@ std::string Reindexer::text_of(const spec::TypedWindow &window) const {
   for (std::size_t d = 0; d < window.forms.size(); ++d) {
     const spec::TypedWindow::Form &form = window.forms[d];
     std::string sum;
-    const auto add_term = [&](std::int64_t times, const std::string &what) {
-      sum += sum.empty() ? (times < 0 ? "-" : "") : (times < 0 ? " - " : " + ");
-      const std::int64_t size = times < 0 ? -times : times;
-      if (what.empty() || size != 1) sum += std::to_string(size) + (what.empty() ? "" : "*");
-      sum += what;
-    };
     for (const spec::TypedWindow::Index &element : form.indices)
-      add_term(element.times, spec_.inputs[element.input].name);
+      support::add_term(sum, element.times, spec_.inputs[element.input].name);
     for (const spec::TypedWindow::Term &term : form.terms)
-      add_term(term.times, spec_.axes[std::size_t(term.axis)].name);
+      support::add_term(sum, term.times, spec_.axes[std::size_t(term.axis)].name);
     for (const spec::TypedWindow::Count &count : form.counts)
-      add_term(count.times,
-               fmt::format("extent({}, of={})", count.dim, spec_.inputs[count.input].name));
-    if (form.start != 0 || sum.empty()) add_term(form.start, "");
+      support::add_term(
+          sum, count.times,
+          fmt::format("extent({}, of={})", count.dim, spec_.inputs[count.input].name));
+    if (form.start != 0 || sum.empty()) support::add_term(sum, form.start);
     if (form.divisor != 1) sum = fmt::format("({}) / {}", sum, form.divisor);
     switch (form.outside) {
     case Outside::Fails: break;

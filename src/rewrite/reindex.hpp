@@ -10,8 +10,6 @@
 
 #include "rewrite/position.hpp"
 
-#include <tuple>
-
 namespace broadloom::rewrite {
 
 // What one axis becomes.

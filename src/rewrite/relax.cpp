@@ -45,31 +45,24 @@ public:
 
   void run() {
     users_.resize(old_.size());
-    for (std::size_t i = 0; i < old_.size(); ++i)
-      for (NodeId arg : old_.args(NodeId{std::uint32_t(i)})) ++users_[arg.index];
+    for (const NodeId id : old_.ids())
+      for (const NodeId arg : old_.args(id)) ++users_[arg.index];
     for (const spec::TypedOutput &output : spec_.outputs) ++users_[output.value.index];
     for (const spec::Mark &mark : spec_.marks)
       if (!mark.by_schedule) ++users_[mark.value.index]; // a schedule changes no bit
 
-    std::vector<NodeId> now(old_.size());
-    for (std::size_t i = 0; i < old_.size(); ++i) {
-      const NodeId id{std::uint32_t(i)};
+    rebuild(spec_, old_, [&](NodeId id, const std::vector<NodeId> &args) {
       const Node &node = old_[id];
       where_ = &old_.where(id);
-      std::vector<NodeId> args;
       once_.clear();
-      for (NodeId arg : old_.args(id)) {
-        args.push_back(now[arg.index]);
-        once_.push_back(users_[arg.index] == 1);
-      }
+      for (const NodeId arg : old_.args(id)) once_.push_back(users_[arg.index] == 1);
       std::optional<NodeId> other;
       if (node.kind == NodeKind::Fold) other = dot(node, args, old_.args(id)[0]);
       if (node.kind == NodeKind::Op && (node.dtype == DType::F32 || node.dtype == DType::F64) &&
           args.size() == 2 && graph_[args[0]].dtype == node.dtype)
         other = rule(node, args);
-      now[i] = other ? *other : graph_.add(node, args, *where_);
-    }
-    move_values(spec_, now);
+      return other ? *other : graph_.add(node, args, *where_);
+    });
     spec_.graph = std::move(graph_);
     for (std::size_t k = 0; k < kinds.size(); ++k)
       if (made_[k] > 0)
@@ -98,9 +91,6 @@ private:
     if (node.kind != NodeKind::Literal) return {};
     return ops::as_f64(ops::convert(node.literal, node.dtype, DType::F64));
   }
-  bool is_op(NodeId id, Op op) const {
-    return graph_[id].kind == NodeKind::Op && graph_[id].op == op;
-  }
   NodeId arg(NodeId id, std::size_t i) const { return graph_.args(id)[i]; }
   std::optional<NodeId> count(Kind kind, NodeId id) {
     ++made_[kind];
@@ -123,7 +113,7 @@ private:
     const DType dtype = graph_[product].dtype;
     const bool fits = sum == DType::F64 ? dtype == (widened ? DType::F32 : DType::F64)
                                         : sum == DType::F32 && dtype == DType::F32 && !widened;
-    if (!fits || !is_op(product, Op::Mul)) return {};
+    if (!fits || !graph_.is(product, Op::Mul)) return {};
     std::vector<NodeId> factors{arg(product, 0), arg(product, 1)};
     for (NodeId &factor : factors) {
       if (number(factor)) return {};
@@ -143,15 +133,15 @@ private:
     case Op::Mul: return joined(node, x, y);
     case Op::Add:
       if (auto sum = joined(node, x, y)) return sum;
-      if (is_op(x, Op::Mul) && once_[0])
+      if (graph_.is(x, Op::Mul) && once_[0])
         return count(Fused, make(Op::Fma, {arg(x, 0), arg(x, 1), y}));
-      if (is_op(y, Op::Mul) && once_[1])
+      if (graph_.is(y, Op::Mul) && once_[1])
         return count(Fused, make(Op::Fma, {arg(y, 0), arg(y, 1), x}));
       return {};
     case Op::Sub:
-      if (is_op(x, Op::Mul) && once_[0])
+      if (graph_.is(x, Op::Mul) && once_[0])
         return count(Fused, make(Op::Fma, {arg(x, 0), arg(x, 1), make(Op::Neg, {y})}));
-      if (is_op(y, Op::Mul) && once_[1])
+      if (graph_.is(y, Op::Mul) && once_[1])
         return count(Fused, make(Op::Fma, {make(Op::Neg, {arg(y, 0)}), arg(y, 1), x}));
       return {};
     default: return {};
@@ -191,7 +181,7 @@ private:
     const std::size_t side = number(x) ? 1 : 0; // where the chain is
     const NodeId chain = side == 0 ? x : y;
     const std::optional<double> b = number(side == 0 ? y : x);
-    if (!b || !is_op(chain, node.op) || !once_[side]) return {};
+    if (!b || !graph_.is(chain, node.op) || !once_[side]) return {};
     const std::optional<double> left = number(arg(chain, 0)), right = number(arg(chain, 1));
     if (!left && !right) return {};
     const NodeId z = arg(chain, left ? 1 : 0);

@@ -14,45 +14,6 @@ using expr::Node;
 using expr::NodeId;
 using expr::NodeKind;
 
-// What `spec` needs of its graph, with other nodes in place of some.
-class Pruner {
-public:
-  explicit Pruner(spec::TypedSpec &spec) : spec_(spec), old_(std::move(spec.graph)) {
-    spec_.graph = expr::Graph::with_recipes_of(old_);
-  }
-
-  // `instead(id)` gives the input to read in place of a node, or nothing.
-  template <class Instead> void run(Instead instead) {
-    std::vector<bool> live(old_.size());
-    for (const spec::TypedOutput &output : spec_.outputs)
-      live[output.value.index] = live[output.addend.index] = true;
-    for (std::size_t i = old_.size(); i-- > 0;)
-      if (live[i] && !instead(NodeId{std::uint32_t(i)}))
-        for (const NodeId arg : old_.args({std::uint32_t(i)})) live[arg.index] = true;
-    std::vector<NodeId> now(old_.size());
-    for (std::size_t i = 0; i < old_.size(); ++i) {
-      if (!live[i]) continue;
-      const NodeId id{std::uint32_t(i)};
-      if (const std::optional<std::uint32_t> input = instead(id)) {
-        const Node &old = old_[id];
-        now[i] = spec_.graph.add(
-            {.kind = NodeKind::Input, .dtype = old.dtype, .axes = old.axes, .payload = *input}, {},
-            old_.where(id));
-        continue;
-      }
-      std::vector<NodeId> args;
-      for (const NodeId arg : old_.args(id)) args.push_back(now[arg.index]);
-      now[i] = spec_.graph.add(old_[id], args, old_.where(id));
-    }
-    drop_dead_names(spec_, live);
-    move_values(spec_, now);
-  }
-
-private:
-  spec::TypedSpec &spec_;
-  const expr::Graph old_;
-};
-
 // The scatters that outputs need, other than for the values of other scatters.
 std::vector<NodeId> outermost(const spec::TypedSpec &spec) {
   std::vector<bool> live(spec.graph.size());
@@ -131,8 +92,8 @@ std::optional<Scatters> split_scatters(const spec::TypedSpec &spec) {
     after.inputs.push_back(sum_input(spec, fold));
   }
   before.wishes.stores.resize(before.outputs.size());
-  Pruner(before).run([](NodeId) { return std::optional<std::uint32_t>(); });
-  Pruner(after).run([&](NodeId id) -> std::optional<std::uint32_t> {
+  keep_live_nodes(before);
+  keep_live_nodes(after, [&](NodeId id) -> std::optional<std::uint32_t> {
     for (const auto &[sum, input] : inputs)
       if (sum == id) return input;
     return std::nullopt;

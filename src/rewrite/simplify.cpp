@@ -62,16 +62,10 @@ public:
       : spec_(spec), graph_(expr::Graph::with_recipes_of(spec.graph)), sets_(spec.inputs.size()) {}
 
   void run() {
-    const expr::Graph &old = spec_.graph;
-    std::vector<NodeId> now(old.size());
-    for (std::size_t i = 0; i < old.size(); ++i) {
-      const NodeId id{std::uint32_t(i)};
-      std::vector<NodeId> args;
-      for (NodeId arg : old.args(id)) args.push_back(now[arg.index]);
-      where_ = &old.where(id);
-      now[i] = simple(old[id], std::move(args));
-    }
-    move_values(spec_, now);
+    rebuild(spec_, spec_.graph, [&](NodeId id, std::vector<NodeId> args) {
+      where_ = &spec_.graph.where(id);
+      return simple(spec_.graph[id], std::move(args));
+    });
     spec_.graph = std::move(graph_);
   }
 
@@ -121,9 +115,6 @@ private:
     const Node &node = graph_[id];
     return node.kind == NodeKind::Literal && !is_narrow_float(node.dtype) &&
            node.literal == ops::convert(ops::scalar_from(number), DType::F64, node.dtype);
-  }
-  bool is_op(NodeId id, Op op) const {
-    return graph_[id].kind == NodeKind::Op && graph_[id].op == op;
   }
 
   // May `dropped` go where `kept` stays?
@@ -183,14 +174,14 @@ private:
     switch (node.op) {
     case Op::Neg:
     case Op::BitNot:
-      if (is_op(x, node.op)) return inner();
+      if (graph_.is(x, node.op)) return inner();
       return {};
     case Op::Not: // of a bool; of another type it would say whether that is zero
-      if (is_op(x, Op::Not) && graph_[inner()].dtype == DType::Bool) return inner();
+      if (graph_.is(x, Op::Not) && graph_[inner()].dtype == DType::Bool) return inner();
       return {};
     case Op::Abs:
-      if (is_op(x, Op::Abs) || type == DType::Bool || is_unsigned_integer(type)) return x;
-      if (is_op(x, Op::Neg)) return simple(node, {inner()});
+      if (graph_.is(x, Op::Abs) || type == DType::Bool || is_unsigned_integer(type)) return x;
+      if (graph_.is(x, Op::Neg)) return simple(node, {inner()});
       return {};
     case Op::Floor:
     case Op::Ceil:
@@ -273,7 +264,7 @@ private:
 
   // What minimum or maximum leaves as it is, but for values beyond the ends of the type.
   std::optional<NodeId> without_limit(DType type, NodeId x, bool whole) {
-    if (!is_op(x, Op::Minimum) && !is_op(x, Op::Maximum)) return {};
+    if (!graph_.is(x, Op::Minimum) && !graph_.is(x, Op::Maximum)) return {};
     const auto args = graph_.args(x);
     const std::size_t kept = is_literal(args[0]) ? 1 : 0;
     const NodeId limit = args[1 - kept];
@@ -283,7 +274,7 @@ private:
     };
     const double value =
         ops::as_f64(ops::convert(graph_[limit].literal, graph_[limit].dtype, DType::F64));
-    const double end = is_op(x, Op::Minimum) ? HUGE_VAL : -HUGE_VAL;
+    const double end = graph_.is(x, Op::Minimum) ? HUGE_VAL : -HUGE_VAL;
     if (std::isnan(value) || (whole && value != std::floor(value)) ||
         graph_[args[kept]].dtype != graph_[x].dtype || in_type(value) != in_type(end))
       return {};

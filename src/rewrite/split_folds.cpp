@@ -274,7 +274,7 @@ private:
     const auto add_states = [&](const spec::TypedSpec &made) {
       for (const spec::TypedOutput &state : made.outputs)
         spec.inputs.push_back(array_input(fmt::format("known{}", spec.inputs.size()), state.dtype,
-                                          list_of(made.graph[state.value].axes)));
+                                          made.graph[state.value].axes.list()));
     };
     for (const FoldRound &round : made_.rounds) {
       add_states(round.block);
@@ -318,8 +318,7 @@ private:
       std::vector<std::uint32_t> like;
       for (const std::uint32_t input : graph_.like(node)) like.push_back(moved(input));
       node.like = part.spec.graph.add_like(std::move(like));
-      std::vector<NodeId> args;
-      for (const NodeId arg : graph_.args(id)) args.push_back(part.now[arg.index]);
+      std::vector<NodeId> args = graph_.args_now(id, part.now);
       if (const auto group = group_of_.find(id); group != group_of_.end())
         for (std::size_t k = 0; k < graph_.recipe(id).states.size(); ++k)
           args.push_back(
@@ -353,13 +352,12 @@ private:
       if (round_of_[f] != number) continue;
       const NodeId fold = folds_[f];
       Node node = graph_[fold];
-      std::vector<NodeId> args;
-      for (const NodeId arg : graph_.args(fold)) args.push_back(part.now[arg.index]);
+      std::vector<NodeId> args = graph_.args_now(fold, part.now);
       if (node.kind == NodeKind::Extent) {
         new_states_[fold] = block.outputs.size();
         const NodeId extent = block.graph.add(node, args, graph_.where(fold));
         if (node.folded.has(axis_)) made.extents.push_back(extent);
-        add_output(block, extent, list_of(node.axes));
+        add_output(block, extent, node.axes.list());
         joins_.push_back({std::nullopt, node.axes, node.folded.has(axis_)});
         continue;
       }
@@ -377,7 +375,7 @@ private:
       if (known == made.folds.end()) {
         made.folds.push_back(all[0]);
         made.first_states.push_back(first);
-        for (const NodeId state : all) add_output(block, state, list_of(node.axes));
+        for (const NodeId state : all) add_output(block, state, node.axes.list());
         joins_.push_back({graph_[fold].recipe, node.axes, true});
       } else {
         first = made.first_states[std::size_t(known - made.folds.begin())];
@@ -406,14 +404,13 @@ private:
       node.exclusive = false;
       node.reverse = node.reverse && node.total;
       node.axes = node.axes - AxisSet::of(axis_);
-      std::vector<NodeId> args;
-      for (const NodeId arg : graph_.args(group.scan)) args.push_back(part.now[arg.index]);
+      std::vector<NodeId> args = graph_.args_now(group.scan, part.now);
       for (std::size_t k = 0; k < recipe.states.size(); ++k) {
         node.payload = std::uint32_t(k);
         node.dtype = recipe.states[k];
         const NodeId total = part.spec.graph.add(node, args, graph_.where(group.scan));
         if (k == 0) made.scans.back().total = total;
-        add_output(part.spec, total, list_of(node.axes));
+        add_output(part.spec, total, node.axes.list());
       }
       if (node.total) made.same_in_leaf.emplace_back(group.scan, made.scans.back().total);
     }
@@ -452,8 +449,8 @@ private:
       std::vector<NodeId> both;
       for (const char *side : {"a", "b"})
         for (const DType dtype : states_of(what)) {
-          join.inputs.push_back(array_input(fmt::format("{}{}", side, join.inputs.size()), dtype,
-                                            list_of(what.axes)));
+          join.inputs.push_back(
+              array_input(fmt::format("{}{}", side, join.inputs.size()), dtype, what.axes.list()));
           both.push_back(read_input(join, join.inputs.size() - 1, {}));
         }
       const std::vector<NodeId> joined =
@@ -461,7 +458,7 @@ private:
               ? run_code(join.graph, graph_.recipe(*what.recipe).combine, both)
               : std::vector{operation(join.graph, what.sums ? ops::Op::Add : ops::Op::Maximum,
                                       DType::I64, both, {})};
-      for (const NodeId state : joined) add_output(join, state, list_of(what.axes));
+      for (const NodeId state : joined) add_output(join, state, what.axes.list());
     }
   }
 

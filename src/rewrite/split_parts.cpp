@@ -10,13 +10,6 @@ using expr::Node;
 using expr::NodeId;
 using expr::NodeKind;
 
-std::vector<int> list_of(AxisSet axes) {
-  std::vector<int> list;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (axes.has(axis)) list.push_back(axis);
-  return list;
-}
-
 spec::TypedSpec empty_like(const spec::TypedSpec &spec, const std::string &suffix) {
   spec::TypedSpec made;
   made.name = spec.name + suffix;
@@ -86,7 +79,7 @@ void add_before(spec::TypedSpec &spec, const ops::Recipe &recipe, AxisSet kept, 
   ops::Recipe in_order = ops::joining(recipe);
   in_order.combine = {};
   in_order.exact = in_order.commutes = in_order.needs_value = false;
-  std::vector<int> dims = list_of(kept);
+  std::vector<int> dims = kept.list();
   dims.insert(dims.begin(), axis);
   Node scan{.kind = NodeKind::Scan,
             .exclusive = true,
@@ -97,7 +90,7 @@ void add_before(spec::TypedSpec &spec, const ops::Recipe &recipe, AxisSet kept, 
   std::vector<NodeId> starts, args;
   for (const DType state : recipe.states) {
     spec.inputs.push_back(
-        array_input(fmt::format("start{}", spec.inputs.size()), state, list_of(kept)));
+        array_input(fmt::format("start{}", spec.inputs.size()), state, kept.list()));
     starts.push_back(read_input(spec, spec.inputs.size() - 1, {}));
   }
   for (const DType state : recipe.states) {

@@ -13,7 +13,6 @@ spec::TypedSpec empty_like(const spec::TypedSpec &spec, const std::string &suffi
 
 // An array on these axes, one dim for each.
 spec::TypedInput array_input(std::string name, DType dtype, std::vector<int> axes);
-std::vector<int> list_of(expr::AxisSet axes);
 
 void add_output(spec::TypedSpec &spec, expr::NodeId value, std::vector<int> axes);
 

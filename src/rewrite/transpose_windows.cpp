@@ -53,16 +53,7 @@ public:
 private:
   void take(const spec::TypedWindow &window, std::size_t dim, AxisSet all) {
     const spec::TypedWindow::Form &form = window.forms[dim];
-    Position position;
-    position.constant = form.start;
-    if (form.from_end) {
-      position.counts[{window.of, int(dim)}] = 1;
-      position.constant += window.padded(int(dim), 0);
-    }
-    for (const spec::TypedWindow::Term &term : form.terms) position.axes[term.axis] = term.times;
-    for (const spec::TypedWindow::Count &count : form.counts)
-      position.counts[{count.input, count.dim}] += count.times;
-    const Position known = with_known(position);
+    const Position known = with_known(position_of(window, dim));
     std::vector<int>
         open; // its own axes first: of u - i and u, the second says i, by u of the first
     for (const spec::TypedWindow::Term &term : form.terms) open.push_back(term.axis);
@@ -102,15 +93,10 @@ public:
   void run() {
     const expr::Graph old = std::move(spec_.graph);
     spec_.graph = expr::Graph::with_recipes_of(old);
-    std::vector<NodeId> now(old.size());
-    for (std::size_t i = 0; i < old.size(); ++i) {
-      const NodeId id{std::uint32_t(i)};
-      std::vector<NodeId> args;
-      for (NodeId arg : old.args(id)) args.push_back(now[arg.index]);
-      now[i] = is_transposed(spec_, old[id]) ? written_out(old[id], args[0], old.where(id))
-                                             : spec_.graph.add(old[id], args, old.where(id));
-    }
-    move_values(spec_, now);
+    rebuild(spec_, old, [&](NodeId id, const std::vector<NodeId> &args) {
+      return is_transposed(spec_, old[id]) ? written_out(old[id], args[0], old.where(id))
+                                           : spec_.graph.add(old[id], args, old.where(id));
+    });
   }
 
 private:
@@ -218,8 +204,8 @@ private:
     const AxisSet walked = spec_.inputs[seen].axes(), all = spec_.graph[summed].axes | walked;
     const bool divides = std::ranges::any_of(
         solution.axes(), [](const auto &solved) { return solved.second.at.divisor != 1; });
-    for (int axis = 0; axis < expr::max_axes; ++axis) {
-      if (!all.has(axis) || solution.axes().contains(axis)) continue;
+    for (const int axis : all) {
+      if (solution.axes().contains(axis)) continue;
       int now = axis;
       if (of_result.has(axis) || (divides && is_taken(axis))) {
         now = reindexer_.fresh_axis(axis, where);

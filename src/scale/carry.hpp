@@ -6,7 +6,6 @@
 
 #include "scale/values.hpp"
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string>

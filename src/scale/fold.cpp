@@ -8,6 +8,7 @@
 #include "spec/materialise.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -25,9 +26,8 @@ constexpr int most_rounds =
 std::string names(const Values &values, std::vector<Id> ids) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  std::string text;
-  for (const Id id : ids) text += (text.empty() ? "" : "; ") + values.name_of(id);
-  return text.empty() ? "nothing, as nothing notices it" : text;
+  const auto name = [&](Id id) { return values.name_of(id); };
+  return ids.empty() ? "nothing, as nothing notices it" : support::joined(ids, name, "; ");
 }
 
 class Folder {

@@ -24,8 +24,6 @@
 #include "scale/known.hpp"
 #include "spec/spec.hpp"
 
-#include <map>
-
 namespace broadloom::scale {
 
 // Whether the kernel asks for it: by `set scales`, or by `set relaxed`, where it does not say.

@@ -32,11 +32,10 @@ struct Seen {
   // An axis without a label: "".
   std::set<std::string> labels_of(AxisSet axes) const {
     std::set<std::string> made;
-    for (int axis = 0; axis < expr::max_axes; ++axis)
-      if (axes.has(axis)) {
-        const spec::Axis &known = facts.spec().axes[std::size_t(axis)];
-        made.insert(known.labelled ? known.name : "");
-      }
+    for (const int axis : axes) {
+      const spec::Axis &known = facts.spec().axes[std::size_t(axis)];
+      made.insert(known.labelled ? known.name : "");
+    }
     return made;
   }
 };
@@ -59,11 +58,8 @@ std::size_t count_products(const SpecData &data) {
 
 template <class Visit>
 void for_each_read(const SpecData &data, const std::string &let, Visit visit) {
-  expr::Walker walker;
-  spec::for_each_root(data, [&](const Expr &root) {
-    walker.walk(root.node(), [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Input && is_read_of(*node.input, let)) visit(*node.input);
-    });
+  spec::for_each_node(data, [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Input && is_read_of(*node.input, let)) visit(*node.input);
   });
 }
 

@@ -4,7 +4,6 @@
 #include "scale/factor.hpp"
 
 #include <functional>
-#include <set>
 
 namespace broadloom::scale {
 

@@ -113,9 +113,8 @@ Id Values::add(const Expr &expr) {
 // Axes that sum(e, like=x) may fold: those that x lacks, or along which it may have 1 element.
 AxisSet Values::folded_by_like(const Value &value) const {
   AxisSet folded;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (all_[value.args[0]].axes.has(axis) &&
-        !(value.axes.has(axis) && facts_.is_firm(AxisSet::of(axis))))
+  for (const int axis : all_[value.args[0]].axes)
+    if (!value.axes.has(axis) || !facts_.is_firm(AxisSet::of(axis)))
       folded = folded | AxisSet::of(axis);
   return folded;
 }
@@ -210,8 +209,7 @@ std::int64_t Values::folded_count(Id id) const {
   const AxisSet folded = all_[id].folded;
   if (!facts_.is_firm(folded)) return -1;
   std::int64_t count = 1;
-  for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!folded.has(axis)) continue;
+  for (const int axis : folded) {
     std::int64_t extent = -1;
     for (const spec::TypedInput &input : facts_.spec().inputs)
       for (std::size_t dim = 0; dim < input.axis_of_dim.size(); ++dim)
@@ -225,8 +223,7 @@ Expr Values::count(Id id) const {
   const Value &value = all_[id];
   const facts::Terms t(value.node().where);
   Expr count;
-  for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!value.folded.has(axis)) continue;
+  for (const int axis : value.folded) {
     if (facts_.lenders(value.node().args[0], axis).empty()) return {};
     const Expr extent = facts_.extent(value.node().args[0], axis, t);
     count = count.node() ? t.mul(count, extent) : extent;
@@ -257,9 +254,7 @@ std::string Values::name_of(Id id) const {
     return std::string(digits, std::to_chars(digits, digits + sizeof digits, number.real).ptr) +
            (number.kind == Number::Kind::Imaginary ? "j" : "");
   }
-  std::string text;
-  for (std::size_t k = 0; k < names.size(); ++k) text += (k == 0 ? "" : ", ") + names[k];
-  return text.empty() ? "a number" : text;
+  return names.empty() ? "a number" : support::joined(names);
 }
 
 } // namespace broadloom::scale

@@ -9,7 +9,6 @@
 #include "facts/facts.hpp"
 #include "scale/known.hpp"
 
-#include <map>
 #include <string>
 #include <vector>
 

@@ -24,7 +24,7 @@ public:
     std::vector<Condition> tried;
     for (std::size_t k = first_; k < end_; ++k)
       for (std::uint32_t n = 0; n < typed(k).graph.size(); ++n) {
-        if (!is_op(k, NodeId{n}, Op::Where)) continue;
+        if (!typed(k).graph.is(NodeId{n}, Op::Where)) continue;
         const std::optional<Condition> found = condition(k, typed(k).graph.args(NodeId{n})[0]);
         if (!found || std::ranges::count(tried, *found) != 0) continue;
         tried.push_back(*found);
@@ -55,10 +55,6 @@ private:
   };
 
   const TypedSpec &typed(std::size_t k) const { return reads_.typed(k); }
-  bool is_op(std::size_t k, NodeId id, Op op) const {
-    const expr::Node &node = typed(k).graph[id];
-    return node.kind == NodeKind::Op && node.op == op;
-  }
 
   std::optional<Condition> condition(std::size_t k, NodeId id) const {
     const TypedSpec &spec = typed(k);
@@ -99,7 +95,7 @@ private:
   }
   // iota(t) == 999, of the step that comes first: it is run in any case.
   bool is_first_step(std::size_t k, NodeId id) {
-    if (!is_op(k, id, Op::Eq)) return false;
+    if (!typed(k).graph.is(id, Op::Eq)) return false;
     const Recurrence &loop = reads_.recurrence(k);
     if (loop.backwards && loop.steps < 0) return false;
     const auto args = typed(k).graph.args(id);
@@ -178,7 +174,7 @@ private:
   }
   // Of the condition of a where.
   std::optional<bool> truth(std::size_t k, NodeId id) {
-    if (is_op(k, id, Op::Not)) {
+    if (typed(k).graph.is(id, Op::Not)) {
       const std::optional<bool> inner = truth_of(k, typed(k).graph.args(id)[0]);
       return inner ? std::optional(!*inner) : std::nullopt;
     }
@@ -192,22 +188,21 @@ private:
   Seen seen(std::size_t k) {
     const expr::Graph &graph = typed(k).graph;
     Seen made{std::vector<NodeId>(graph.size()), std::vector<bool>(graph.size())};
-    for (std::uint32_t n = 0; n < graph.size(); ++n) {
-      const NodeId id{n};
+    for (const NodeId id : graph.ids()) {
       const expr::Node &node = graph[id];
       const auto args = graph.args(id);
       const auto zero = [&](NodeId arg) { return made.zero[arg.index]; };
       const auto stands_for = [&](NodeId arg) {
-        made.same[n] = made.same[arg.index];
-        made.zero[n] = zero(arg);
+        made.same[id.index] = made.same[arg.index];
+        made.zero[id.index] = zero(arg);
       };
-      made.same[n] = id;
+      made.same[id.index] = id;
       switch (node.kind) {
-      case NodeKind::Literal: made.zero[n] = node.literal == ops::Scalar(); break;
+      case NodeKind::Literal: made.zero[id.index] = node.literal == ops::Scalar(); break;
       case NodeKind::Input: {
         const auto &window = typed(k).inputs[node.payload].window;
         const auto read = window ? reads_.through(k, *window) : std::nullopt;
-        made.zero[n] =
+        made.zero[id.index] =
             read ? window->pads.empty() && rest(read->let).is_zero : window && is_seed(k, *window);
         break;
       }
@@ -217,17 +212,17 @@ private:
           if (holds)
             stands_for(args[*holds ? 1 : 2]);
           else
-            made.zero[n] = zero(args[1]) && zero(args[2]);
+            made.zero[id.index] = zero(args[1]) && zero(args[2]);
         } else if (node.op == Op::Add && (zero(args[0]) || zero(args[1]))) {
           stands_for(args[zero(args[0]) ? 1 : 0]);
         }
         break;
       case NodeKind::Cast:
-      case NodeKind::Expand: made.zero[n] = zero(args[0]); break;
+      case NodeKind::Expand: made.zero[id.index] = zero(args[0]); break;
       case NodeKind::Fold: {
         const ops::Recipe &recipe = graph.recipe(id);
-        made.zero[n] = ops::only_op(recipe) == Op::Add && recipe.start[0] == ops::Scalar() &&
-                       graph.start_args(id).empty() && zero(args[0]);
+        made.zero[id.index] = ops::only_op(recipe) == Op::Add && recipe.start[0] == ops::Scalar() &&
+                              graph.start_args(id).empty() && zero(args[0]);
         break;
       }
       case NodeKind::Scan:

@@ -35,10 +35,6 @@ std::optional<ArrayRead> read_of(const TypedSpec &typed, NodeId id) {
   return may_stretch ? std::nullopt : std::optional(ArrayRead{node.payload, input.axis_of_dim});
 }
 
-bool is_op(const TypedSpec &typed, NodeId id, ops::Op op) {
-  return typed.graph[id].kind == NodeKind::Op && typed.graph[id].op == op;
-}
-
 std::optional<std::int64_t> integer_of(const TypedSpec &typed, NodeId id) {
   const Node &node = typed.graph[id];
   if (node.kind != NodeKind::Literal || node.dtype != DType::I64) return std::nullopt;
@@ -53,7 +49,7 @@ public:
   std::optional<EarlierRows> run() const {
     const Materialised &let = *lets_[k_];
     const NodeId value = typed_.outputs[0].value;
-    if (let.recurrence || let.join || !is_op(typed_, value, ops::Op::Where)) return std::nullopt;
+    if (let.recurrence || let.join || !typed_.graph.is(value, ops::Op::Where)) return std::nullopt;
     const auto args = typed_.graph.args(value);
     const Node &later = typed_.graph[args[2]];
     if (later.kind != NodeKind::Input) return std::nullopt;
@@ -94,7 +90,7 @@ private:
   // iota(t) < c, or iota(t) >= extent(t) - c
   bool is_start_of(std::size_t loop, std::int64_t back, NodeId condition) const {
     const bool backwards = recurrence(loop).backwards;
-    if (!is_op(typed_, condition, backwards ? ops::Op::Ge : ops::Op::Lt)) return false;
+    if (!typed_.graph.is(condition, backwards ? ops::Op::Ge : ops::Op::Lt)) return false;
     const auto args = typed_.graph.args(condition);
     const auto time = expr::AxisSet::of(axes_[recurrence(loop).dim]);
     const Node &step = typed_.graph[args[0]];
@@ -106,7 +102,7 @@ private:
         });
     if (step.kind != NodeKind::Index || step.axes != time || !has_its_steps) return false;
     if (!backwards) return integer_of(typed_, args[1]) == back;
-    if (!is_op(typed_, args[1], ops::Op::Sub)) return false;
+    if (!typed_.graph.is(args[1], ops::Op::Sub)) return false;
     const auto less = typed_.graph.args(args[1]);
     const Node &steps = typed_.graph[less[0]];
     return steps.kind == NodeKind::Extent && steps.folded == time &&

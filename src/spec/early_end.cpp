@@ -38,16 +38,11 @@ private:
            (of == k || typed(of).outputs[0].axes.size() == 1);
   }
 
-  bool is_op(std::size_t k, NodeId id, ops::Op op) const {
-    const expr::Node &node = typed(k).graph[id];
-    return node.kind == NodeKind::Op && node.op == op;
-  }
-
   // let done[t] = done[t - 1] || ..
   bool stays_true(std::size_t k) const {
     const TypedOutput &output = typed(k).outputs[0];
     if (output.dtype != DType::Bool || output.axes.size() != 1 ||
-        !is_op(k, output.value, ops::Op::Or))
+        !typed(k).graph.is(output.value, ops::Op::Or))
       return false;
     return std::ranges::any_of(typed(k).graph.args(output.value),
                                [&](NodeId arg) { return is_before(k, arg, k); });
@@ -56,9 +51,9 @@ private:
   // let u[t, i] = where(done[t - 1], u[t - 1, i], ..)
   bool holds_still(std::size_t k, std::size_t done) const {
     const NodeId value = typed(k).outputs[0].value;
-    if (!is_op(k, value, ops::Op::Where)) return false;
+    if (!typed(k).graph.is(value, ops::Op::Where)) return false;
     const auto args = typed(k).graph.args(value);
-    if (is_op(k, args[0], ops::Op::Not))
+    if (typed(k).graph.is(args[0], ops::Op::Not))
       return is_before(k, typed(k).graph.args(args[0])[0], done) && is_before(k, args[2], k);
     return is_before(k, args[0], done) && is_before(k, args[1], k);
   }
@@ -87,10 +82,8 @@ private:
                                           const std::vector<std::int64_t> &rests) const {
     const TypedSpec &step = typed(k);
     if (recurrence(k).lag > 0) return std::nullopt;
-    for (std::uint32_t n = 0; n < step.graph.size(); ++n)
-      if (const expr::Node &node = step.graph[NodeId{n}];
-          node.kind == NodeKind::Index && node.axes.has(*step.time))
-        return std::nullopt;
+    for (const expr::Node &node : step.graph.nodes())
+      if (node.kind == NodeKind::Index && node.axes.has(*step.time)) return std::nullopt;
     std::int64_t later = 0;
     const std::vector<bool> read = inputs_of(step, std::span(&step.outputs[0].value, 1)).read;
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {

@@ -169,10 +169,7 @@ void refuse_parameters(const SpecData &data) {
   };
   expr::Walker walker;
   for (const Expr &let : data.lets) walker.walk(let.node(), visit);
-  for (const OutputDecl &output : data.outputs) {
-    walker.walk(output.value.node(), visit);
-    for (const Expr &init : output.mode.use.init) walker.walk(init.node(), visit);
-  }
+  for_each_value(data.outputs, [&](const Expr &value) { walker.walk(value.node(), visit); });
 }
 
 } // namespace

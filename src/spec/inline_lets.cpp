@@ -95,8 +95,7 @@ std::string why_no_value(const Materialised &let) {
   for (const int axis : typed.outputs[0].axes) {
     const std::string &label = typed.axes[std::size_t(axis)].name;
     bool is_whole = false, is_given = false;
-    for (std::uint32_t n = 0; n < typed.graph.size(); ++n) {
-      const expr::Node &node = typed.graph[NodeId{n}];
+    for (const expr::Node &node : typed.graph.nodes()) {
       if (node.kind == NodeKind::Input && !typed.inputs[node.payload].window)
         is_whole = is_whole || typed.inputs[node.payload].axes().has(axis);
     }
@@ -113,8 +112,7 @@ std::string why_no_value(const Materialised &let) {
     if (const TypedInput *one = is_whole ? nullptr : one_of_several(typed, axis))
       return fmt::format("{} and others say how long {} is", one->name, label);
   }
-  for (std::uint32_t n = 0; n < typed.graph.size(); ++n) {
-    const expr::Node &node = typed.graph[NodeId{n}];
+  for (const expr::Node &node : typed.graph.nodes()) {
     if (node.kind != NodeKind::Input) continue;
     const TypedInput &input = typed.inputs[node.payload];
     if (!input.window && !input.axes().empty() && !input.labelled && !input.materialised)
@@ -169,16 +167,13 @@ private:
     const auto note = [&](const std::vector<std::string> &some) {
       for (const std::string &one : some) named = named || names.contains(one);
     };
-    expr::Walker walker;
-    for_each_root(data_, [&](const Expr &root) {
-      walker.walk(root.node(), [&](const ExprNode &node) {
-        note(node.of);
-        if (node.use) note(node.use->like);
-        if (node.kind != ExprKind::Input) return;
-        if (node.input->window && node.input->window->is_gather()) named = true;
-        for_each_extent(*node.input, [&](const AffineForm::Extent &extent) {
-          named = named || name_of_array(extent.of) == name_;
-        });
+    for_each_node(data_, [&](const ExprNode &node) {
+      note(node.of);
+      if (node.use) note(node.use->like);
+      if (node.kind != ExprKind::Input) return;
+      if (node.input->window && node.input->window->is_gather()) named = true;
+      for_each_extent(*node.input, [&](const AffineForm::Extent &extent) {
+        named = named || name_of_array(extent.of) == name_;
       });
     });
     for (const OutputDecl &output : data_.outputs) {

@@ -117,8 +117,7 @@ private:
     const TypedSpec &typed = lets_[k]->typed;
     const std::vector<Layout> layouts = given(k, most);
     std::vector<std::int64_t> extents = solve_(typed, layouts);
-    for (std::uint32_t n = 0; n < typed.graph.size(); ++n) { // dims without labels that are read
-      const expr::Node &node = typed.graph[expr::NodeId{n}];
+    for (const expr::Node &node : typed.graph.nodes()) { // dims without labels that are read
       const bool is_given = node.kind == expr::NodeKind::Input && node.payload < layouts.size();
       if (!is_given || typed.inputs[node.payload].labelled) continue;
       const std::vector<int> &axes = typed.inputs[node.payload].axis_of_dim;

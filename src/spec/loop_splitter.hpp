@@ -234,8 +234,7 @@ private:
       splitter_.before_windows_.push_back(seen.node()->input);
       name = seen.node()->input->name;
     }
-    return node.kind == ExprKind::Iota ? make_iota(node.axes[0], of, node.where)
-                                       : make_extent(node.axes[0], of, node.where);
+    return with_of(node, node.axes[0], of);
   }
 
   static std::vector<AffineForm> own_forms(const std::vector<AxisRef> &axes) {

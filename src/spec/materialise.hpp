@@ -8,6 +8,7 @@
 // extents of its own windows: i of `let h = x[i + 1] - x[i]` is another i than that of `out y = h[i + 1] - h[i]`.
 #pragma once
 
+#include "expr/walk.hpp"
 #include "expr/window.hpp"
 #include "spec/recurrence.hpp"
 #include "spec/spec.hpp"
@@ -79,6 +80,12 @@ template <class Visit> void for_each_root(const SpecData &data, Visit visit) {
       for_each_extent(*output.said, [&](const AffineForm::Extent &extent) { visit(extent.of); });
     for (const Expr &init : output.mode.use.init) visit(init);
   }
+}
+
+// Calls visit(node) with each node of them once, arguments before their users.
+template <class Visit> void for_each_node(const SpecData &data, Visit visit) {
+  expr::Walker walker;
+  for_each_root(data, [&](const Expr &root) { walker.walk(root.node(), visit); });
 }
 
 // The same kernel over other values: now(expr) in place of each. The extents that outputs say stay.

@@ -294,18 +294,29 @@ static bool takes_positions(const TypedSpec &reader, const TypedWindow &window, 
   });
 }
 
-std::optional<RowsRead> rows_read_by_step(const TypedSpec &reader, std::size_t input,
-                                          std::size_t dim) {
+// The windows through which it reads elements of this array; none where it reads them otherwise.
+static std::optional<std::vector<const TypedWindow *>> windows_read(const TypedSpec &reader,
+                                                                    std::size_t input) {
   std::vector<expr::NodeId> values;
   for (const TypedOutput &output : reader.outputs) values.push_back(output.value);
-  const std::vector<bool> read = inputs_of(reader, values).read;
+  const std::vector<bool> read = inputs_of(reader, values).read; // and not for its shape alone
   if (read[input]) return std::nullopt;
-  RowsRead rows;
+  std::vector<const TypedWindow *> windows;
   for (std::size_t i = 0; i < reader.inputs.size(); ++i) {
-    if (!reader.inputs[i].window) continue;
-    const TypedWindow &window = *reader.inputs[i].window;
-    if (takes_positions(reader, window, input)) return std::nullopt;
-    if (window.of != input || !read[i]) continue;
+    const auto &window = reader.inputs[i].window;
+    if (window && takes_positions(reader, *window, input)) return std::nullopt;
+    if (window && window->of == input && read[i]) windows.push_back(&*window);
+  }
+  return windows;
+}
+
+std::optional<RowsRead> rows_read_by_step(const TypedSpec &reader, std::size_t input,
+                                          std::size_t dim) {
+  const auto windows = windows_read(reader, input);
+  if (!windows) return std::nullopt;
+  RowsRead rows;
+  for (const TypedWindow *one : *windows) {
+    const TypedWindow &window = *one;
     const bool is_padded = std::ranges::count(window.pads, int(dim), &TypedWindow::Pad::dim) != 0;
     if (window.derived || window.sum || window.is_gather() || is_padded) return std::nullopt;
     for (std::size_t d = 0; d < window.forms.size(); ++d) {
@@ -336,25 +347,18 @@ bool may_see_few_rows(const TypedSpec &step, std::size_t input, std::size_t dim)
 }
 
 bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recurrence &of) {
-  std::vector<expr::NodeId> values;
-  for (const TypedOutput &output : reader.outputs) values.push_back(output.value);
-  const std::vector<bool> read = inputs_of(reader, values).read; // and not for its shape alone
-  if (read[input]) return false;
-  for (std::size_t i = 0; i < reader.inputs.size(); ++i) {
-    if (!reader.inputs[i].window) continue;
-    const TypedWindow &window = *reader.inputs[i].window;
-    if (takes_positions(reader, window, input)) return false;
-    if (window.of != input || !read[i]) continue;
-    // A derived one, which may leave the array along other dims, sees a copy of what it looks at.
-    if (window.sum || !window.pads.empty() || window.is_gather()) return false;
-    const TypedWindow::Form &form = window.forms[of.dim];
-    const std::vector<TypedWindow::Count> all{{std::uint32_t(input), int(of.dim), 1}};
-    const bool from_end = form.counts.empty() ? form.from_end : form.counts == all;
-    const bool is_last = of.backwards ? !form.from_end && form.start == 0 && form.counts.empty()
-                                      : from_end && form.start == -1;
-    if (!is_last || !form.terms.empty() || form.divisor != 1) return false;
-  }
-  return true;
+  const auto windows = windows_read(reader, input);
+  return windows && std::ranges::all_of(*windows, [&](const TypedWindow *window) {
+           // A derived one, which may leave the array along other dims, sees a copy of what it looks at.
+           if (window->sum || !window->pads.empty() || window->is_gather()) return false;
+           const TypedWindow::Form &form = window->forms[of.dim];
+           const std::vector<TypedWindow::Count> all{{std::uint32_t(input), int(of.dim), 1}};
+           const bool from_end = form.counts.empty() ? form.from_end : form.counts == all;
+           const bool is_last = of.backwards
+                                    ? !form.from_end && form.start == 0 && form.counts.empty()
+                                    : from_end && form.start == -1;
+           return is_last && form.terms.empty() && form.divisor == 1;
+         });
 }
 
 } // namespace broadloom::spec

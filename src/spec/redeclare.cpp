@@ -54,8 +54,8 @@ private:
       for (std::string &name : use.like) name = named(name);
       return with_use(node, std::move(use), exchange_.args_of(node), std::move(axes));
     }
-    case ExprKind::Extent: return make_extent(axes[0], std::move(of), node.where);
-    case ExprKind::Iota: return make_iota(axes[0], std::move(of), node.where);
+    case ExprKind::Extent:
+    case ExprKind::Iota: return with_of(node, axes[0], std::move(of));
     case ExprKind::Input:
     case ExprKind::Literal:
     case ExprKind::Op:

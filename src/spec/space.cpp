@@ -502,8 +502,7 @@ std::string Space::axis_list(expr::AxisSet axes) const {
   int left = axes.size();
   if (left == 0) return "no axes";
   std::string text = left == 1 ? "axis " : "axes ";
-  for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!axes.has(axis)) continue;
+  for (const int axis : axes) {
     text += axis_name(axis);
     --left;
     if (left > 0) text += left == 1 ? " and " : ", ";

@@ -6,9 +6,6 @@
 #include "support/text.hpp"
 #include "support/warning.hpp"
 
-#include <algorithm>
-#include <tuple>
-
 namespace broadloom::spec {
 
 using expr::AxisSet;
@@ -61,8 +58,7 @@ AxisSet TypedSpec::shown_axes() const {
   AxisSet shown;
   for (std::size_t axis = 0; axis < axes.size(); ++axis)
     if (!axes[axis].implied) shown = shown | AxisSet::of(int(axis));
-  for (const TypedOutput &output : outputs)
-    for (const int axis : output.axes) shown = shown | AxisSet::of(axis);
+  for (const TypedOutput &output : outputs) shown = shown | AxisSet::of(output.axes);
   return shown;
 }
 

@@ -69,6 +69,14 @@ struct detail::SpecData {
 
 namespace spec {
 
+// Calls visit(expr) with the values of outputs and with those that they begin from.
+template <class Visit> void for_each_value(const std::vector<OutputDecl> &outputs, Visit visit) {
+  for (const OutputDecl &output : outputs) {
+    visit(output.value);
+    for (const Expr &init : output.mode.use.init) visit(init);
+  }
+}
+
 // Of a window (expr/window.hpp): the input that it sees, and the position along each dim of it.
 //
 // A *derived* window is one that the analysis makes of another read (rewrite/transpose_windows.hpp): it gives no axis an extent,
@@ -177,11 +185,7 @@ struct TypedInput {
   bool is_lent() const { return of_output || !said.empty(); } // no call is asked for it
   Place where;
 
-  expr::AxisSet axes() const {
-    expr::AxisSet set;
-    for (int axis : axis_of_dim) set = set | expr::AxisSet::of(axis);
-    return set;
-  }
+  expr::AxisSet axes() const { return expr::AxisSet::of(axis_of_dim); }
 };
 
 struct TypedOutput {

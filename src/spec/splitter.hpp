@@ -75,19 +75,16 @@ private:
       }
     for (const auto &[name, let] : lets_)
       if (!let.node()->axes.empty()) wanted_.insert(name);
-    expr::Walker walker;
-    for_each_root(data_, [&](const Expr &root) {
-      walker.walk(root.node(), [&](const ExprNode &node) {
-        for (const Expr &arg : node.args)
-          if (node.kind == ExprKind::Join && arg.node()->kind == ExprKind::Let)
-            wanted_.insert(arg.node()->name);
-        for_each_extent_of_places(node, [&](const Expr &of) {
-          if (of.node()->kind == ExprKind::Let) wanted_.insert(of.node()->name);
-        });
-        if (node.kind != ExprKind::Input) return;
-        if (reads_ahead(node)) check_ahead(node);
-        wanted_.merge(lets_read(*node.input));
+    for_each_node(data_, [&](const ExprNode &node) {
+      for (const Expr &arg : node.args)
+        if (node.kind == ExprKind::Join && arg.node()->kind == ExprKind::Let)
+          wanted_.insert(arg.node()->name);
+      for_each_extent_of_places(node, [&](const Expr &of) {
+        if (of.node()->kind == ExprKind::Let) wanted_.insert(of.node()->name);
       });
+      if (node.kind != ExprKind::Input) return;
+      if (reads_ahead(node)) check_ahead(node);
+      wanted_.merge(lets_read(*node.input));
     });
     for (const OutputDecl &output : data_.outputs)
       if (output.said) wanted_.merge(lets_read(*output.said));
@@ -239,23 +236,13 @@ private:
     return reads;
   }
 
-  // The arguments of a node that count: a let that is an array has none.
-  std::span<const Expr> arguments(const ExprNode &node) const {
-    const bool is_array =
-        node.kind == ExprKind::Input || (node.kind == ExprKind::Let && wanted_.contains(node.name));
-    return is_array ? std::span<const Expr>() : std::span<const Expr>(node.args);
-  }
-
+  // Without what lets that are arrays are made of.
   template <class Visit> void walk_kernel(const Expr &root, Visit visit) const {
-    std::unordered_set<const ExprNode *> seen;
-    std::vector<const ExprNode *> open{root.node()};
-    while (!open.empty()) {
-      const ExprNode *node = open.back();
-      open.pop_back();
-      if (node == nullptr || !seen.insert(node).second) continue;
-      visit(*node);
-      for (const Expr &arg : arguments(*node)) open.push_back(arg.node());
-    }
+    expr::reach(root.node(), [&](const ExprNode &node) {
+      visit(node);
+      return node.kind != ExprKind::Input &&
+             (node.kind != ExprKind::Let || !wanted_.contains(node.name));
+    });
   }
 
   Names needed_by(const Expr &root) const {
@@ -441,15 +428,12 @@ private:
   // The inputs: those of the kernel, the lets that are read or named, and the windows that are named.
   void declare(SpecData &data) const {
     Names named, read;
-    expr::Walker walker;
-    for_each_root(data, [&](const Expr &root) {
-      walker.walk(root.node(), [&](const ExprNode &node) {
-        named.insert(node.of.begin(), node.of.end());
-        if (node.use) named.insert(node.use->like.begin(), node.use->like.end());
-        if (node.kind != ExprKind::Input) return;
-        read.insert(node.input->window ? node.input->window->of->name : node.input->name);
-        read.merge(arrays_read(*node.input));
-      });
+    for_each_node(data, [&](const ExprNode &node) {
+      named.insert(node.of.begin(), node.of.end());
+      if (node.use) named.insert(node.use->like.begin(), node.use->like.end());
+      if (node.kind != ExprKind::Input) return;
+      read.insert(node.input->window ? node.input->window->of->name : node.input->name);
+      read.merge(arrays_read(*node.input));
     });
     for (const OutputDecl &output : data.outputs) {
       named.insert(output.mode.use.like.begin(), output.mode.use.like.end());

@@ -12,4 +12,9 @@ template <class Take> std::string free_name(const std::string &name, Take take) 
   return free;
 }
 
+// The same, which is taken from now on.
+template <class Names> std::string fresh_name(const std::string &name, Names &taken) {
+  return free_name(name, [&](const std::string &free) { return taken.insert(free).second; });
+}
+
 } // namespace broadloom::support

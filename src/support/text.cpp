@@ -126,9 +126,14 @@ std::string quoted_list(const std::vector<std::string> &words) {
 }
 
 std::string tuple(const std::vector<std::string> &words) {
-  std::string text;
-  for (const std::string &word : words) text += (text.empty() ? "" : ", ") + word;
-  return words.size() == 1 ? text : "(" + text + ")";
+  return words.size() == 1 ? words[0] : "(" + joined(words) + ")";
+}
+
+void add_term(std::string &sum, std::int64_t times, std::string_view what) {
+  sum += times < 0 ? (sum.empty() ? "-" : " - ") : (sum.empty() ? "" : " + ");
+  const std::uint64_t size = times < 0 ? -std::uint64_t(times) : std::uint64_t(times);
+  if (what.empty() || size != 1) sum += std::to_string(size) + (what.empty() ? "" : "*");
+  sum += what;
 }
 
 std::string printable(std::string_view text) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,20 @@ std::string count(std::int64_t n, std::string_view noun);
 // "'a'", "'a' and 'b'", "'a', 'b' and 'c'"
 std::string quoted_list(const std::vector<std::string> &words);
 std::string tuple(const std::vector<std::string> &words); // "x", "(x, y)"
+
+// What stands in a list, as it is or as text(it), with ", " between.
+template <class List, class Text = std::identity>
+std::string joined(const List &list, Text text = {}, std::string_view between = ", ") {
+  std::string all, next;
+  for (const auto &one : list) {
+    all += next + std::string(std::invoke(text, one));
+    next = between;
+  }
+  return all;
+}
+
+// Adds to a sum: "i", " - 2*j", or the number itself where nothing is multiplied.
+void add_term(std::string &sum, std::int64_t times, std::string_view what = {});
 
 // What moves a terminal's cursor or changes its colours is shown as its bytes: "a\x1b[31m" for a name with an ESC.
 // Newlines and tabs stay.

@@ -3,10 +3,9 @@
 
 #include "spec/words.hpp"
 #include "support/fail.hpp"
+#include "support/number.hpp"
 #include "support/text.hpp"
 #include "text/hints.hpp"
-
-#include <charconv>
 
 namespace broadloom::text {
 
@@ -47,11 +46,11 @@ int Cursor::expect_int(const char *what) {
   bool minus = is(Tok::Minus);
   if (minus) next();
   const Token &token = expect(Tok::Int, what);
-  std::string_view digits = word(token);
-  int value = 0;
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc())
-    fail("E0006", "'" + std::string(digits) + "' is too large here", token, "use a smaller number");
-  return minus ? -value : value;
+  const auto value = support::number_of<int>(word(token));
+  if (!value)
+    fail("E0006", "'" + std::string(word(token)) + "' is too large here", token,
+         "use a smaller number");
+  return minus ? -*value : *value;
 }
 
 const Token &expect_new_value(Cursor &cursor, const Symbols &symbols, const char *what) {

@@ -4,7 +4,6 @@
 
 #include "support/text.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 namespace broadloom::text {

@@ -69,13 +69,6 @@ private:
   const spec::TypedSpec &spec_;
 };
 
-std::vector<int> axes_of(expr::AxisSet set) {
-  std::vector<int> axes;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (set.has(axis)) axes.push_back(axis);
-  return axes;
-}
-
 std::string place_text(const Place &place) {
   if (!place.known()) return {};
   return "\nwritten at " + (place.file.empty() ? "line " : place.file + ":") +
@@ -156,7 +149,7 @@ private:
 
   std::string names(expr::AxisSet axes) const {
     std::string text;
-    for (const int axis : axes_of(axes))
+    for (const int axis : axes)
       text += (text.empty() ? "" : ", ") + spec_.axes[std::size_t(axis)].name;
     return text;
   }
@@ -193,16 +186,16 @@ private:
     const expr::Node &node = graph_[id];
     if (means_.contains(id.index)) return work(means_.at(id.index));
     if (node.kind == NodeKind::Op)
-      return ops::info(node.op).cost * values_.elements(axes_of(node.axes));
+      return ops::info(node.op).cost * values_.elements(node.axes.list());
     if (node.kind != NodeKind::Fold && node.kind != NodeKind::Scan) return 0;
-    return values_.elements(axes_of(node.axes | node.folded));
+    return values_.elements((node.axes | node.folded).list());
   }
 
   GraphBox box(NodeId id) const {
     const expr::Node &node = graph_[id];
     const bool is_input = node.kind == NodeKind::Input;
     const std::vector<int> axes =
-        is_input ? spec_.inputs[node.payload].axis_of_dim : axes_of(node.axes);
+        is_input ? spec_.inputs[node.payload].axis_of_dim : node.axes.list();
     GraphBox box;
     box.title = is_input ? "in " + spec_.inputs[node.payload].name : word(id) + " = " + title(id);
     box.type = values_.type(node.dtype, axes);

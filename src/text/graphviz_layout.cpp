@@ -10,8 +10,9 @@
 //       graph [bb="8,130,324,322",
 #include "text/graph_boxes.hpp"
 
+#include "support/number.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -41,22 +42,18 @@ public:
     return found;
   }
   double number() {
-    const std::string_view text = word();
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    good_ = good_ && error == std::errc() && end == text.data() + text.size();
-    // So large that nothing is to be seen of it.
-    constexpr double most = 1e7;
-    return std::isfinite(value) && std::abs(value) < most ? value : (good_ = false, 0);
+    const std::optional<double> value = support::number_of<double>(word());
+    constexpr double most = 1e7; // where nothing is to be seen of it
+    good_ = good_ && value && std::abs(*value) < most;
+    return good_ ? *value : 0;
   }
   // b12 of fewer than `count`.
   std::size_t index(std::size_t count) {
     const std::string_view text = word();
-    std::size_t value = 0;
-    const char *last = text.data() + text.size();
-    good_ = good_ && text.starts_with('b') &&
-            std::from_chars(text.data() + 1, last, value).ptr == last && value < count;
-    return good_ ? value : 0;
+    const std::optional<std::size_t> value =
+        text.starts_with('b') ? support::number_of<std::size_t>(text.substr(1)) : std::nullopt;
+    good_ = good_ && value && *value < count;
+    return good_ ? *value : 0;
   }
   void end_line() { rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size())); }
   void skip_behind(std::string_view text) {

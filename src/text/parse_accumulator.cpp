@@ -10,7 +10,6 @@
 #include "text/hints.hpp"
 #include "text/parser.hpp"
 
-#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -225,10 +224,9 @@ Accumulator parse_accumulator_name(Cursor &cursor, const Definitions &definition
   for (const auto &[name, accumulator] : definitions.accumulators) names.push_back(name);
   std::sort(names.begin() + ops::fold_count(), names.end());
   const std::string near = support::closest(word, names);
-  std::string list;
-  for (const std::string &name : names) list += (list.empty() ? "" : ", ") + name;
   cursor.fail("E0008", "there is no accumulator '" + word + "'", token,
-              near.empty() ? "there are " + list : "did you mean '" + near + "'?");
+              near.empty() ? "there are " + support::joined(names)
+                           : "did you mean '" + near + "'?");
 }
 
 bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call) {

@@ -2,9 +2,9 @@
 #include "text/parser.hpp"
 
 #include "expr/stretch.hpp"
+#include "support/number.hpp"
 
 #include <array>
-#include <charconv>
 #include <utility>
 
 namespace broadloom::text {
@@ -13,12 +13,10 @@ namespace {
 
 std::int64_t parse_extent(Cursor &cursor) {
   const Token &token = cursor.expect(Tok::Int, "an extent");
-  std::string_view digits = cursor.word(token);
-  std::int64_t value = 0;
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc() ||
-      value > std::int64_t(1) << 62)
+  const auto value = support::number_of<std::int64_t>(cursor.word(token));
+  if (!value || *value > std::int64_t(1) << 62)
     cursor.fail("E0006", "the extent is too large", token, "extents go up to 2^62");
-  return value;
+  return *value;
 }
 
 void parse_dims(Cursor &cursor, InputDecl &decl) {

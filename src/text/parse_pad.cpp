@@ -5,11 +5,11 @@
 //   amounts = "(" INT "," INT ")"
 //   mode   = "zero" | "edge" | "wrap" | "reflect" | number
 #include "expr/window.hpp"
+#include "support/number.hpp"
 #include "support/text.hpp"
 #include "text/parser.hpp"
 
 #include <array>
-#include <charconv>
 
 namespace broadloom::text {
 namespace {
@@ -118,11 +118,9 @@ private:
   std::int64_t amount() {
     const bool minus = cursor_.accept(Tok::Minus);
     const Token &token = cursor_.expect(Tok::Int, "a number of elements");
-    const std::string_view digits = cursor_.word(token);
-    std::int64_t value = 0;
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc())
-      cursor_.fail("E0006", "the padding is too large", token, "2^40 are the limit");
-    return minus ? -value : value;
+    const auto value = support::number_of<std::int64_t>(cursor_.word(token));
+    if (!value) cursor_.fail("E0006", "the padding is too large", token, "2^40 are the limit");
+    return minus ? -*value : *value;
   }
 
   Cursor &cursor_;

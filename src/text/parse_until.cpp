@@ -1,4 +1,5 @@
 // Lets that go step by step until a condition holds, written as two lets: see Untils in parser.hpp.
+#include "expr/walk.hpp"
 #include "support/text.hpp"
 #include "text/parser.hpp"
 
@@ -22,16 +23,10 @@ const std::string *let_read(const ExprNode &node) {
 
 // All nodes of a value, but those of other lets.
 template <class Visit> void walk_value(const Expr &value, Visit visit) {
-  std::unordered_set<const ExprNode *> seen;
-  std::vector<const ExprNode *> open{value.node()};
-  while (!open.empty()) {
-    const ExprNode *node = open.back();
-    open.pop_back();
-    if (!seen.insert(node).second) continue;
-    visit(*node);
-    if (let_read(*node) != nullptr || node->kind == ExprKind::Input) continue;
-    for (const Expr &arg : node->args) open.push_back(arg.node());
-  }
+  expr::reach(value.node(), [&](const ExprNode &node) {
+    visit(node);
+    return let_read(node) == nullptr && node.kind != ExprKind::Input;
+  });
 }
 
 // The axes that an expression has by what its text says; there may be more, as of inputs without

@@ -13,12 +13,9 @@
 #include "expr/walk.hpp"
 #include "expr/window.hpp"
 #include "support/free_name.hpp"
+#include "support/number.hpp"
 #include "support/text.hpp"
 #include "text/parser.hpp"
-
-#include "spec/words.hpp"
-
-#include <charconv>
 
 namespace broadloom::text {
 namespace {
@@ -205,8 +202,7 @@ private:
       for (const Token &token : cursor_.source().tokens)
         if (token.kind == Tok::Name) symbols_.words.emplace(cursor_.word(token));
     const std::string array(array_.kind == Tok::Name ? cursor_.word(array_) : "array");
-    return support::free_name(
-        array + "_at", [&](const std::string &free) { return symbols_.words.insert(free).second; });
+    return support::fresh_name(array + "_at", symbols_.words);
   }
 
   AffineForm form(int depth) {
@@ -266,10 +262,9 @@ private:
       cursor_.expect(Tok::RightParen, "')' or an operator");
       return result;
     case Tok::Int: {
-      const std::string_view digits = cursor_.word(cursor_.next());
-      if (std::from_chars(digits.data(), digits.data() + digits.size(), result.constant).ec !=
-          std::errc())
-        too_large(token);
+      const auto number = support::number_of<std::int64_t>(cursor_.word(cursor_.next()));
+      if (!number) too_large(token);
+      result.constant = *number;
       return result;
     }
     case Tok::Float: not_affine("'" + std::string(cursor_.word(token)) + "' is no integer", token);

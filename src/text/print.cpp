@@ -83,9 +83,7 @@ void Printer::let(const ExprNode *node) {
 }
 
 void Printer::define(const AccumulatorDef &definition) {
-  auto list = [&](const std::vector<std::string> &names) {
-    for (std::size_t k = 0; k < names.size(); ++k) text_ += (k == 0 ? "" : ", ") + names[k];
-  };
+  auto list = [&](const std::vector<std::string> &names) { text_ += support::joined(names); };
   auto clauses = [&](const char *word, const std::vector<AccumulatorDef::Clause> &clauses) {
     for (std::size_t k = 0; k < clauses.size(); ++k) {
       text_ += k == 0 ? std::string("  ") + word + " " : ", ";
@@ -120,10 +118,7 @@ void Printer::define(const PrintedDefinition &function) {
   // In a definition inf and nan are what they are, whatever the kernel calls so.
   std::unordered_set<std::string> own(function.params.begin(), function.params.end());
   taken_.swap(own);
-  text_ += "def " + function.name + "(";
-  for (std::size_t i = 0; i < function.params.size(); ++i)
-    text_ += (i == 0 ? "" : ", ") + function.params[i];
-  text_ += ") = ";
+  text_ += "def " + function.name + "(" + support::joined(function.params) + ") = ";
   expression(function.body, function.is_part ? function.body : nullptr);
   text_ += "\n";
   if (function.function) {
@@ -156,9 +151,7 @@ void Printer::input(const InputDecl &decl) {
   if (!decl.dims.empty()) text_ += "]";
   if (decl.placement != Placement::ByOrder) {
     text_ += decl.placement == Placement::Dims ? " dims(" : " axes(";
-    for (std::size_t i = 0; i < decl.axes.size(); ++i)
-      text_ += (i == 0 ? "" : ", ") + std::to_string(decl.axes[i]);
-    text_ += ")";
+    text_ += support::joined(decl.axes, [](int axis) { return std::to_string(axis); }) + ")";
   }
   if (decl.sign != Sign::any) text_ += " " + std::string(relation(decl.sign));
   text_ += "\n";

@@ -141,10 +141,8 @@ void Printer::join(const ExprNode &node, std::vector<Piece> &pieces) {
   for (std::size_t i = 0; i < node.args.size(); ++i) {
     text(i == 0 ? "" : ", ");
     arguments(node, i, i + 1, pieces);
-    std::string positions;
-    for (const AffineForm &form : node.places->of_parts[i])
-      positions += (positions.empty() ? "" : ", ") + broadloom::print(form);
-    text(" at [" + positions + "]");
+    const auto print = [](const AffineForm &form) { return broadloom::print(form); };
+    text(" at [" + support::joined(node.places->of_parts[i], print) + "]");
   }
   text(")");
 }

@@ -24,15 +24,11 @@ void Printer::collect() {
     for_each_extent(*axis, [&](const AffineForm::Extent &extent) {
       if (extent.of.node()->kind == ExprKind::Let) walker.walk(extent.of.node(), visit);
     });
-  for (const OutputDecl &out : data_.outputs) {
-    walker.walk(out.value.node(), visit);
-    ++users[out.value.node()];
-    for (const Expr &init : out.mode.use.init) {
-      walker.walk(init.node(), visit);
-      ++users[init.node()];
-    }
-    taken_.insert(out.name);
-  }
+  for (const OutputDecl &out : data_.outputs) taken_.insert(out.name);
+  spec::for_each_value(data_.outputs, [&](const Expr &value) {
+    walker.walk(value.node(), visit);
+    ++users[value.node()];
+  });
   for (const ExprNode *node : order) {
     bool named = node->kind == ExprKind::Let;
     bool small = node->kind == ExprKind::Input || node->kind == ExprKind::Literal ||
@@ -89,10 +85,7 @@ std::vector<std::string> Printer::labels_as_printed() const {
     if (node.kind == ExprKind::Input && node.input->window) decls.push_back(node.input);
   };
   for (const ExprNode *node : lets_) walker.walk(node, visit);
-  for (const OutputDecl &out : data_.outputs) {
-    walker.walk(out.value.node(), visit);
-    for (const Expr &init : out.mode.use.init) walker.walk(init.node(), visit);
-  }
+  spec::for_each_value(data_.outputs, [&](const Expr &value) { walker.walk(value.node(), visit); });
   for (const auto &decl : inputs_) // those that are only named, by like= or of=
     if (decl->window) decls.push_back(decl);
   return labels_of(decls);

@@ -7,7 +7,6 @@
 
 #include <cctype>
 #include <charconv>
-#include <cstdio>
 
 namespace broadloom::text {
 
@@ -25,10 +24,7 @@ std::string names(const spec::TypedSpec &spec, const std::vector<int> &axes, con
 }
 
 std::string names(const spec::TypedSpec &spec, AxisSet set) {
-  std::vector<int> axes;
-  for (int axis = 0; axis < expr::max_axes; ++axis)
-    if (set.has(axis)) axes.push_back(axis);
-  return "{" + names(spec, axes, " ") + "}";
+  return "{" + names(spec, set.list(), " ") + "}";
 }
 
 // A literal as its type reads it.
@@ -201,9 +197,8 @@ std::string node_type(const spec::TypedSpec &spec, NodeId id) {
 
 std::string print_graph(const spec::TypedSpec &spec) {
   std::string text = print_recipes(spec);
-  for (std::size_t i = 0; i < spec.graph.size(); ++i) {
-    NodeId id{std::uint32_t(i)};
-    text += "n" + std::to_string(i) + " = " + describe(spec, id, true) + " : " +
+  for (const NodeId id : spec.graph.ids()) {
+    text += "n" + std::to_string(id.index) + " = " + describe(spec, id, true) + " : " +
             node_type(spec, id) + "\n";
   }
   for (const spec::Mark &mark : spec.marks)

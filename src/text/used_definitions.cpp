@@ -3,6 +3,7 @@
 
 #include "expr/walk.hpp"
 #include "spec/definition.hpp"
+#include "support/text.hpp"
 
 #include <unordered_set>
 
@@ -135,10 +136,7 @@ private:
       made.params = names_of(function, of_derivative);
       made.body = node;
       made.is_part = true;
-      std::string call = part + "(";
-      for (std::size_t i = 0; i < made.params.size(); ++i)
-        call += (i == 0 ? "" : ", ") + made.params[i];
-      result_.parts[node] = call + ")";
+      result_.parts[node] = part + "(" + support::joined(made.params) + ")";
       result_.all.push_back(std::move(made));
     }
   }

@@ -51,8 +51,7 @@ NodeId Typer::position(const FoldJob &job, const std::vector<NodeId> &args) {
     return emit(op, DType::I64, DType::I64, {a, b}, job.where);
   };
   bool first = true;
-  for (int axis = 0; axis < expr::max_axes; ++axis) {
-    if (!(job.axes | may).has(axis)) continue;
+  for (const int axis : job.axes | may) {
     NodeId here = index(args[0], axis, job.where);
     if (job.is_scan) return here;
     // An axis that only may fold counts where it does: else its extent here is 1.

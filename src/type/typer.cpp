@@ -99,8 +99,8 @@ Value Typer::type_node(const ExprNode &node, int scope, const Entry &entry, cons
   case ExprKind::Input: return type_input(node, entry);
   case ExprKind::Literal: return type_number(node);
   case ExprKind::Let: note_let(node, value_of(0).node); return value_of(0);
-  case ExprKind::Extent: return type_extent(node, scope);
-  case ExprKind::Iota: return type_iota(node, scope);
+  case ExprKind::Extent:
+  case ExprKind::Iota: return type_counted(node, scope);
   case ExprKind::Cast: return {cast(value_of(0).node, node.dtype, node.where), false};
   case ExprKind::Call: support::bug("typer: a call was not written out");
   case ExprKind::Join: support::bug("typer: a join was not taken out");
@@ -145,28 +145,18 @@ std::vector<std::size_t> Typer::lenders(const ExprNode &node, int axis, int scop
   return found;
 }
 
-Value Typer::type_extent(const ExprNode &node, int scope) {
+Value Typer::type_counted(const ExprNode &node, int scope) {
   const int axis = space_.axis(node.axes[0], node.where);
-  const Node extent{.kind = NodeKind::Extent, .dtype = DType::I64, .folded = AxisSet::of(axis)};
+  const bool is_index = node.kind == ExprKind::Iota;
+  Node made{.kind = is_index ? NodeKind::Index : NodeKind::Extent, .dtype = DType::I64};
+  (is_index ? made.axes : made.folded) = AxisSet::of(axis);
   std::vector<NodeId> args;
   Facts met;
   for (std::size_t i : lenders(node, axis, scope)) {
     args.push_back(input(i, node.where));
-    meet(met, along(facts_[args.back().index], extent.folded), node.where);
+    meet(met, along(facts_[args.back().index], AxisSet::of(axis)), node.where);
   }
-  return {add(extent, args, {}, node.where), true};
-}
-
-Value Typer::type_iota(const ExprNode &node, int scope) {
-  const int axis = space_.axis(node.axes[0], node.where);
-  const Node index{.kind = NodeKind::Index, .dtype = DType::I64, .axes = AxisSet::of(axis)};
-  std::vector<NodeId> args;
-  Facts facts;
-  for (std::size_t i : lenders(node, axis, scope)) {
-    args.push_back(input(i, node.where));
-    meet(facts, along(facts_[args.back().index], index.axes), node.where);
-  }
-  return {add(index, args, facts, node.where), false};
+  return {add(made, args, is_index ? met : Facts(), node.where), !is_index};
 }
 
 // What is left of the facts on these axes alone.

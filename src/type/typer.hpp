@@ -121,8 +121,7 @@ private:
   Value type(const Key &root, const Entry &entry, Memo &known);
   Value type_node(const ExprNode &node, int scope, const Entry &entry, const Memo &memo);
   std::vector<std::size_t> lenders(const ExprNode &node, int axis, int scope) const;
-  Value type_extent(const ExprNode &node, int scope);
-  Value type_iota(const ExprNode &node, int scope);
+  Value type_counted(const ExprNode &node, int scope);
   Facts along(Facts facts, expr::AxisSet axes);
   Value type_input(const ExprNode &node, const Entry &entry);
   Value type_number(const ExprNode &node);

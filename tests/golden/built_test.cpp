@@ -159,9 +159,10 @@ void check_built(const fs::path &file) {
   std::optional<Outcome> wanted; // after the first that was built, which finds no code of the JIT
   for (const std::string &target : broadloom::jit::targets_here()) {
     CAPTURE(target);
-    const bl::Kernel loaded = bl::load(
-        built.data,
-        {.threads = 2, .target = target, .engine = is_run ? bl::Engine::automatic : bl::Engine::jit});
+    const bl::Kernel loaded =
+        bl::load(built.data, {.threads = 2,
+                              .target = target,
+                              .engine = is_run ? bl::Engine::automatic : bl::Engine::jit});
     if (!is_run) {
       CHECK_NOTHROW(loaded.prepare_named(inputs));
       CHECK(loaded.counters().compiles == 0);

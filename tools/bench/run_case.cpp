@@ -4,7 +4,7 @@
 #include "bench/hand_written.hpp"
 #include "bench/paired.hpp"
 
-#include "array/element.hpp"
+#include "support/element.hpp"
 #include "tools/broadloom/cli/workspace.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -378,9 +378,9 @@ double difference(const bl::Array &theirs, const bl::Array &ours) {
   if (theirs.dtype() != ours.dtype() || !std::ranges::equal(theirs.shape(), ours.shape()))
     return never;
   const bl::Array a = theirs.copy(), b = ours.copy();
-  return bl::array::with_type(a.dtype(), [&](auto zero) {
+  return bl::support::with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (bl::array::is_complex_type<T>) {
+    if constexpr (bl::support::is_complex_type<T>) {
       return never; // no case has complex numbers
     } else {
       double squares = 0, worst = 0;

@@ -1,11 +1,12 @@
 // See table.hpp.
 #include "bench/table.hpp"
 
+#include "support/number.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 namespace bench {
@@ -27,13 +28,6 @@ std::vector<std::string> split(std::string_view text, char separator) {
     if (at == text.npos) return parts;
     text.remove_prefix(at + 1);
   }
-}
-
-template <class T> std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 class LineParser {
@@ -99,7 +93,7 @@ private:
   }
 
   template <class T> T positive(const std::string &option, const std::string &value) const {
-    const std::optional<T> read = number<T>(value);
+    const std::optional<T> read = broadloom::support::number_of<T>(value);
     if (!read || *read <= 0) fail(fmt::format("'{}' needs a number above 0", option), "give one");
     return *read;
   }

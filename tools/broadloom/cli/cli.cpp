@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <functional>
 #include <istream>
 #include <map>
 #include <ostream>
@@ -166,7 +165,7 @@ public:
       show(show_options_, streams, phase);
     } else if (check_->parsed()) {
       check_words_.require_one();
-      check_text(check_options_, streams, phase);
+      check_text(check_options_, streams);
     } else if (grad_->parsed()) {
       grad_text_.require_one();
       grad_options_.policy = policies.at(policy_);
@@ -174,20 +173,20 @@ public:
       grad(grad_options_, streams, phase);
     } else if (jvp_->parsed()) {
       jvp_text_.require_one();
-      jvp(jvp_options_, streams, phase);
+      jvp(jvp_options_, streams);
     } else if (jacobian_->parsed() || hessian_->parsed()) {
       (jacobian_->parsed() ? jacobian_text_ : hessian_text_).require_one();
-      jacobian_->parsed() ? jacobian(jacobian_options_, streams, phase)
-                          : hessian(jacobian_options_, streams, phase);
+      jacobian_->parsed() ? jacobian(jacobian_options_, streams)
+                          : hessian(jacobian_options_, streams);
     } else if (batch_->parsed()) {
       batch_text_.require_one();
-      batch(batch_options_, streams, phase);
+      batch(batch_options_, streams);
     } else if (tune_->parsed()) {
       tune_text_.require_one();
       tune(tune_options_, streams, phase);
     } else if (build_->parsed()) {
       build_text_.require_one();
-      build(build_options_, streams, phase);
+      build(build_options_, streams);
     } else if (cache_->parsed()) {
       cache(cache_options_, streams);
     } else if (explain_->parsed()) {
@@ -383,7 +382,7 @@ private:
       if (!repl_options_.text && !is_person(streams)) {
         TextOptions text;
         text.file = file_;
-        check_text(text, streams, phase);
+        check_text(text, streams);
         return;
       }
       repl_options_.file = file_;

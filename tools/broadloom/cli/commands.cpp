@@ -197,8 +197,7 @@ static std::string by_graphviz(const std::string &dot) {
 }
 
 void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
-  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
-  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  const LoopSpec chosen = read_kernel(options.text, streams);
   Kernel kernel = compile(chosen);
   if (!options.inputs.empty() || !options.freeze.empty()) {
     std::vector<InputInfo> infos = kernel.inputs();
@@ -280,9 +279,7 @@ void grad_within(const GradOptions &options, const LoopSpec &chosen, const Asked
 } // namespace
 
 void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
-  phase = Phase::Spec;
-  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
-  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  const LoopSpec chosen = read_kernel(options.text, streams);
   const Asked asked = asked_of(chosen, options.wrt, options.of);
   GradientOptions request;
   request.of = asked.of;
@@ -297,41 +294,32 @@ void grad(const GradOptions &options, const Streams &streams, Phase &phase) {
   streams.out << print(made);
 }
 
-void jvp(const JvpWords &options, const Streams &streams, Phase &phase) {
-  phase = Phase::Spec;
-  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
-  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+void jvp(const JvpWords &options, const Streams &streams) {
+  const LoopSpec chosen = read_kernel(options.text, streams);
   const Asked asked = asked_of(chosen, options.wrt, options.of);
   streams.out << print(jvp(chosen, asked.wrt, {.of = asked.of, .value = options.value}));
 }
 
-void jacobian(const JacobianWords &options, const Streams &streams, Phase &phase) {
-  phase = Phase::Spec;
-  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
-  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+void jacobian(const JacobianWords &options, const Streams &streams) {
+  const LoopSpec chosen = read_kernel(options.text, streams);
   const Asked asked = asked_of_one(chosen, options);
   streams.out << print(jacobian(chosen, asked.of[0], asked.wrt[0]));
 }
 
-void hessian(const JacobianWords &options, const Streams &streams, Phase &phase) {
-  phase = Phase::Spec;
-  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
-  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+void hessian(const JacobianWords &options, const Streams &streams) {
+  const LoopSpec chosen = read_kernel(options.text, streams);
   const Asked asked = asked_of_one(chosen, options);
   streams.out << print(hessian(chosen, asked.of[0], asked.wrt[0]));
 }
 
-void batch(const BatchWords &options, const Streams &streams, Phase &phase) {
-  phase = Phase::Spec;
-  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
-  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+void batch(const BatchWords &options, const Streams &streams) {
+  const LoopSpec chosen = read_kernel(options.text, streams);
   const Asked asked = asked_of(chosen, options.inputs, "");
   streams.out << print(batch(chosen, options.axis, asked.wrt));
 }
 
 void tune(const TuneOptions &options, const Streams &streams, Phase &phase) {
-  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
-  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+  const LoopSpec chosen = read_kernel(options.text, streams);
   Options compile_options;
   compile_options.threads = options.threads;
   const Kernel kernel = compile(chosen, compile_options);
@@ -346,10 +334,8 @@ void tune(const TuneOptions &options, const Streams &streams, Phase &phase) {
                               {outputs.arrays().begin(), outputs.arrays().end()}, options.seconds));
 }
 
-void build(const BuildWords &options, const Streams &streams, Phase &phase) {
-  phase = Phase::Spec;
-  const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
-  const LoopSpec &chosen = choose_kernel(kernels, options.text.kernel);
+void build(const BuildWords &options, const Streams &streams) {
+  const LoopSpec chosen = read_kernel(options.text, streams);
   BuildOptions request;
   request.name = options.output.substr(options.output.rfind('/') + 1);
   if (!options.layouts.empty()) {
@@ -363,8 +349,7 @@ void build(const BuildWords &options, const Streams &streams, Phase &phase) {
                              fmt::join(built.targets, " and "));
 }
 
-void check_text(const TextOptions &options, const Streams &streams, Phase &phase) {
-  phase = Phase::Spec;
+void check_text(const TextOptions &options, const Streams &streams) {
   const Text text = read_text(options, streams);
   if (std::vector<Error> mistakes = find_mistakes(text.text, text.name); !mistakes.empty())
     throw Mistakes{std::move(mistakes)};

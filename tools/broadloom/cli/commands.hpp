@@ -81,13 +81,13 @@ struct CacheOptions {
 void run(const RunOptions &options, const Streams &streams, Phase &phase);
 void show(const ShowOptions &options, const Streams &streams, Phase &phase);
 void grad(const GradOptions &options, const Streams &streams, Phase &phase);
-void jvp(const JvpWords &options, const Streams &streams, Phase &phase);
-void jacobian(const JacobianWords &options, const Streams &streams, Phase &phase);
-void hessian(const JacobianWords &options, const Streams &streams, Phase &phase);
-void batch(const BatchWords &options, const Streams &streams, Phase &phase);
+void jvp(const JvpWords &options, const Streams &streams);
+void jacobian(const JacobianWords &options, const Streams &streams);
+void hessian(const JacobianWords &options, const Streams &streams);
+void batch(const BatchWords &options, const Streams &streams);
 void tune(const TuneOptions &options, const Streams &streams, Phase &phase);
-void build(const BuildWords &options, const Streams &streams, Phase &phase);
+void build(const BuildWords &options, const Streams &streams);
 void cache(const CacheOptions &options, const Streams &streams);
-void check_text(const TextOptions &options, const Streams &streams, Phase &phase);
+void check_text(const TextOptions &options, const Streams &streams);
 
 } // namespace broadloom::cli

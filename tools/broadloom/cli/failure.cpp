@@ -2,6 +2,7 @@
 #include "tools/broadloom/cli/failure.hpp"
 
 #include "support/fail.hpp"
+#include "support/text.hpp"
 #include "tools/broadloom/cli/interrupt.hpp"
 #include "tools/broadloom/cli/usage.hpp"
 
@@ -43,10 +44,8 @@ Failure describe(std::exception_ptr thrown, Phase phase, bool color) {
   } catch (const Error &error) {
     return {error.render(color), status_of(error, phase)};
   } catch (const Mistakes &mistakes) {
-    std::string text;
-    for (const Error &error : mistakes.errors)
-      text += (text.empty() ? "" : "\n\n") + error.render(color);
-    return {text, WrongSpec};
+    const auto render = [&](const Error &error) { return error.render(color); };
+    return {support::joined(mistakes.errors, render, "\n\n"), WrongSpec};
   } catch (const Interrupted &) {
     return {"", interrupted_status};
   } catch (const std::bad_alloc &) {

@@ -74,8 +74,7 @@ Work work_of(const spec::TypedSpec &spec, const std::vector<Array> &inputs,
     return points;
   };
   double wide = 0;
-  for (std::uint32_t n = 0; n < spec.graph.size(); ++n) {
-    const expr::NodeId id{n};
+  for (const expr::NodeId id : spec.graph.ids()) {
     const expr::Node &node = spec.graph[id];
     double points = points_of(id), operations = 0;
     for (const expr::NodeId arg : spec.graph.operands(id))

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <istream>
@@ -120,6 +119,10 @@ const LoopSpec &choose_kernel(const std::vector<LoopSpec> &kernels, const std::s
                      "choose one with --kernel; " + known);
   }
   throw UsageError("E0406", fmt::format("the text has no kernel '{}'", name), known);
+}
+
+LoopSpec read_kernel(const TextOptions &options, const Streams &streams) {
+  return choose_kernel(read_kernels(options, streams), options.kernel);
 }
 
 std::vector<Source> match_inputs(const std::string &kernel, const std::vector<InputInfo> &infos,

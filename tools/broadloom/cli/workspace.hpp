@@ -26,6 +26,7 @@ std::vector<LoopSpec> read_kernels(const TextOptions &options, const Streams &st
 
 // The kernel that `--kernel` names, or the only one. Throws UsageError E0406.
 const LoopSpec &choose_kernel(const std::vector<LoopSpec> &kernels, const std::string &name);
+LoopSpec read_kernel(const TextOptions &options, const Streams &streams);
 
 // The `--in` options in the order of the kernel's inputs. Opens nothing yet. `standard_input_taken`: by the text. Throws UsageError.
 std::vector<Source> match_inputs(const std::string &kernel, const std::vector<InputInfo> &infos,

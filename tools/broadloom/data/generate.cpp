@@ -7,20 +7,19 @@
 #include "tools/broadloom/data/free_memory.hpp"
 #include "tools/broadloom/data/source.hpp"
 
-#include "array/element.hpp"
+#include "support/element.hpp"
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
 #include <type_traits>
 #include <utility>
 
 namespace broadloom::cli {
 
-using array::is_complex_type;
-using array::with_type;
+using support::is_complex_type;
+using support::with_type;
 
 namespace {
 

@@ -2,8 +2,8 @@
 // generate.cpp.
 #include "tools/broadloom/data/source.hpp"
 
-#include "array/element.hpp"
 #include "ops/ops.hpp"
+#include "support/element.hpp"
 
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/files.hpp"
@@ -25,8 +25,8 @@
 
 namespace broadloom::cli {
 
-using array::is_complex_type;
-using array::with_type;
+using support::is_complex_type;
+using support::with_type;
 
 namespace {
 
@@ -39,7 +39,7 @@ void put_number(const std::string &word, const Target &target, void *at) {
     if constexpr (std::is_same_v<T, bool>) {
       value = word == "true" || word == "1";
       fits = value || word == "false" || word == "0";
-    } else if constexpr (array::is_narrow<T>) {
+    } else if constexpr (support::is_narrow<T>) {
       double wide = 0;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), wide);
       value = T(wide);

@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
-
 namespace broadloom::cli {
 
 std::vector<const Command *> commands_like(std::string_view name) {

@@ -7,10 +7,8 @@
 #include "tools/broadloom/repl/fit.hpp"
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
-#include <filesystem>
 #include <iostream>
 #include <spawn.h>
 #include <sys/wait.h>

@@ -1,6 +1,7 @@
 // Definitions, settings, files and help: what needs no data.
 #include "tools/broadloom/repl/session.hpp"
 
+#include "support/number.hpp"
 #include "support/text.hpp"
 #include "tools/broadloom/cli/debug_words.hpp"
 #include "tools/broadloom/cli/explain.hpp"
@@ -17,7 +18,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ostream>
 
 namespace broadloom::cli {
@@ -229,8 +229,8 @@ void Session::set(const Words &given) {
   Settings next = settings_;
   bool good = false;
   const auto number = [&](int &into, int most) {
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), into);
-    return error == std::errc() && end == value.data() + value.size() && into >= 0 && into <= most;
+    into = support::number_of<int>(value).value_or(-1);
+    return into >= 0 && into <= most;
   };
   if (found->name == "threads") {
     good = number(next.threads, 4096);

@@ -1,7 +1,6 @@
 // What runs a kernel: .run, .check and .time, and the data that they run on.
 #include "tools/broadloom/repl/session.hpp"
 
-#include "array/layout.hpp"
 #include "kernel/layouts.hpp"
 #include "support/size_text.hpp"
 #include "support/text.hpp"

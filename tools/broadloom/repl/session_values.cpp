@@ -16,7 +16,6 @@
 #include <array>
 #include <cctype>
 #include <ostream>
-#include <set>
 
 namespace broadloom::cli {
 

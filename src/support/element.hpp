@@ -9,7 +9,7 @@
 #include <complex>
 #include <type_traits>
 
-namespace broadloom::array {
+namespace broadloom::support {
 
 template <class T>
 inline constexpr bool is_narrow = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
@@ -36,7 +36,7 @@ template <class Visit> auto with_type(DType dtype, Visit visit) {
   case DType::C64: return visit(std::complex<float>{});
   case DType::C128: return visit(std::complex<double>{});
   }
-  support::bug("with_type: unknown dtype");
+  bug("with_type: unknown dtype");
 }
 
-} // namespace broadloom::array
+} // namespace broadloom::support

@@ -1,0 +1,18 @@
+// A number as text.
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+namespace broadloom::support {
+
+// The number that all of a text says, as C++ writes it; none where it says another thing or does not fit.
+template <class T, class... Base> std::optional<T> number_of(std::string_view text, Base... base) {
+  T value{};
+  const char *last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value, base...);
+  return error == std::errc() && end == last ? std::optional(value) : std::nullopt;
+}
+
+} // namespace broadloom::support
