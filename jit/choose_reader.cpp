@@ -354,9 +354,8 @@ void ReaderChooser::runs(Reader &reader, Steps to) {
   for (const WindowChoice::Part &part : reader.choice->parts) {
     const KernelImpl &kernel = reader.kernel.subs().of_part(part.id);
     const PartViews views = part_views(reader, part);
-    if (in_parts && is_run_) { // so are mistakes in shapes
+    if (in_parts && is_run_) // so are mistakes in shapes
       kernel.bind(pointers_to_wanted(views.views, views.is_wanted), {part.lies}, Use::Once);
-    }
     Run run{&kernel, typed.name, {}, part.lies, plan_->runs++};
     for (std::size_t k = 0; k < views.views.size(); ++k) {
       run.operands.push_back(typed.time ? moving(reader, kernel.typed(), k, views.views[k])

@@ -69,12 +69,11 @@ template <class T> scale::Known known_of_elements(const Array &array) {
 // What the elements of real parameters are: scales pass a maximum where they are above 0, or below.
 scale::KnownParameters known_of_values(std::span<const Value> values) {
   scale::KnownParameters known;
-  for (const Value &value : values) {
+  for (const Value &value : values)
     if (value.array.dtype() == DType::F32)
       known[value.name] = known_of_elements<float>(value.array);
     else if (value.array.dtype() == DType::F64)
       known[value.name] = known_of_elements<double>(value.array);
-  }
   return known;
 }
 

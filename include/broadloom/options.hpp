@@ -45,9 +45,10 @@ constexpr Debug operator|(Debug a, Debug b) { return Debug(unsigned(a) | unsigne
 constexpr Debug operator&(Debug a, Debug b) { return Debug(unsigned(a) & unsigned(b)); }
 
 struct Options {
-  int threads = 0;         // 0: BROADLOOM_THREADS, else min(affinity, cgroup quota, hardware)
-                           // and never more than 1024
-  std::string target = {}; // "": BROADLOOM_TARGET, else this machine; "x86-64-v3", "x86-64-v4", "aarch64"
+  int threads = 0; // 0: BROADLOOM_THREADS, else min(affinity, cgroup quota, hardware)
+                   // and never more than 1024
+  std::string target =
+      {}; // "": BROADLOOM_TARGET, else this machine; "x86-64-v3", "x86-64-v4", "aarch64"
   std::string cache_dir =
       {}; // where native code is kept from process to process: a folder of the user's own, mode 0700.
           // "": BROADLOOM_CACHE_DIR, else broadloom in the XDG cache folder. Nothing is kept

@@ -170,11 +170,10 @@ Lanes::Carried Lanes::counted_loop(llvm::Value *begin, llvm::Value *end, std::in
   llvm::Value *any = ir_.CreateICmpSLT(begin, end);
   const auto *known = llvm::dyn_cast<llvm::ConstantInt>(any);
   const bool guarded = !(known && known->isOne());
-  if (guarded) {
+  if (guarded)
     ir_.CreateCondBr(any, turn, after);
-  } else {
+  else
     ir_.CreateBr(turn);
-  }
 
   ir_.SetInsertPoint(turn);
   llvm::PHINode *position = ir_.CreatePHI(begin->getType(), 2, "p");
@@ -196,9 +195,8 @@ Lanes::Carried Lanes::counted_loop(llvm::Value *begin, llvm::Value *end, std::in
                     /*HasNSW=*/true);
   llvm::BasicBlock *latch = ir_.GetInsertBlock();
   position->addIncoming(advanced, latch);
-  for (std::size_t k = 0; k < now.size(); ++k) {
+  for (std::size_t k = 0; k < now.size(); ++k)
     llvm::cast<llvm::PHINode>(now[k])->addIncoming(next[k], latch);
-  }
   ir_.CreateCondBr(ir_.CreateICmpSLT(advanced, end), turn, after);
 
   ir_.SetInsertPoint(after);
@@ -325,17 +323,15 @@ llvm::Value *Lanes::inlined_cast(llvm::Value *value, DType from, DType to) {
   if (is_narrow_float(to)) return narrow_float(value, from, to);
   llvm::Type *type = this->type(to, width(value));
   llvm::Constant *zero = llvm::Constant::getNullValue(value->getType());
-  if (to == DType::Bool) {
+  if (to == DType::Bool)
     return is_float(from) ? ir_.CreateFCmpUNE(value, zero) : ir_.CreateICmpNE(value, zero);
-  }
   if (is_float(from)) {
     if (is_integer(to)) return float_to_integer(value, to);
     return to == DType::F64 ? ir_.CreateFPExt(value, type) : ir_.CreateFPTrunc(value, type);
   }
   const bool with_sign = is_signed_integer(from);
-  if (is_float(to)) {
+  if (is_float(to))
     return with_sign ? ir_.CreateSIToFP(value, type) : ir_.CreateUIToFP(value, type);
-  }
   return ir_.CreateIntCast(value, type, with_sign);
 }
 

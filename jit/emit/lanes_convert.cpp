@@ -58,16 +58,14 @@ llvm::Value *Lanes::narrow_float(llvm::Value *x, DType from, DType to) {
   if (from != DType::F32) {
     // An f32 holds every integer below the greatest f16, 65504, and all of 16 bits.
     const bool single = !is_float(from) && (to == DType::F16 || size_of(from) <= 2);
-    if (single) {
+    if (single)
       x = convert(x, from, DType::F32);
-    } else {
+    else
       x = round_to_odd(convert(x, from, DType::F64));
-    }
   }
   llvm::Type *result = widen(ir_.getInt16Ty(), width(x));
-  if (to == DType::F16) {
+  if (to == DType::F16)
     return ir_.CreateBitCast(ir_.CreateFPTrunc(x, widen(ir_.getHalfTy(), width(x))), result);
-  }
   // The upper half, plus one where the lower half is beyond the middle, or on it beside an odd bit.
   llvm::Value *bits = ir_.CreateBitCast(x, widen(ir_.getInt32Ty(), width(x)));
   llvm::Value *upper = ir_.CreateLShr(bits, constant_integer(bits, 16));

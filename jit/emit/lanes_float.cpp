@@ -189,9 +189,8 @@ llvm::Value *Lanes::vector_math(Op op, DType compute, llvm::ArrayRef<llvm::Value
   std::vector<llvm::Value *> results;
   for (int first = 0; first < count; first += piece) {
     std::vector<llvm::Value *> part;
-    for (llvm::Value *arg : args) {
+    for (llvm::Value *arg : args)
       part.push_back(count == piece ? arg : ir_.CreateShuffleVector(arg, lanes_from(first, piece)));
-    }
     results.push_back(call(part));
   }
   for (int length = piece; results.size() > 1; length *= 2) { // W is a power of two

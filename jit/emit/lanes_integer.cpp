@@ -114,9 +114,8 @@ llvm::Value *Lanes::shift(Op op, DType dtype, llvm::Value *a, llvm::Value *count
   const unsigned bits = a->getType()->getScalarSizeInBits();
   llvm::Constant *last = constant_integer(count, bits - 1);
   llvm::Value *inside = ir_.CreateICmpULE(count, last);
-  if (op == Op::Shr && is_signed_integer(dtype)) {
+  if (op == Op::Shr && is_signed_integer(dtype))
     return ir_.CreateAShr(a, ir_.CreateSelect(inside, count, last));
-  }
   // An instruction's count must be below the width even where its result is not used.
   llvm::Value *safe = ir_.CreateAnd(count, last);
   llvm::Value *shifted = op == Op::Shl ? ir_.CreateShl(a, safe) : ir_.CreateLShr(a, safe);

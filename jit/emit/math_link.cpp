@@ -40,12 +40,11 @@ static void link_function(llvm::Module &module, const Target &target, const std:
 
 bool link_math(llvm::Module &module, const Target &target) {
   std::vector<std::string> wanted, before;
-  for (const llvm::Function &function : module) {
+  for (const llvm::Function &function : module)
     if (!function.isDeclaration())
       before.push_back(function.getName().str());
     else if (function.getName().starts_with("bl_") && !function.getName().starts_with("bl_libm_"))
       wanted.push_back(function.getName().str());
-  }
   if (wanted.empty()) return false;
   for (const std::string &name : wanted) link_function(module, target, name);
   const llvm::Function *phase = module.getFunction(before.front());
@@ -69,9 +68,8 @@ bool link_math(llvm::Module &module, const Target &target) {
     function.removeFnAttr(llvm::Attribute::NoInline);
     function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
-  for (llvm::GlobalVariable &variable : module.globals()) {
+  for (llvm::GlobalVariable &variable : module.globals())
     if (!variable.isDeclaration()) variable.setLinkage(llvm::GlobalValue::InternalLinkage);
-  }
   if (llvm::NamedMDNode *ident = module.getNamedMetadata("llvm.ident")) ident->eraseFromParent();
   return true;
 }

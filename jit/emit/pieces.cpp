@@ -143,12 +143,11 @@ private:
   // Values of one level whose pieces do not meet share their room.
   void place() {
     std::map<std::size_t, std::vector<Crossing *>> levels;
-    for (Crossing &crossing : crossings_) {
+    for (Crossing &crossing : crossings_)
       if (crossing.level)
         levels[*crossing.level].push_back(&crossing);
       else
         crossing.offset = room(crossing.value->getType());
-    }
     for (auto &[level, values] : levels) {
       std::stable_sort(values.begin(), values.end(),
                        [](const Crossing *a, const Crossing *b) { return a->from < b->from; });

@@ -18,9 +18,8 @@ namespace {
 std::size_t text_bytes(llvm::MemoryBufferRef buffer) {
   const auto object = take(llvm::object::ObjectFile::createObjectFile(buffer));
   std::size_t bytes = 0;
-  for (const llvm::object::SectionRef &section : object->sections()) {
+  for (const llvm::object::SectionRef &section : object->sections())
     if (section.isText()) bytes += section.getSize();
-  }
   return bytes;
 }
 

@@ -28,12 +28,11 @@ void place_text(llvm::SmallVector<char, 0> &object, std::uint64_t text) {
   using Elf = llvm::object::ELF64LE;
   const auto &header = *reinterpret_cast<const Elf::Ehdr *>(object.data());
   auto *sections = reinterpret_cast<Elf::Shdr *>(object.data() + header.e_shoff);
-  for (unsigned k = 0; k < header.e_shnum; ++k) {
+  for (unsigned k = 0; k < header.e_shnum; ++k)
     if (sections[k].sh_flags & llvm::ELF::SHF_EXECINSTR)
       sections[k].sh_addr = text;
     else
       sections[k].sh_flags = sections[k].sh_flags & ~std::uint64_t(llvm::ELF::SHF_ALLOC);
-  }
 }
 
 void tell(jit_actions_t action, jit_code_entry &entry) {

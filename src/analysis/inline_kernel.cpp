@@ -449,11 +449,10 @@ void check_callable(const SpecData &callee, const Place &where) {
   for (const auto &input : callee.inputs)
     if (input->role == InputRole::state)
       fail_call(callee, where, "'" + input->name + "' is a state", "make it an input");
-  for (const OutputDecl &output : callee.outputs) {
+  for (const OutputDecl &output : callee.outputs)
     if (output.add)
       fail_call(callee, where, "'" + output.name + "' adds to what is there",
                 "write = and add in the caller");
-  }
 }
 
 Inlined inline_kernel(const SpecData &callee, const std::vector<Expr> &arguments,

@@ -85,9 +85,8 @@ Array load_npy(const std::string &path) try {
                     "load it again when the program that writes it has finished");
   }
   // A file may hold any byte; a bool is 0 or 1.
-  if (header.dtype == DType::Bool) {
+  if (header.dtype == DType::Bool)
     std::for_each(data, data + bytes, [](char &byte) { byte = char(byte != 0); });
-  }
   if (!header.fortran_order) return dense;
   return {std::make_shared<Array>(dense), header.dtype, data, array::fortran_layout(header.shape)};
 } catch (const std::bad_alloc &) {

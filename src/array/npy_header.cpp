@@ -76,15 +76,13 @@ private:
   std::size_t preamble() {
     constexpr std::string_view magic = "\x93NUMPY";
     const std::size_t shared = std::min(bytes_.size(), magic.size());
-    if (bytes_.substr(0, shared) != magic.substr(0, shared)) {
+    if (bytes_.substr(0, shared) != magic.substr(0, shared))
       malformed("it does not begin with \\x93NUMPY");
-    }
     if (bytes_.size() < 10) malformed("it ends within its first 10 bytes");
     at_ = 6;
     const int major = byte(6), minor = byte(7);
-    if (major < 1 || major > 3 || minor != 0) {
+    if (major < 1 || major > 3 || minor != 0)
       malformed(fmt::format("format version {}.{} is not one of 1.0, 2.0, 3.0", major, minor));
-    }
     at_ = 8;
     std::size_t length = std::size_t(byte(8)) | std::size_t(byte(9)) << 8;
     std::size_t start = 10;
@@ -93,12 +91,10 @@ private:
       length |= std::size_t(byte(10)) << 16 | std::size_t(byte(11)) << 24;
       start = 12;
     }
-    if (length > max_header) {
+    if (length > max_header)
       malformed(fmt::format("a header of {} bytes is longer than {}", length, max_header));
-    }
-    if (start + length > bytes_.size()) {
+    if (start + length > bytes_.size())
       malformed(fmt::format("a header of {} bytes goes beyond the file's {}", length, file_size_));
-    }
     at_ = start;
     return start + length;
   }
@@ -109,15 +105,14 @@ private:
     while (!accept('}')) {
       const std::string_view key = string();
       expect(':');
-      if (key == "descr" && !std::exchange(descr, true)) {
+      if (key == "descr" && !std::exchange(descr, true))
         header_.dtype = element_type();
-      } else if (key == "fortran_order" && !std::exchange(order, true)) {
+      else if (key == "fortran_order" && !std::exchange(order, true))
         header_.fortran_order = boolean();
-      } else if (key == "shape" && !std::exchange(shape, true)) {
+      else if (key == "shape" && !std::exchange(shape, true))
         tuple();
-      } else {
+      else
         malformed(fmt::format("key '{}' is unknown or there twice", key));
-      }
       if (!accept(',')) {
         expect('}');
         break;
@@ -130,16 +125,14 @@ private:
 
   DType element_type() {
     skip_space();
-    if (peek() == '[') {
+    if (peek() == '[')
       unknown_type("records of several fields", "save one field: numpy.save(path, a['field'])");
-    }
     std::string_view text = string();
     const std::string quoted = fmt::format("elements of type '{}'", text);
     const char order = text.empty() ? '\0' : text[0];
     if (order == '<' || order == '>' || order == '|' || order == '=') text.remove_prefix(1);
-    if (text.substr(0, 1) == "O") {
+    if (text.substr(0, 1) == "O")
       unknown_type("Python objects", "save numbers: numpy.save(path, a.astype('f8'))");
-    }
     for (const Spelling &spelling : spellings) {
       if (spelling.code != text) continue;
       if (order == '>' && size_of(spelling.dtype) > 1) {
@@ -259,9 +252,8 @@ Header parse_header(std::string_view bytes, std::uint64_t file_size, const std::
 
 std::string format_header(DType dtype, bool fortran_order, std::span<const std::int64_t> shape) {
   std::string_view code;
-  for (const Spelling &spelling : spellings) {
+  for (const Spelling &spelling : spellings)
     if (spelling.dtype == dtype) code = spelling.code;
-  }
   const char order = size_of(dtype) == 1 ? '|' : '<';
   std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': {}, 'shape': {}, }}", order,
                                  code, fortran_order ? "True" : "False", array::shape_text(shape));

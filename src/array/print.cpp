@@ -85,9 +85,8 @@ private:
       }));
       return;
     }
-    for (std::int64_t i : shown(dim)) {
+    for (std::int64_t i : shown(dim))
       if (i >= 0) format(dim + 1, offset + i * array_.strides()[dim]);
-    }
   }
 
   void lay_out(int dim) {

@@ -149,22 +149,20 @@ private:
 
   // The heaviest ones first, until what is left is within the budget.
   void choose_called() {
-    for (const Value &value : program_.values) {
+    for (const Value &value : program_.values)
       if (value.kind == ValueKind::Op)
         note(value.op, value.compute, has_constant_divisor(value), 1);
       else if (value.kind == ValueKind::Cast)
         note_cast(value.compute, value.dtype, 1);
-    }
     constexpr std::int64_t copies_of_steps = 4;
     for (const loop::Acc &acc : program_.accs)
       for (const ops::Code *code :
            {&program_.recipes[acc.recipe].step, &program_.recipes[acc.recipe].combine})
-        for (const ops::Code::Line &line : code->lines) {
+        for (const ops::Code::Line &line : code->lines)
           if (line.kind == ops::Code::Line::Kind::Op)
             note(line.op, line.compute, false, copies_of_steps);
           else if (line.kind == ops::Code::Line::Kind::Cast)
             note_cast(line.compute, line.dtype, copies_of_steps);
-        }
     std::int64_t inlined = 0;
     for (const auto &[key, use] : ops_) inlined += use.weight * use.count;
     for (const auto &[key, use] : casts_) inlined += use.weight * use.count;

@@ -215,11 +215,10 @@ private:
         (is_row || first_step(step.from[0].array, source->second) != from.data))
       return false;
     const auto known = memory_.find(step.to[0].array);
-    if (known == memory_.end()) {
+    if (known == memory_.end())
       memory_[step.to[0].array] = memory_of(to);
-    } else if (known->second.begin != to.data) {
+    else if (known->second.begin != to.data)
       return false;
-    }
     return !is_row || (event.from[1].view.data == row_at(step.from[0], from) &&
                        event.to[1].view.data == row_at(step.to[0], to));
   }

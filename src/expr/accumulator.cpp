@@ -39,12 +39,11 @@ Init init(std::initializer_list<Operand> values) { return {expressions(values)};
 Expr Accumulator::reduce(std::vector<Operand> values, std::vector<FoldArgument> more) const {
   FoldUse use{*this, {}, {}, {}, {}, false, false, {}};
   std::vector<AxisRef> axes;
-  for (const FoldArgument &argument : more) {
+  for (const FoldArgument &argument : more)
     if (const auto *axis = std::get_if<AxisRef>(&argument.value()))
       axes.push_back(*axis);
     else
       set(use, std::get<ModeOption>(argument.value()));
-  }
   return make_fold(std::move(use), expressions(values), std::move(axes), first_place(values));
 }
 

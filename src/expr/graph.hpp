@@ -171,7 +171,7 @@ public:
     const Node &n = nodes_[id.index];
     return {args_.data() + n.first_arg, n.arg_count};
   }
-  // The arguments where each has become another, of this graph or of one that is made of it: [node].
+  // The arguments, each of which has become another: [node].
   std::vector<NodeId> args_now(NodeId id, std::span<const NodeId> now) const {
     std::vector<NodeId> args;
     for (const NodeId arg : this->args(id)) args.push_back(now[arg.index]);

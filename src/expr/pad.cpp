@@ -2,11 +2,11 @@
 #include "expr/pad.hpp"
 
 #include "support/fail.hpp"
+#include "support/number.hpp"
 #include "support/text.hpp"
 
 #include <broadloom/array.hpp>
 
-#include <charconv>
 #include <cmath>
 
 namespace broadloom {
@@ -22,8 +22,7 @@ std::string print_number(const Number &number) {
   }
   if (std::isnan(number.real)) return "nan";
   if (std::isinf(number.real)) return number.real > 0 ? "inf" : "-inf";
-  char digits[32];
-  std::string text(digits, std::to_chars(digits, digits + sizeof digits, number.real).ptr);
+  std::string text = support::shortest(number.real);
   if (text.find_first_of(".e") == text.npos) text += ".";
   return text;
 }

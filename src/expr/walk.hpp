@@ -40,7 +40,8 @@ private:
   std::vector<std::pair<const ExprNode *, std::size_t>> stack_;
 };
 
-// Calls enter(node) once for each node, users first, and goes on to the arguments of those for which it gives true.
+// Calls enter(node) once for each node, users first, and goes on to the arguments of those for
+// which it gives true.
 template <class Enter> void reach(const ExprNode *root, Enter enter) {
   std::unordered_set<const ExprNode *> seen;
   std::vector<const ExprNode *> open{root};

@@ -216,14 +216,12 @@ private:
       if (within_ != nullptr) break;
       const facts::Terms t(read.value.node()->where);
       Expr &now = instead[read.value.node()];
-      if (options_.policy == Policy::save) {
+      if (options_.policy == Policy::save)
         save_once(read.value);
-      } else if (read.kept) {
+      else if (read.kept)
         now = t.op(ops::Op::Keep, {read.value});
-      } else if (read.recomputed ||
-                 (options_.policy == Policy::recompute && !read.is_reduction())) {
+      else if (read.recomputed || (options_.policy == Policy::recompute && !read.is_reduction()))
         now = t.op(ops::Op::Recompute, {read.value});
-      }
     }
     const std::vector<Expr> changed = facts::exchange(roots, [&](const ExprNode &node) {
       auto found = instead.find(&node);

@@ -216,12 +216,11 @@ private:
     std::vector<Expr> args;
     for (const std::string &name : read_) args.push_back(before_.at(name));
     args.insert(args.end(), elements_.begin(), elements_.end());
-    for (const std::string &name : live_) {
+    for (const std::string &name : live_)
       if (is_scan_)
         args.push_back(of_result(name));
       else
         use.init.push_back(of_result(name));
-    }
     return make_scan(use, args, facts_.axis_ref(axis_), node_.where);
   }
 

@@ -146,12 +146,11 @@ Expr ScanBack::once(const Expr &value) const {
 
 expr::AxisSet folded_axes(facts::Facts &facts, const ExprNode &node) {
   expr::AxisSet folded;
-  if (node.kind == ExprKind::Scan || !node.axes.empty()) {
+  if (node.kind == ExprKind::Scan || !node.axes.empty())
     for (const AxisRef &ref : node.axes)
       folded = folded | expr::AxisSet::of(facts.space().axis(ref, node.where));
-  } else {
+  else
     for (std::size_t k = 0; k < node.folded; ++k) folded = folded | facts.axes(node.args[k]);
-  }
   return folded;
 }
 

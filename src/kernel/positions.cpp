@@ -25,19 +25,20 @@ template <class T> Wide element_of(const char *at) {
   return value;
 }
 
-// visit.operator()<T>() of the integer type T of an index.
-template <class Visit> auto by_type_of_index(DType dtype, Visit visit) {
-  using Result = decltype(visit.template operator()<std::int64_t>());
-  return support::with_type(dtype, [&]<class T>(T) -> Result {
+// visit(T()) of the integer type T of an index.
+template <class Result, class Visit> Result by_type_of_index(DType dtype, Visit visit) {
+  return support::with_type(dtype, [&](auto zero) -> Result {
+    using T = decltype(zero);
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-      return visit.template operator()<T>();
-    support::bug("an index is no integer");
+      return visit(zero);
+    else
+      support::bug("an index is no integer");
   });
 }
 
 using Load = Wide (*)(const char *);
 Load load_of(DType dtype) {
-  return by_type_of_index(dtype, []<class T>() -> Load { return element_of<T>; });
+  return by_type_of_index<Load>(dtype, [](auto zero) { return element_of<decltype(zero)>; });
 }
 
 // Lists the positions of one form.
@@ -153,8 +154,9 @@ private:
   // As x[k[i]], without wide numbers: those of a row whose positions differ by one element of an index only. Gives the first that is outside.
   std::int64_t list_row(const char *row, std::int64_t step, std::int64_t affine, std::int64_t count,
                         std::int64_t *entries) const {
-    return by_type_of_index(operands_[form_.indices[0].input]->dtype, [&]<class T>() {
-      return list_row_of<T>(row, step, affine, count, entries);
+    const DType dtype = operands_[form_.indices[0].input]->dtype;
+    return by_type_of_index<std::int64_t>(dtype, [&](auto zero) {
+      return list_row_of<decltype(zero)>(row, step, affine, count, entries);
     });
   }
 

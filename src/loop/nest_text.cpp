@@ -59,12 +59,11 @@ private:
     end_ = std::min(text_.find('\n', at_), text_.size());
     while (at_ < end_ && text_[at_] == ' ') ++at_;
     const std::size_t spaces = at_ - line_.offset;
-    while (at_ < end_ && text_[at_] != '#') {
+    while (at_ < end_ && text_[at_] != '#')
       if (text_[at_] == ' ' || (text_[at_] == '\r' && at_ + 1 == end_))
         ++at_;
       else
         read_token();
-    }
     if (!line_.tokens.empty()) {
       if (spaces % 2 != 0)
         fail(line_.offset, spaces, "E0801", "a line is indented by an odd number of spaces",

@@ -13,9 +13,9 @@
 // from finished texts of bounded length, so a chain of any depth prints without recursion.
 #include "loop/grammar.hpp"
 #include "loop/listing.hpp"
+#include "support/number.hpp"
 #include "support/text.hpp"
 
-#include <charconv>
 #include <span>
 
 namespace broadloom::loop {
@@ -35,9 +35,7 @@ struct Text {
 };
 
 template <class T> Text number(T value) {
-  char digits[64];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  std::string words(digits, end);
+  std::string words = support::shortest(value);
   if (words == "-nan") words = "nan";
   return {words, words[0] == '-' ? prefix : atom};
 }

@@ -14,6 +14,7 @@
 #include "loop/grammar.hpp"
 #include "loop/loop.hpp"
 #include "loop/nest_text.hpp"
+#include "support/number.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -24,13 +25,9 @@
 namespace broadloom::loop {
 
 using support::joined;
+using support::shortest;
 
 namespace {
-
-template <class T> std::string shortest(T value) {
-  char digits[64];
-  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
-}
 
 std::string hexadecimal(std::uint64_t bits) {
   char digits[16];

@@ -44,11 +44,8 @@ std::span<const LibmSymbol> libm_symbols() {
 }
 
 void *address_of(std::string_view symbol) {
-  for (const LibmSymbol &s : libm_symbols()) {
-    if (s.symbol == symbol) {
-      return s.address;
-    }
-  }
+  for (const LibmSymbol &s : libm_symbols())
+    if (s.symbol == symbol) return s.address;
   return nullptr;
 }
 

@@ -81,13 +81,11 @@ template <const auto &Rows, class F> inline F polynomial_of_lookups(Same<Bits<F>
 // in its low nine bits.
 template <class F> inline F scale(F x, Same<F> n, Same<Bits<F>> biased) {
 #if defined(__clang__) && defined(__AVX512F__)
-  if constexpr (lanes_of<F> == 16) {
+  if constexpr (lanes_of<F> == 16)
     return __builtin_ia32_scalefps512_mask(x, n, x, static_cast<unsigned short>(-1), 4);
-  }
 #if defined(__AVX512VL__)
-  if constexpr (lanes_of<F> == 8) {
+  if constexpr (lanes_of<F> == 8)
     return __builtin_ia32_scalefps256_mask(x, n, x, static_cast<unsigned char>(-1));
-  }
 #endif
 #endif
   // Two steps, of which only the second can round.

@@ -80,11 +80,8 @@ constexpr ModeForm mode_forms[] = {
 #undef BL_FAST_BINARY
 
 const ScalarFunction *find_in(std::span<const ScalarFunction> functions, std::string_view name) {
-  for (const ScalarFunction &f : functions) {
-    if (f.name == name) {
-      return &f;
-    }
-  }
+  for (const ScalarFunction &f : functions)
+    if (f.name == name) return &f;
   return nullptr;
 }
 
@@ -106,9 +103,8 @@ const ScalarFunction *find_function(std::string_view name) {
 }
 
 const ModeForm *find_form(std::string_view name, Accuracy accuracy) {
-  for (const ModeForm &form : mode_forms) {
+  for (const ModeForm &form : mode_forms)
     if (form.accuracy == accuracy && form.name == name) return &form;
-  }
   return nullptr;
 }
 

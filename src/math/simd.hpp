@@ -135,11 +135,10 @@ template <class D> inline D flip_sign(D x, Same<Bits<D>> sign) {
 
 // An arithmetic shift: the sign bit moves in from the left.
 template <class D> inline Bits<D> shift_right_signed(Same<Bits<D>> n, int count) {
-  if constexpr (sizeof(Element<D>) == 4) {
+  if constexpr (sizeof(Element<D>) == 4)
     return std::bit_cast<Bits<D>>(std::bit_cast<Vec<std::int32_t, lanes_of<D>>>(n) >> count);
-  } else {
+  else
     return std::bit_cast<Bits<D>>(std::bit_cast<Vec<std::int64_t, lanes_of<D>>>(n) >> count);
-  }
 }
 
 // An integer below 2^52 as a double, without the conversion instruction that AVX2 lacks.
@@ -168,19 +167,17 @@ template <int N> inline Vec<float, N> narrow(Vec<double, N> x) {
 }
 
 template <class D> inline Element<D> lane(D x, int i) {
-  if constexpr (lanes_of<D> == 1) {
+  if constexpr (lanes_of<D> == 1)
     return x;
-  } else {
+  else
     return x[i];
-  }
 }
 
 template <class V, class S> inline void set_lane(V &x, int i, S value) {
-  if constexpr (std::is_same_v<V, S>) {
+  if constexpr (std::is_same_v<V, S>)
     x = value;
-  } else {
+  else
     x[i] = value;
-  }
 }
 
 // c[0] + c[1] x + c[2] x^2 + ... by Horner's rule, unrolled so that the coefficients are constants.

@@ -37,11 +37,9 @@ inline F settle(F x, D wide, Slow slow) {
   const auto near = near_tie<ErrorBits>(wide);
   if (any<D>(near)) [[unlikely]] {
     D slower = slow();
-    if constexpr (&Table[0] != &none_settled[0]) {
-      for (const Settled &entry : Table) {
+    if constexpr (&Table[0] != &none_settled[0])
+      for (const Settled &entry : Table)
         slower = select(widen<lanes>(x) == D(entry.x), D(entry.result), slower);
-      }
-    }
     wide = select(near, slower, wide);
   }
   return narrow<lanes>(wide);

@@ -66,9 +66,7 @@ struct OpInfo {
   Math math;
   std::string_view enumerator; // "FloorDiv": for logs and IR dumps
   Scaling scaling;
-  bool is_function() const {
-    return math == Math::Vector || math == Math::Libm;
-  } // a call, or many lines
+  bool is_function() const { return math == Math::Vector || math == Math::Libm; }
 };
 
 const OpInfo &info(Op op);

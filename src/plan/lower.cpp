@@ -143,14 +143,13 @@ Lowering::Placed Lowering::add_state(ItemId id, ValueKind kind, std::size_t stat
 // What the accumulator of an item starts from, known before its loop.
 std::vector<ValueId> Lowering::start_of(const Item &item) {
   std::vector<ValueId> start;
-  for (std::size_t k = 0; k < recipe_of(item).states.size(); ++k) {
+  for (std::size_t k = 0; k < recipe_of(item).states.size(); ++k)
     if (item.start_item)
       start.push_back(add_state(*item.start_item, ValueKind::Running, k, no_key).id);
     else if (item.carried_item)
       start.push_back(fold_value(*item.carried_item, k).id);
     else if (!item.start.empty())
       start.push_back(value_of(item.start[k]).id);
-  }
   return start;
 }
 

@@ -58,9 +58,8 @@ std::vector<Decision> Trees::explain() const {
 
 std::vector<ClassId> Trees::classes_of(NodeId id) const {
   std::vector<ClassId> classes;
-  for (int axis = 0; axis < request_.resolved.axis_count; ++axis) {
+  for (int axis = 0; axis < request_.resolved.axis_count; ++axis)
     if (const auto c = request_.resolved.class_of(id, axis)) classes.push_back(*c);
-  }
   return classes;
 }
 

@@ -3,10 +3,10 @@
 
 #include "expr/window.hpp"
 #include "spec/definition.hpp"
+#include "support/number.hpp"
 #include "support/text.hpp"
 
 #include <bit>
-#include <charconv>
 #include <unordered_set>
 
 namespace broadloom::scale {
@@ -250,9 +250,7 @@ std::string Values::name_of(Id id) const {
     const Number &number = all_[id].node().number;
     if (number.kind == Number::Kind::Bool || number.kind == Number::Kind::Int)
       return std::to_string(number.integer);
-    char digits[40];
-    return std::string(digits, std::to_chars(digits, digits + sizeof digits, number.real).ptr) +
-           (number.kind == Number::Kind::Imaginary ? "j" : "");
+    return support::shortest(number.real) + (number.kind == Number::Kind::Imaginary ? "j" : "");
   }
   return names.empty() ? "a number" : support::joined(names);
 }

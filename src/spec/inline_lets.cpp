@@ -95,10 +95,9 @@ std::string why_no_value(const Materialised &let) {
   for (const int axis : typed.outputs[0].axes) {
     const std::string &label = typed.axes[std::size_t(axis)].name;
     bool is_whole = false, is_given = false;
-    for (const expr::Node &node : typed.graph.nodes()) {
+    for (const expr::Node &node : typed.graph.nodes())
       if (node.kind == NodeKind::Input && !typed.inputs[node.payload].window)
         is_whole = is_whole || typed.inputs[node.payload].axes().has(axis);
-    }
     for (const TypedInput &input : typed.inputs) {
       if (!input.axes().has(axis) || input.window) continue;
       if (input.is_lent()) return fmt::format("its extent along {} is said", label);

@@ -348,17 +348,17 @@ bool may_see_few_rows(const TypedSpec &step, std::size_t input, std::size_t dim)
 
 bool reads_last_position(const TypedSpec &reader, std::size_t input, const Recurrence &of) {
   const auto windows = windows_read(reader, input);
-  return windows && std::ranges::all_of(*windows, [&](const TypedWindow *window) {
-           // A derived one, which may leave the array along other dims, sees a copy of what it looks at.
-           if (window->sum || !window->pads.empty() || window->is_gather()) return false;
-           const TypedWindow::Form &form = window->forms[of.dim];
-           const std::vector<TypedWindow::Count> all{{std::uint32_t(input), int(of.dim), 1}};
-           const bool from_end = form.counts.empty() ? form.from_end : form.counts == all;
-           const bool is_last = of.backwards
-                                    ? !form.from_end && form.start == 0 && form.counts.empty()
-                                    : from_end && form.start == -1;
-           return is_last && form.terms.empty() && form.divisor == 1;
-         });
+  if (!windows) return false;
+  return std::ranges::all_of(*windows, [&](const TypedWindow *window) {
+    // A derived one, which may leave the array along other dims, sees a copy of what it looks at.
+    if (window->sum || !window->pads.empty() || window->is_gather()) return false;
+    const TypedWindow::Form &form = window->forms[of.dim];
+    const std::vector<TypedWindow::Count> all{{std::uint32_t(input), int(of.dim), 1}};
+    const bool from_end = form.counts.empty() ? form.from_end : form.counts == all;
+    const bool is_last = of.backwards ? !form.from_end && form.start == 0 && form.counts.empty()
+                                      : from_end && form.start == -1;
+    return is_last && form.terms.empty() && form.divisor == 1;
+  });
 }
 
 } // namespace broadloom::spec

@@ -4,10 +4,10 @@
 #include "spec/definition.hpp"
 #include "spec/spec.hpp"
 #include "support/check.hpp"
+#include "support/number.hpp"
 #include "support/text.hpp"
 #include "text/printer.hpp"
 
-#include <charconv>
 #include <cmath>
 
 namespace broadloom::text {
@@ -47,8 +47,7 @@ int level_of(Op op) {
 // As an option has it.
 std::string plain_number(double number) {
   if (std::isnan(number)) return "nan";
-  char digits[32];
-  return std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+  return support::shortest(number);
 }
 
 } // namespace

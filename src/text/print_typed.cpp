@@ -4,9 +4,9 @@
 
 #include "spec/words.hpp"
 #include "support/check.hpp"
+#include "support/number.hpp"
 
 #include <cctype>
-#include <charconv>
 
 namespace broadloom::text {
 
@@ -29,10 +29,7 @@ std::string names(const spec::TypedSpec &spec, AxisSet set) {
 
 // A literal as its type reads it.
 std::string literal(const ops::Scalar &value, DType dtype) {
-  char digits[40];
-  auto shortest = [&](auto number) {
-    return std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-  };
+  using support::shortest;
   if (dtype == DType::Bool) return value.bits != 0 ? "true" : "false";
   if (dtype == DType::F64) return shortest(ops::as_f64(value));
   if (dtype == DType::F32) return shortest(ops::as_f32(value));

@@ -2,10 +2,10 @@
 #include "type/typer.hpp"
 
 #include "support/fail.hpp"
+#include "support/number.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -38,11 +38,6 @@ DType weak_type(DType weak, std::optional<DType> other) {
                                                                                      : DType::C128;
   if (weak == DType::I64) return other && *other != DType::Bool ? *other : DType::I64;
   return other && (is_float(*other) || is_complex(*other)) ? *other : DType::F64;
-}
-
-std::string text(double number) {
-  char digits[40];
-  return std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
 bool fits(std::int64_t value, DType type) {
@@ -280,9 +275,10 @@ NodeId Typer::number_as(NodeId number, DType to, const Place &where, const char 
          "the number " +
              (node.dtype == DType::I64
                   ? std::to_string(ops::as_i64(value))
-                  : text(ops::as_f64(value)) + (node.dtype == DType::C128
-                                                    ? " + " + text(ops::as_f64({value.imag})) + "j"
-                                                    : "")) +
+                  : support::shortest(ops::as_f64(value)) +
+                        (node.dtype == DType::C128
+                             ? " + " + support::shortest(ops::as_f64({value.imag})) + "j"
+                             : "")) +
              " does not fit " + std::string(name(to)) + ", the type of " + met,
          space_.shown(where),
          node.dtype == DType::I64   ? "cast " + std::string(met) + " to a wider type, as in i64(x)"

@@ -61,12 +61,11 @@ NumpyVerdict hold_against_numpy(const std::string &python, const std::string &te
   const int status = pclose(pipe);
   NumpyVerdict verdict;
   std::istringstream lines(said);
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string line; std::getline(lines, line);)
     if (line.find("refused: ") != std::string::npos)
       ++verdict.refused;
     else if (line.find(": ") != std::string::npos)
       ++verdict.right;
-  }
   constexpr int all_right = 0, all_refused = 3;
   const int exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   if (exit != all_right && exit != all_refused) verdict.wrong = said.empty() ? "no answer" : said;

@@ -75,12 +75,11 @@ std::vector<std::string> outputs_of(const std::vector<Command> &commands,
   FILE *pipe = popen(line.c_str(), "r");
   REQUIRE(pipe != nullptr);
   std::vector<std::string> outputs{""};
-  for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) {
+  for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe))
     if (c == mark)
       outputs.emplace_back();
     else
       outputs.back() += char(c);
-  }
   pclose(pipe);
   outputs.pop_back();
   return outputs;

@@ -81,9 +81,8 @@ bool is_small(const cli::GeneratorSource &generator) {
 
 void source(std::string_view text, DType dtype) {
   cli::Source source = cli::parse_source(text, "x");
-  if (std::holds_alternative<cli::FileSource>(source.base)) {
+  if (std::holds_alternative<cli::FileSource>(source.base))
     source.base = cli::GeneratorSource{cli::Generator::Zeros, {7, 4, 5}, {}};
-  }
   const auto *generator = std::get_if<cli::GeneratorSource>(&source.base);
   if (generator && !is_small(*generator)) return;
   const Array array = cli::read_source(source, {"x", dtype, {}});

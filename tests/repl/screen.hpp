@@ -11,12 +11,11 @@ public:
   explicit Screen(int columns) : columns_(columns) {}
 
   void send(const std::string &bytes) {
-    for (const char c : bytes) {
+    for (const char c : bytes)
       if (!escape_.empty())
         escape(c);
       else
         put(c);
-    }
   }
 
   // Lines without the spaces at their ends.

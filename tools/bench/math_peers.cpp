@@ -72,11 +72,10 @@ template <class T> OverArrays<T> find_peer(Library library, std::string_view nam
   void *const function = find_symbol<T>(library, name, arity, wide);
   if (!function) return {};
   const auto loop = [&] {
-    if constexpr (sizeof(T) == 4) {
+    if constexpr (sizeof(T) == 4)
       return wide ? arity == 2 ? two_v4_f32 : one_v4_f32 : arity == 2 ? two_v3_f32 : one_v3_f32;
-    } else {
+    else
       return wide ? arity == 2 ? two_v4_f64 : one_v4_f64 : arity == 2 ? two_v3_f64 : one_v3_f64;
-    }
   }();
   return [=](std::size_t n, const T *x, const T *y, T *out) { loop(function, n, x, y, out); };
 }

@@ -67,11 +67,10 @@ public:
     for (const Accuracy mode : {Accuracy::exact, Accuracy::fast}) {
       const auto own = std::find_if(proof.findings.begin(), proof.findings.end(),
                                     [&](const Finding<T> &f) { return f.accuracy == mode; });
-      if (own != proof.findings.end()) {
+      if (own != proof.findings.end())
         add(proof, *own, mode);
-      } else if (mode == Accuracy::exact) { // the high form serves
+      else if (mode == Accuracy::exact) // the high form serves
         add(proof, proof.findings.front(), mode);
-      }
     }
   }
 
@@ -133,11 +132,10 @@ private:
       std::printf("  BROKEN: %s is %s", word.c_str(),
                   mode == Accuracy::exact ? "to be correctly rounded"
                                           : "off by more than its bound");
-      if (mode == Accuracy::exact) {
+      if (mode == Accuracy::exact)
         for (const auto &[x, y] : found.examples)
           std::printf("%s%s", &x == &found.examples[0].first ? ", as at " : " and ",
                       argument(proof.arity, x, y).c_str());
-      }
       std::printf("\n");
     }
     if (found.unequal) {
@@ -188,9 +186,8 @@ int run(int argc, char **argv) {
       return 2;
     }
   }
-  for (const bool here : {jit::has_v3(), jit::has_v4()}) {
+  for (const bool here : {jit::has_v3(), jit::has_v4()})
     if (!here) std::fprintf(stderr, "prove: this machine cannot run all vector forms\n");
-  }
   int missing = 0;
   for (const std::string &name : names) {
     if (!chosen(settings.functions, name)) continue;

@@ -93,11 +93,10 @@ template <class W> struct Near {
 };
 
 template <class T> Wider<T> wider_value(const Reference &reference, T x, T y) {
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (sizeof(T) == 4)
     return reference.in_double(x, y);
-  } else {
+  else
     return reference.in_long_double(x, y);
-  }
 }
 
 // Arguments of a function with `halves` below this are next to a tie.
@@ -198,9 +197,8 @@ private:
     for (std::uint64_t block; (block = next_++) < blocks;) {
       fill(block, args);
       const bool scalar = !has_v3_ || block % options_.scalar_every == 0;
-      for (std::size_t f = 0; f < forms_.size(); ++f) {
+      for (std::size_t f = 0; f < forms_.size(); ++f)
         compute(*forms_[f], args, scalar, results[f], found[f]);
-      }
       judge(args, results, found, exactly);
       if (speaks && Clock::now() - spoke > std::chrono::seconds(2)) {
         spoke = Clock::now();

@@ -96,11 +96,10 @@ bool is_minus_infinity(Arg x) { return mpfr_inf_p(x) && mpfr_sgn(x) < 0; }
 void set_minus_zero(Result r) { mpfr_set_zero(r, -1); }
 
 void exact_rsqrt(Result r, Arg x, Arg) {
-  if (mpfr_zero_p(x)) {
+  if (mpfr_zero_p(x))
     mpfr_set_inf(r, mpfr_signbit(x) ? -1 : 1);
-  } else {
+  else
     mpfr_rec_sqrt(r, x, MPFR_RNDN);
-  }
 }
 // r = x / (1 + e^-v)
 void times_sigmoid(Result r, Arg x, Arg v) {
@@ -158,30 +157,27 @@ void log_of_sum(Result r, Arg high, Arg low) {
 void exact_softplus(Result r, Arg x, Arg) {
   Real zero(r);
   mpfr_set_zero(zero, 1);
-  if (mpfr_sgn(x) > 0) {
+  if (mpfr_sgn(x) > 0)
     log_of_sum(r, x, zero);
-  } else {
+  else
     log_of_sum(r, zero, x);
-  }
 }
 void exact_logaddexp(Result r, Arg x, Arg y) {
   if (mpfr_nan_p(x) || mpfr_nan_p(y)) return mpfr_set_nan(r);
-  if (mpfr_greater_p(x, y)) {
+  if (mpfr_greater_p(x, y))
     log_of_sum(r, x, y);
-  } else {
+  else
     log_of_sum(r, y, x);
-  }
 }
 void exact_lgamma(Result r, Arg x, Arg) {
   int sign;
   mpfr_lgamma(r, &sign, x, MPFR_RNDN);
 }
 void exact_digamma(Result r, Arg x, Arg) {
-  if (mpfr_zero_p(x)) {
+  if (mpfr_zero_p(x))
     mpfr_set_inf(r, mpfr_signbit(x) ? 1 : -1);
-  } else {
+  else
     mpfr_digamma(r, x, MPFR_RNDN);
-  }
 }
 
 // ---- The table ----------------------------------------------------------------------------------
@@ -254,9 +250,8 @@ const Reference references[] = {PLAIN_1(exp),   PLAIN_1(exp2),       PLAIN_1(exp
 } // namespace
 
 const Reference *reference_of(std::string_view name) {
-  for (const Reference &reference : references) {
+  for (const Reference &reference : references)
     if (reference.name == name) return &reference;
-  }
   return nullptr;
 }
 

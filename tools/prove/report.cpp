@@ -44,16 +44,14 @@ void update_table(const std::string &file, const std::string &name, const std::v
   int part = 0;
   for (std::string line; std::getline(in, line);) {
     if (line == end) part = 2;
-    if (part == 1) {
+    if (part == 1)
       table.push_back(line);
-    } else {
+    else
       (part == 0 ? before : after) << line << '\n';
-    }
     if (line == begin) part = 1;
   }
-  if (part != 2 || table.size() < 2) {
+  if (part != 2 || table.size() < 2)
     throw std::runtime_error(file + " has no table between " + begin + " and " + end);
-  }
 
   std::vector<Row> all;
   for (std::size_t i = 2; i < table.size(); ++i) {

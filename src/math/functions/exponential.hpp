@@ -84,9 +84,8 @@ template <class D> inline ExpFine<D> exp_fine(D x) {
   Pair<D> r = two_sum(fma(e.k, D(-ln2_1), x), second.high);
   r.low = fma(e.k, D(-ln2_3), r.low + second.low);
   Pair<D> sum{polynomial<exp_pair_tail>(r.high), D(0.0)};
-  for (int n = int{std::size(exp_pair_head_1)} - 1; n >= 0; --n) {
+  for (int n = int{std::size(exp_pair_head_1)} - 1; n >= 0; --n)
     sum = add(Pair<D>{D(exp_pair_head_1[n]), D(exp_pair_head_2[n])}, multiply(r, sum));
-  }
   return {multiply(r, sum), e.biased};
 }
 

@@ -11,9 +11,7 @@ namespace broadloom::math::lanes {
 // quadrant; bits above it add whole turns, bits below it less than 2^-137.
 static Angle<double> reduce_huge(double x) {
   const std::uint64_t bits = to_bits(x);
-  if (bits >= 0x7ff0000000000000) {
-    return {0, {__builtin_nan(""), 0.0}};
-  }
+  if (bits >= 0x7ff0000000000000) return {0, {__builtin_nan(""), 0.0}};
   const std::uint64_t significand = (bits & 0x000fffffffffffff) | 0x0010000000000000;
   // x = significand * 2^e; the window starts at the digit of weight 2^(1 - e) before the point, and
   // the table has 64 digits before it.

@@ -61,11 +61,10 @@ template <class D> inline D angle_of_short(D a, D b) {
 template <class T, int N> inline Vec<T, N> atan(Vec<T, N> x) {
   using D = Vec<double, N>;
   D wide;
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (sizeof(T) == 4)
     wide = widen<N>(x);
-  } else {
+  else
     wide = x;
-  }
   const D magnitude = abs(wide);
   const auto turned = magnitude > 1.0;
   const D held = select(magnitude > 0x1p60, D(0x1p60), magnitude);
@@ -80,12 +79,8 @@ template <class T, int N> inline Vec<T, N> atan(Vec<T, N> x) {
 
 // One lane of atan2 whose arguments are not ordinary: a, b = |y|, |x| or the reverse, a <= b or NaN.
 inline double angle_at_edge(double a, double b, std::uint64_t octant) {
-  if (a == b) {
-    return a == 0 ? angle_of(0.0, 1.0, octant) : angle_of(1.0, 1.0, octant);
-  }
-  if (a < b * 0x1p-100) {
-    return octant == 0 ? a / b : angle_of(0.0, 1.0, octant);
-  }
+  if (a == b) return a == 0 ? angle_of(0.0, 1.0, octant) : angle_of(1.0, 1.0, octant);
+  if (a < b * 0x1p-100) return octant == 0 ? a / b : angle_of(0.0, 1.0, octant);
   const double scale = b < 1.0 ? 0x1p600 : 0x1p-600;
   return angle_of(a * scale, b * scale, octant);
 }
@@ -94,14 +89,11 @@ template <class D>
                                               D &angle) {
   for (int i = 0; i < lanes_of<D>; ++i) {
     const double at = lane(a, i), bt = lane(b, i);
-    if (bt >= 0x1p-500 && bt <= 0x1p500 && (at >= 0x1p-500 || at == 0)) {
-      continue;
-    }
-    if constexpr (lanes_of<D> == 1) {
+    if (bt >= 0x1p-500 && bt <= 0x1p500 && (at >= 0x1p-500 || at == 0)) continue;
+    if constexpr (lanes_of<D> == 1)
       angle = angle_at_edge(at, bt, octant);
-    } else {
+    else
       set_lane(angle, i, angle_at_edge(at, bt, octant[i]));
-    }
   }
 }
 
@@ -196,11 +188,10 @@ inline constexpr float pi_float[] = {float(pi_1), float(pi_1 - double(float(pi_1
 // Specials: asin(|x| > 1) = NaN, asin(+-0) = +-0, NaN stays NaN.
 // Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Dekker 1971 for the sums.
 template <class T, int N> inline Vec<T, N> asin(Vec<T, N> x) {
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (sizeof(T) == 4)
     return arc_sine<asin_short_tail, pi_float>(x);
-  } else {
+  else
     return arc_sine<asin_tail, pi_double>(x);
-  }
 }
 
 // acos.
@@ -209,11 +200,10 @@ template <class T, int N> inline Vec<T, N> asin(Vec<T, N> x) {
 // Specials: acos(1) = +0, acos(|x| > 1) = NaN, NaN stays NaN.
 // Reference: as asin.
 template <class T, int N> inline Vec<T, N> acos(Vec<T, N> x) {
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (sizeof(T) == 4)
     return arc_cosine<asin_short_tail, pi_float>(x);
-  } else {
+  else
     return arc_cosine<asin_tail, pi_double>(x);
-  }
 }
 
 namespace exact {

@@ -89,9 +89,8 @@ template <class F> inline F log_single(F x) {
   const F rest = fma(e.k, F(single_ln2_short_2), head.low);
   const F factor = fma(polynomial<single_log_tail>(e.f), e.f, F(-0.5f));
   const F result = head.high + fma(e.f * e.f, factor, rest);
-  if (any<F>(rare)) [[unlikely]] {
+  if (any<F>(rare)) [[unlikely]]
     return select((x > F(0.0)) & (x < F(infinity)), result, log_specials(x));
-  }
   return result;
 }
 
@@ -163,9 +162,8 @@ template <class D> inline Pair<D> log_pair(D x) {
 template <class D> inline D pow_specials(D x, D y, D magnitude) {
   // Nothing to do for positive finite x and finite y: log 1 and a product with zero are exact.
   const auto ordinary = (x > 0.0) & (x < infinity) & (abs(y) < infinity);
-  if (!any<D>(!ordinary)) [[likely]] {
+  if (!any<D>(!ordinary)) [[likely]]
     return magnitude;
-  }
   const D ax = abs(x);
   const auto y_infinite = abs(y) == infinity;
   const auto y_integer = rint(y) == y;
@@ -253,11 +251,10 @@ template <int N> inline Vec<float, N> pow_single(Vec<float, N> x, Vec<float, N> 
 // Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Dekker 1971 for the pairs; Gal and
 //   Bachelis, ACM TOMS 17 (1991), 26-45.
 template <class T, int N> inline Vec<T, N> pow(Vec<T, N> x, Vec<T, N> y) {
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (sizeof(T) == 4)
     return pow_single<N>(x, y);
-  } else {
+  else
     return pow_double(x, y);
-  }
 }
 
 } // namespace broadloom::math::lanes

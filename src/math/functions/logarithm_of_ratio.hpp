@@ -94,9 +94,8 @@ inline F log_in_base_single(F x, Pair<Same<F>> exponent, Pair<Same<F>> unit) {
   const Pair<F> head = fast_two_sum(e.k * exponent.high, linear.high);
   const F low = fma(e.k, exponent.low, head.low + fma(e.f, unit.low, linear.low));
   const F result = head.high + fma(e.f * e.f, polynomial<Tail>(e.f), low);
-  if (any<F>(rare)) [[unlikely]] {
+  if (any<F>(rare)) [[unlikely]]
     return select((x > F(0.0f)) & (x < F(infinity)), result, log_specials(x));
-  }
   return result;
 }
 
@@ -112,9 +111,8 @@ template <class F> inline F log1p_single(F x) {
   const F low = fma(-f.low, f.high, f.low) + fma(e.k, F(single_ln2_short_2), head.low);
   const F result = select(abs(x) < F(0x1p-25f), x, head.high + fma(f.high * f.high, factor, low));
   const auto rare = is_rare_single(u.high);
-  if (any<F>(rare)) [[unlikely]] {
+  if (any<F>(rare)) [[unlikely]]
     return select(rare, log_specials(u.high), result);
-  }
   return result;
 }
 

@@ -38,9 +38,7 @@ template <class D> struct AngleShort {
 template <class D>
 [[gnu::noinline, gnu::cold]] void patch_huge_angle(const D &x, AngleShort<D> &angle) {
   for (int i = 0; i < lanes_of<D>; ++i) {
-    if (!(lane(x, i) >= huge_angle)) {
-      continue;
-    }
+    if (!(lane(x, i) >= huge_angle)) continue;
     Angle<double> found;
     bl_huge_angle(lane(x, i), &found);
     set_lane(angle.quadrant, i, found.quadrant);

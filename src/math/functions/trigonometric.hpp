@@ -32,9 +32,7 @@ extern "C" [[gnu::cold]] void bl_huge_angle(double x, Angle<double> *angle);
 
 template <class D> [[gnu::noinline, gnu::cold]] void patch_huge(const D &x, Angle<D> &angle) {
   for (int i = 0; i < lanes_of<D>; ++i) {
-    if (!(lane(x, i) >= huge_angle)) {
-      continue;
-    }
+    if (!(lane(x, i) >= huge_angle)) continue;
     Angle<double> found;
     bl_huge_angle(lane(x, i), &found);
     set_lane(angle.quadrant, i, found.quadrant);
@@ -110,9 +108,7 @@ template <int QuarterTurns, class D>
 [[gnu::noinline, gnu::cold]] void patch_huge_short(const D &x, D &w) {
   for (int i = 0; i < lanes_of<D>; ++i) {
     const double magnitude = abs(lane(x, i));
-    if (!(magnitude >= huge_angle)) {
-      continue;
-    }
+    if (!(magnitude >= huge_angle)) continue;
     Angle<double> found;
     bl_huge_angle(magnitude, &found);
     const std::uint64_t quadrant = found.quadrant + QuarterTurns;
@@ -147,22 +143,20 @@ inline Vec<double, N> sine_of_single(Vec<float, N> x) {
 // Specials: sin(+-0) = +-0, sin(+-inf) = NaN, NaN stays NaN.
 // Reference: Payne and Hanek 1983; Muller, Elementary Functions (3rd ed.), ch. 11.
 template <class T, int N> inline Vec<T, N> sin(Vec<T, N> x) {
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (sizeof(T) == 4)
     return narrow<N>(sine_of_single<0, sin_brief_tail, N>(x));
-  } else {
+  else
     return flip_sign(sine<0>(abs(x)), sign_of(x));
-  }
 }
 
 // cos.
 // Method, error and reference as sin, a quarter turn on.
 // Specials: cos(+-0) = 1, cos(+-inf) = NaN, NaN stays NaN.
 template <class T, int N> inline Vec<T, N> cos(Vec<T, N> x) {
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (sizeof(T) == 4)
     return narrow<N>(sine_of_single<1, sin_brief_tail, N>(x));
-  } else {
+  else
     return sine<1>(abs(x));
-  }
 }
 
 namespace exact {

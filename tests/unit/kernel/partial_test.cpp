@@ -59,7 +59,7 @@ void check_blocks(const Kernel &kernel, const std::string &axis, const std::vect
     blocks.clear();
     for (std::size_t b = 0; b + 1 < borders.size(); ++b) {
       std::vector<NamedView> inputs;
-      for (const Given &input : given) {
+      for (const Given &input : given)
         if (input.dim < 0)
           inputs.push_back({input.name, input.array});
         else if (b % 2 == 0)
@@ -68,7 +68,6 @@ void check_blocks(const Kernel &kernel, const std::string &axis, const std::vect
         else
           inputs.push_back({input.name, copies.emplace_back(dense_copy(part_of(
                                             input.array, input.dim, borders[b], borders[b + 1])))});
-      }
       blocks.push_back(before ? kernel.partial(*before, borders[b], inputs)
                               : kernel.partial(axis, borders[b], inputs));
     }

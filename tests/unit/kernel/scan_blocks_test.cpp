@@ -57,7 +57,7 @@ struct Cut {
 std::vector<NamedView> block_of(const std::vector<Cut> &given, std::int64_t begin, std::int64_t end,
                                 std::vector<Array> &copies) {
   std::vector<NamedView> inputs;
-  for (const Cut &input : given) {
+  for (const Cut &input : given)
     if (input.dim < 0)
       inputs.push_back({input.name, input.array});
     else if (begin % 3 == 0) // a copy, as on another machine, or a view
@@ -65,7 +65,6 @@ std::vector<NamedView> block_of(const std::vector<Cut> &given, std::int64_t begi
     else
       inputs.push_back(
           {input.name, copies.emplace_back(moved(part_of(input.array, input.dim, begin, end)))});
-  }
   return inputs;
 }
 

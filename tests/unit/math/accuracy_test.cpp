@@ -146,11 +146,10 @@ TEST_CASE("the steps of accumulators, functions of the user and constants take t
                            "accumulator last(t; v) {\n  init t = 0\n  step t = exp(v)\n}\n";
   const std::string outputs = std::string("; out a = grown(x); out b = last(x, acc=f32); ") +
                               "out c = x * 0 + exp(" + number + ")";
-  for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference}) {
+  for (const Engine engine : {Engine::automatic, Engine::interpreter, Engine::reference})
     for (const std::uint32_t bits :
          bits_of(kernel_of(Accuracy::exact, outputs, engine, {}, defs), {{d.x}, {0}}))
       CHECK(bits == std::bit_cast<std::uint32_t>(d.own));
-  }
 }
 
 // What the form of the mode gives for x in f32.

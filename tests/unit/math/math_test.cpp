@@ -44,11 +44,8 @@ std::vector<Two> pow_samples() {
                              0x1p53 + 2, -0x1p52 - 1,   0x1p52 + 1, 1.0 / 3, -1.0 / 3, 7.0,
                              0x1p-1022,  0x1.fffffep127};
   std::vector<Two> result;
-  for (double x : specials) {
-    for (double y : specials) {
-      result.push_back({x, y});
-    }
-  }
+  for (double x : specials)
+    for (double y : specials) result.push_back({x, y});
   std::mt19937_64 random(2);
   std::uniform_real_distribution<double> unit(-1, 1);
   for (int i = 0; i < 20000; ++i) {
@@ -187,9 +184,7 @@ template <class T, class V3, class V4> void check_atan2(V3 v3, V4 v4, double bou
 
 TEST_CASE("f32 functions stay within one ulp, in the same bits in every form") {
   const std::vector<float> x = f32_stride();
-  for (const Unary<float> &f : unary_f32) {
-    check_unary(f, x);
-  }
+  for (const Unary<float> &f : unary_f32) check_unary(f, x);
 }
 
 TEST_CASE("the exact forms of f32 are correctly rounded, and zeros keep their signs in all forms") {
@@ -245,9 +240,7 @@ TEST_CASE("the exact forms of f32 are correctly rounded, and zeros keep their si
 TEST_CASE(
     "f64 functions stay within one ulp over the whole range, in the same bits in every form") {
   const std::vector<double> x = f64_samples();
-  for (const Unary<double> &f : unary_f64) {
-    check_unary(f, x);
-  }
+  for (const Unary<double> &f : unary_f64) check_unary(f, x);
 }
 
 TEST_CASE("pow stays within one ulp and follows Annex F, in the same bits in every form") {

@@ -20,19 +20,14 @@ inline constexpr double quiet_nan = std::numeric_limits<double>::quiet_NaN();
 template <class T> double ulps(T result, long double exact, double least = 0) {
   using Limits = std::numeric_limits<T>;
   constexpr double wrong = 1e30;
-  if (std::isnan(result) || std::isnan(exact)) {
+  if (std::isnan(result) || std::isnan(exact))
     return std::isnan(result) && std::isnan(exact) ? 0 : wrong;
-  }
   const auto bounded = [](long double x) {
     const long double limit = std::ldexp(1.0L, Limits::max_exponent);
     return std::clamp(x, -limit, limit);
   };
-  if (result == exact) {
-    return std::signbit(result) == std::signbit(exact) ? 0 : wrong;
-  }
-  if (std::isinf(exact)) {
-    return std::isinf(result) && (result > 0) == (exact > 0) ? 0 : wrong;
-  }
+  if (result == exact) return std::signbit(result) == std::signbit(exact) ? 0 : wrong;
+  if (std::isinf(exact)) return std::isinf(result) && (result > 0) == (exact > 0) ? 0 : wrong;
   const long double from = bounded(exact);
   const long double size = std::max<long double>(std::fabs(from), least);
   const int exponent = std::clamp(size == 0 ? Limits::min_exponent - 1 : std::ilogb(size),
@@ -48,9 +43,8 @@ template <class T> bool same_bits(T a, T b) {
 
 inline std::vector<float> f32_stride() {
   std::vector<float> result;
-  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += 10007) {
+  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += 10007)
     result.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-  }
   return result;
 }
 
@@ -58,14 +52,9 @@ inline std::vector<double> f64_samples() {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> unit(-1, 1);
   std::vector<double> result;
-  for (int i = 0; i < 40000; ++i) {
-    result.push_back(std::bit_cast<double>(random()));
-  }
-  for (double range : {1e-300, 1e-8, 1e-2, 0.5, 1.0, 3.0, 25.0, 750.0, 1e5, 2e9, 1e18}) {
-    for (int i = 0; i < 5000; ++i) {
-      result.push_back(unit(random) * range);
-    }
-  }
+  for (int i = 0; i < 40000; ++i) result.push_back(std::bit_cast<double>(random()));
+  for (double range : {1e-300, 1e-8, 1e-2, 0.5, 1.0, 3.0, 25.0, 750.0, 1e5, 2e9, 1e18})
+    for (int i = 0; i < 5000; ++i) result.push_back(unit(random) * range);
   for (int i = 0; i < 10000; ++i) {
     result.push_back(1 + std::ldexp(unit(random), -(i % 53)));
     const double turns = static_cast<double>(random() >> (random() % 60));
@@ -79,9 +68,7 @@ inline std::vector<double> f64_samples() {
     double below = edge;
     double above = edge;
     for (int i = 0; i < 20; ++i) {
-      for (double x : {below, above, -below, -above}) {
-        result.push_back(x);
-      }
+      for (double x : {below, above, -below, -above}) result.push_back(x);
       below = std::nextafter(below, -inf);
       above = std::nextafter(above, inf);
     }

@@ -192,10 +192,9 @@ TEST_CASE("a cast of a cast of a cast gives what one after the other gives, for 
     Kernel kernel(a);
     for (const DType b : every_dtype)
       for (const DType c : every_dtype)
-        for (const DType d : {c, i8, u8, u64, f64}) {
+        for (const DType d : {c, i8, u8, u64, f64})
           if (may_cast(a, b) && may_cast(b, c) && may_cast(c, d))
             kernel.out(kernel.cast(kernel.cast(kernel.cast(kernel.input, b), c), d));
-        }
     check(kernel);
   }
 }

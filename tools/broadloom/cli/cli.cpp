@@ -438,9 +438,8 @@ private:
   }
 
   std::string help_hint() const {
-    for (const CLI::App *command : app_.get_subcommands()) {
+    for (const CLI::App *command : app_.get_subcommands())
       return "broadloom " + command->get_name() + " --help lists the options";
-    }
     return "broadloom --help lists the commands";
   }
 

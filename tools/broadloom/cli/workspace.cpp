@@ -77,9 +77,8 @@ void refuse_several(const std::string &option, const std::string &text, std::str
 
 std::string read_text_file(const std::string &path) {
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
+  if (std::filesystem::is_directory(path, error))
     throw UsageError("E0402", fmt::format("'{}' is a folder", path), "name a .loom file");
-  }
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file.is_open() || file.bad()) {
@@ -100,9 +99,8 @@ Text read_text(const TextOptions &options, const Streams &streams) {
 std::vector<LoopSpec> read_kernels(const TextOptions &options, const Streams &streams) {
   const Text text = read_text(options, streams);
   std::vector<LoopSpec> kernels = parse_all(text.text, text.name);
-  if (kernels.empty()) {
+  if (kernels.empty())
     throw SpecError("E0010", "the text has no kernel", {}, "write kernel NAME { .. }");
-  }
   return kernels;
 }
 
@@ -198,9 +196,8 @@ std::vector<Destination> match_outputs(const std::vector<OutputInfo> &infos,
     taker = first->second; // an archive is one, however it is spelt
   }
   std::vector<Destination> destinations;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
+  for (std::size_t i = 0; i < paths.size(); ++i)
     if (given.empty() || paths[i]) destinations.push_back({i, paths[i], true});
-  }
   return destinations;
 }
 

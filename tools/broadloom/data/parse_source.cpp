@@ -194,9 +194,8 @@ private:
         source.seed = std::uint64_t(seed);
       } else {
         if (source.seed) fail(argument, "extents come before the seed");
-        if (source.extents.size() == std::size_t(max_rank)) {
+        if (source.extents.size() == std::size_t(max_rank))
           fail(argument, fmt::format("an array has at most {} dims", max_rank));
-        }
         const std::int64_t extent = integer();
         if (extent < 0) fail(argument, "an extent is 0 or more");
         source.extents.push_back(extent);
@@ -280,9 +279,8 @@ private:
       skip_space();
       const std::size_t start = at_;
       step.items.push_back(item());
-      if (std::holds_alternative<Ellipsis>(step.items.back()) && std::exchange(ellipsis, true)) {
+      if (std::holds_alternative<Ellipsis>(step.items.back()) && std::exchange(ellipsis, true))
         fail(start, "only one '...' can stand in a view");
-      }
     } while (accept(',') && !closing());
     expect(']');
     return step;

@@ -191,9 +191,7 @@ Array apply_view(const Array &array, const ViewStep &step, const std::string &te
   const int named = int(std::count_if(step.items.begin(), step.items.end(), [](const Item &item) {
     return !std::holds_alternative<Ellipsis>(item);
   }));
-  if (named > from.rank) {
-    bad_view(fmt::format("{} indices for {} dims", named, from.rank), text);
-  }
+  if (named > from.rank) bad_view(fmt::format("{} indices for {} dims", named, from.rank), text);
   Layout to;
   std::int64_t offset = 0;
   int d = 0;
@@ -211,9 +209,8 @@ Array apply_view(const Array &array, const ViewStep &step, const std::string &te
     }
     const std::int64_t extent = from.extents[d], stride = from.strides[d];
     if (const std::int64_t *index = std::get_if<std::int64_t>(&item)) {
-      if (*index < -extent || *index >= extent) {
+      if (*index < -extent || *index >= extent)
         bad_view(fmt::format("index {} is outside dim {} of {} elements", *index, d, extent), text);
-      }
       offset += (*index < 0 ? *index + extent : *index) * stride;
     } else {
       const Range range = resolve(std::get<Slice>(item), extent);

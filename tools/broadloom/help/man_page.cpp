@@ -17,14 +17,13 @@ namespace {
 // Text as roff prints it: a plain `-` is a hyphen there, and a `.` in front a request.
 std::string roff(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : text)
     if (c == '\\')
       result += "\\e";
     else if (c == '-')
       result += "\\-";
     else
       result += c;
-  }
   return result.starts_with('.') || result.starts_with('\'') ? "\\&" + result : result;
 }
 

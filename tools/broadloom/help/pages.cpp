@@ -25,15 +25,13 @@ std::vector<std::string> cells_of(std::string_view line) {
 
 std::string without_marks(std::string_view text) {
   std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text.substr(at, 2) == "](") {
+  for (std::size_t at = 0; at < text.size(); ++at)
+    if (text.substr(at, 2) == "](")
       at = std::min(text.find(')', at), text.size() - 1);
-    } else if (text[at] == '[' && text.find("](", at) < text.find(']', at) + 1) {
+    else if (text[at] == '[' && text.find("](", at) < text.find(']', at) + 1)
       continue;
-    } else if (text.substr(at, 2) != "\\|") {
+    else if (text.substr(at, 2) != "\\|")
       plain += text[at];
-    }
-  }
   return plain;
 }
 

@@ -211,12 +211,10 @@ void Session::jvp(const Words &given) {
   Words words = given;
   const auto defined = choose(words);
   const Asked asked = asked_of(*defined, words, [](const std::string &) { return false; });
-  std::vector<LoopSpec> made;
-  with_places(defined->text, [&] {
-    made.push_back(
-        broadloom::jvp(defined->spec, asked.wrt, {.of = asked.of, .value = asked.value}));
-  });
-  print_derived(made, "<jvp>");
+  const auto jvp = [&] {
+    return broadloom::jvp(defined->spec, asked.wrt, {.of = asked.of, .value = asked.value});
+  };
+  print_derived({with_places(defined->text, jvp)}, "<jvp>");
 }
 
 namespace {
@@ -235,22 +233,18 @@ void Session::jacobian(const Words &given) {
   Words words = given;
   const auto defined = choose(words);
   const Asked asked = asked_of_one(*defined, words);
-  std::vector<LoopSpec> made;
-  with_places(defined->text, [&] {
-    made.push_back(broadloom::jacobian(defined->spec, asked.of[0], asked.wrt[0]));
-  });
-  print_derived(made, "<jacobian>");
+  const auto jacobian = [&] {
+    return broadloom::jacobian(defined->spec, asked.of[0], asked.wrt[0]);
+  };
+  print_derived({with_places(defined->text, jacobian)}, "<jacobian>");
 }
 
 void Session::hessian(const Words &given) {
   Words words = given;
   const auto defined = choose(words);
   const Asked asked = asked_of_one(*defined, words);
-  std::vector<LoopSpec> made;
-  with_places(defined->text, [&] {
-    made.push_back(broadloom::hessian(defined->spec, asked.of[0], asked.wrt[0]));
-  });
-  print_derived(made, "<hessian>");
+  const auto hessian = [&] { return broadloom::hessian(defined->spec, asked.of[0], asked.wrt[0]); };
+  print_derived({with_places(defined->text, hessian)}, "<hessian>");
 }
 
 void Session::batch(const Words &given) {
@@ -264,12 +258,11 @@ void Session::batch(const Words &given) {
     has_inputs = has_inputs || !is_axis;
     return is_axis;
   });
-  std::vector<LoopSpec> made;
-  with_places(defined->text, [&] {
-    made.push_back(
-        broadloom::batch(defined->spec, axis, has_inputs ? asked.wrt : std::vector<std::string>()));
-  });
-  print_derived(made, "<batch>");
+  const auto batch = [&] {
+    return broadloom::batch(defined->spec, axis,
+                            has_inputs ? asked.wrt : std::vector<std::string>());
+  };
+  print_derived({with_places(defined->text, batch)}, "<batch>");
 }
 
 // And defines it, beside what was typed last.

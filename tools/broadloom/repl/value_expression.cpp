@@ -17,14 +17,13 @@ public:
   Translator(std::string_view text, const Values &values) : text_(text), values_(values) {}
 
   ValueExpression run() {
-    while (at_ < text_.size()) {
+    while (at_ < text_.size())
       if (in_name(text_[at_]))
         word();
       else if (text_[at_] == '[' && begins_operand())
         source(closing(at_));
       else
         mark();
-    }
     return std::move(made_);
   }
 
