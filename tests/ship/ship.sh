@@ -107,6 +107,11 @@ lacks_the_processor() { # asked for what was not built; by itself it takes the i
     ! BROADLOOM_TARGET=x86-64-v4 ./only_main 2>said && grep -q E0503 said
 }
 
+on_older_processors() { # one without AVX2, and one without AVX-512
+  qemu-x86_64 -cpu Nehalem ./main >found 2>said && tail -n 2 wanted | diff - found && grep -q 'this machine cannot run code' said &&
+    qemu-x86_64 -cpu Haswell ./main >found 2>said && tail -n 2 wanted | diff - found && ! grep -q interpreter said
+}
+
 other_version() { # the version stands in the object, as text
   sed 's/code generator [0-9a-f]*/code generator 0123456789abcdef/' softmax.o >other.o && ! cmp -s softmax.o other.o || return 1
   # shellcheck disable=SC2046 # a list of words
@@ -144,6 +149,11 @@ all_checks() {
   check 'code for AVX2 and for AVX-512 gives the same' for_each_level
   check 'the meson project of the page builds' meson_project
   check 'an object without code for the processor runs in the interpreter, and says so where it is asked for code' lacks_the_processor
+  if command -v qemu-x86_64 >/dev/null; then
+    check 'processors without AVX-512 and without AVX2 give the same' on_older_processors
+  else
+    echo 'NOT RUN: older processors, as there is no qemu-x86_64'
+  fi
   check 'an object of another version is refused' other_version
   check 'a wrong line of layouts is told with its place, and nothing is written' wrong_layouts
   check 'where one file cannot be written none is' nothing_half_written
