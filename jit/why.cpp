@@ -421,7 +421,7 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
   if (const auto layouts = lets.latest(); layouts && spec.recurrence && spec.recurrence->first == k)
     if (const auto rest = lets.rest_of(k, *layouts)) {
       const std::string &says = lets.specs()[rest->says]->typed.outputs[0].name;
-      why.push_back(decide(Reason::LoopEnds, name, "where " + says + " is true",
+      why.push_back(decide(Reason::LoopRests, name, "where " + says + " is true",
                            fmt::format("behind {} in a row at which '{}' is true, further ones "
                                        "bring the rows of the step before",
                                        support::count(rest->after, "step"), says),

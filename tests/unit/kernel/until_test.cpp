@@ -313,6 +313,7 @@ TEST_CASE("directional derivatives end with the loop") {
   CHECK(runs.at("k_jvp_u") == newtons_root(a).steps);
   CHECK(runs.at("k_jvp_t_u") == newtons_root(a).steps + 2); // two of rest, as 0 + -0 is another
   CHECK(has(kernel, "loop-ends"));
+  CHECK(has(kernel, "loop-rests"));
 }
 
 // The same kernel where nothing tells that steps are at rest.
@@ -331,7 +332,7 @@ TEST_CASE("what flows back through a loop that ended runs few of the steps behin
   const LoopSpec slope = gradient(kernel_of(newton + "out y = u[-1]"), {"a"});
   const Kernel kernel = compile(slope, with(Engine::jit));
   CHECK(runs_of(kernel, root).at("k_grad_d_u") == newtons_root(a).steps + 4);
-  CHECK(has(kernel, "loop-ends"));
+  CHECK(has(kernel, "loop-rests"));
   CHECK(kernel.show(Stage::call).find("down rests after 4 of u_done_1[t]:") != std::string::npos);
   CHECK(bytes(kernel.call(root)["d_a"]) ==
         bytes(compile(restless(slope, "u_done_1[t]"), with(Engine::jit)).call(root)["d_a"]));
