@@ -124,7 +124,7 @@ public:
     if (!spec_.data().schedule.clauses().empty()) compare_without_schedule(truth);
     if (plan::has_generic(typed_)) compare_generic(truth);
     if (how_.reference) compare_with_reference(truth);
-    if (!case_.inputs.empty() && case_.inputs[0].seed % 16 == 3 && case_.blocks.empty())
+    if (!case_.inputs.empty() && case_.inputs[0].seed % 64 == 3 && case_.blocks.empty())
       compare_built(truth);
     const bool odd = case_.inputs.empty() || case_.inputs[0].seed % 2 == 1;
     // The interpreter has read copies with borders; native code shall do without them half of the times.
