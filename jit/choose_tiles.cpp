@@ -24,10 +24,8 @@ std::optional<std::size_t> outermost_dim(const Layout &layout) {
 std::int64_t apart_in_lines(std::int64_t row_bytes) {
   // Shorter rows would grow by more than a sixteenth. Sums over nine elements of two arrays take
   // 0.92 of the time, differences of six 0.88 (rows of 16 KiB).
-  constexpr std::int64_t line = 64, shortest = 1024, way = 4096;
-  if (row_bytes < shortest) return row_bytes;
-  const std::int64_t lines = (row_bytes + line - 1) / line * line;
-  return lines % way == 0 ? lines + line : lines;
+  constexpr std::int64_t line = 64, shortest = 1024;
+  return row_bytes < shortest ? row_bytes : (row_bytes + line - 1) / line * line;
 }
 
 namespace {

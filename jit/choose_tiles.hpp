@@ -38,8 +38,8 @@ std::optional<std::size_t> outermost_dim(const Layout &layout);
 std::optional<RowsRead> rows_read(const TypedSpec &typed, std::span<const Layout> given,
                                   std::size_t array, int axis);
 
-// Bytes from row to row of a let in tiles: rows begin where cache lines do, and no two in the same
-// sets of the nearest cache.
+// Bytes from row to row of a let in tiles: rows begin where cache lines do. Rows that are whole
+// lines stay side by side, as loops that walk them as one are faster.
 std::int64_t apart_in_lines(std::int64_t row_bytes);
 
 // A let, or at last what reads them all: another let, or the kernel itself.
