@@ -34,7 +34,7 @@ void on_interrupt(int) {
   if (held == 0 || (held_always == 0 && again)) _exit(interrupted_status);
   if (std::atomic<bool> *const note = came) *note = true;
   const std::uint64_t one = 1;
-  if (event >= 0) (void)!write(event, &one, sizeof one);
+  if (event >= 0) (void)!::write(event, &one, sizeof one);
   errno = error;
 }
 

@@ -27,7 +27,7 @@ std::optional<std::string> find_program(const std::string &name) {
 
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t count = write(descriptor, text.data(), text.size());
+    const ssize_t count = ::write(descriptor, text.data(), text.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return;
     text.remove_prefix(std::size_t(count));
@@ -87,7 +87,7 @@ bool exchange(Pipe &in, Pipe &out, std::string_view text, Clock::time_point end,
     if (left <= 0) return false;
     if (poll(waiting, 2, int(left)) < 0 && errno != EINTR) return false;
     if (waiting[1].revents != 0) {
-      const ssize_t count = write(in.writes(), text.data(), text.size());
+      const ssize_t count = ::write(in.writes(), text.data(), text.size());
       if (count < 0 && errno != EINTR && errno != EAGAIN) text = {};
       if (count > 0) text.remove_prefix(std::size_t(count));
     }

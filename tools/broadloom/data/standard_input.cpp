@@ -23,7 +23,7 @@ class Spool {
 public:
   explicit Spool(std::string_view bytes) : descriptor_(memfd_create("broadloom", MFD_CLOEXEC)) {
     while (!bytes.empty() && descriptor_ >= 0) {
-      const ssize_t count = write(descriptor_, bytes.data(), bytes.size());
+      const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) break;
       bytes.remove_prefix(std::size_t(count));
