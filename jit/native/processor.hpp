@@ -7,12 +7,6 @@
 #include <string>
 #include <string_view>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#elif !defined(__aarch64__)
-#error "Broadloom makes code for x86-64 and aarch64"
-#endif
-
 namespace broadloom::jit {
 
 // What LLVM and the ELF format call the architecture.
@@ -35,14 +29,5 @@ std::string_view best_isa();
 
 // Whether code does better that asks for the lines of a long stream before it reads them.
 bool asks_ahead();
-
-// For a loop that looks at memory until another thread changes it.
-inline void relax() {
-#if defined(__x86_64__)
-  _mm_pause();
-#else
-  __asm__ volatile("yield");
-#endif
-}
 
 } // namespace broadloom::jit

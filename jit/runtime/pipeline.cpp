@@ -1,9 +1,9 @@
 // See pipeline.hpp.
 #include "jit/runtime/pipeline.hpp"
 
-#include "jit/native/processor.hpp"
 #include "jit/runtime/workers.hpp"
 #include "support/float_control.hpp"
+#include "support/relax.hpp"
 
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -53,7 +53,7 @@ struct Journey {
   void wait_for(std::int64_t block) const {
     constexpr int spins = 2000; // some 50 us: the other thread may not be running
     for (int turn = 0; passed.load(std::memory_order_acquire) < block; ++turn)
-      turn < spins ? relax() : std::this_thread::yield();
+      turn < spins ? support::relax() : std::this_thread::yield();
   }
 };
 

@@ -1,7 +1,7 @@
 // See standby.hpp.
 #include "jit/runtime/standby.hpp"
 
-#include "jit/native/processor.hpp"
+#include "support/relax.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -45,7 +45,7 @@ int Standby::sit_down() {
 // two that meet, one sees the other, as all four are sequentially consistent.
 void Standby::close() {
   open_.store(false);
-  while (inside_.load() != 0) relax();
+  while (inside_.load() != 0) support::relax();
   offered_.store(false, std::memory_order_release);
 }
 
@@ -59,7 +59,7 @@ void Standby::look_out() {
     for (int look = 0; look < looks_between_times; ++look) {
       const std::uint64_t round = round_.load(std::memory_order_acquire);
       if (round == seen) {
-        relax();
+        support::relax();
         continue;
       }
       seen = round;
