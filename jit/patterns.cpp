@@ -126,8 +126,9 @@ std::int64_t PatternCache::count(Generality generality) const {
 bool PatternCache::serves_generic(const std::string &key, Use use) const {
   if (!has_generic_) return false;
   if (const BuiltCode *built = setup_.built.get())
-    return built->is_being_built() ? built->wants_generic()
-                                   : !built->has(setup_.target->vector_bits(), key);
+    return built->is_being_built()
+               ? built->wants_generic()
+               : setup_.target && !built->has(setup_.target->vector_bits(), key);
   if (use == Use::Often) return false;
   const std::lock_guard lock(mutex_);
   return !patterns_.contains(key) && std::size_t(count(Generality::Exact)) >= most_;
