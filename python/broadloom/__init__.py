@@ -131,7 +131,9 @@ def __getattr__(name):
         return getattr(importlib.import_module("broadloom." + _LATER[name]), name)
     if name in _ADAPTERS:
         return importlib.import_module("broadloom." + name)
-    instead = "" if name.startswith("__") else _telling.instead_of(name, __dir__())
+    # Python's import asks for a file of ours by its name before it reads it.
+    is_own = name.startswith("__") or os.path.exists(os.path.join(__path__[0], name + ".py"))
+    instead = "" if is_own else _telling.instead_of(name, __dir__())
     raise AttributeError(f"module 'broadloom' has no attribute '{name}'{instead}")
 
 
