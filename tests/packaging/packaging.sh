@@ -15,16 +15,7 @@ trap 'rm -rf "$work"' EXIT
 unset PKG_CONFIG_PATH CMAKE_PREFIX_PATH LD_LIBRARY_PATH LD_RUN_PATH DESTDIR
 expected=$(printf 's = 1.5 3\nE0003')
 
-# check SENTENCE COMMAND...: holds if the command does.
-check() {
-  sentence=$1
-  shift
-  if "$@" >"$work/seen" 2>&1; then
-    echo "ok - $sentence"
-  else
-    printf 'not ok - %s: %s\n' "$sentence" "$(tail -n 4 "$work/seen" | paste -s -d ' ')"
-  fi
-}
+. tests/check.sh
 
 # The folders of an installation are those that the build was set up with, below another root.
 installed() { # OPTION: bindir, libdir, ..
@@ -77,10 +68,6 @@ pkg_config_static() {
 }
 
 # The program of docs/c.md, by a compiler of C that takes nothing but C11, prints what the page says.
-block_of() { # PAGE LANGUAGE: the first block of it
-  awk -v start="\`\`\`$2" '$0 == start { inside = 1; next } inside && /^```/ { exit } inside' "$1"
-}
-
 c_program() {
   mkdir -p "$work/c" && block_of docs/c.md c >"$work/c/main.c" && block_of docs/c.md text >"$work/c/wanted" || return 1
   [ -s "$work/c/main.c" ] && [ -s "$work/c/wanted" ] || { echo 'docs/c.md has no program'; return 1; }

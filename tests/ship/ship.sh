@@ -18,26 +18,7 @@ unset BROADLOOM_TARGET BROADLOOM_CACHE_DIR
 export BROADLOOM_CACHE=0 # what runs was built
 export PKG_CONFIG_PATH="$work:$build/packaging"
 strict='-std=c11 -Wall -Wextra -pedantic -Wconversion -Wshadow -Werror'
-failed=0
-
-# check SENTENCE COMMAND...: holds if the command does.
-check() {
-  sentence=$1
-  shift
-  if "$@" >"$work/seen" 2>&1; then
-    echo "ok - $sentence"
-  else
-    failed=1
-    printf 'not ok - %s: %s\n' "$sentence" "$(tail -n 4 "$work/seen" | paste -s -d ' ')"
-  fi
-}
-
-block_of() { # LANGUAGE NUMBER: a block of the page
-  awk -v start="\`\`\`$1" -v wanted="$2" '
-    $0 == start { inside = ++n == wanted; next }
-    /^```/ { inside = 0 }
-    inside' "$page"
-}
+. "$here/../check.sh"
 
 # What the libraries of a program that runs are.
 no_llvm() { # PROGRAM
@@ -49,7 +30,7 @@ no_llvm() { # PROGRAM
 }
 
 page_program() {
-  block_of loom 1 >softmax.loom && block_of c 1 >main.c && block_of sh 1 >commands && block_of text 1 >wanted || return 1
+  block_of "$page" loom 1 >softmax.loom && block_of "$page" c 1 >main.c && block_of "$page" sh 1 >commands && block_of "$page" text 1 >wanted || return 1
   [ -s commands ] && [ -s wanted ] || { echo 'the page has no program'; return 1; }
   sed "s/^cc -std=c11/cc $strict/" commands | sh -eu >found || return 1
   diff -u wanted found
@@ -59,7 +40,7 @@ without_llvm() { no_llvm ./main; }
 
 meson_project() { # of the page
   mkdir -p project && cp softmax.loom main.c project/ &&
-    { echo "project('ship', 'c', default_options: ['c_std=c11', 'warning_level=3', 'werror=true'])" && block_of meson 1; } >project/meson.build &&
+    { echo "project('ship', 'c', default_options: ['c_std=c11', 'warning_level=3', 'werror=true'])" && block_of "$page" meson 1; } >project/meson.build &&
     meson setup project/build project && ninja -C project/build && project/build/main >found && tail -n 2 wanted | diff - found
 }
 
@@ -70,7 +51,7 @@ without_the_backend() {
 }
 
 built_from_gradient() {
-  block_of sh 2 | sh -eu && [ -s softmax_gradient.o ] && [ -s softmax_gradient.h ]
+  block_of "$page" sh 2 | sh -eu && [ -s softmax_gradient.o ] && [ -s softmax_gradient.h ]
 }
 
 kernels() { # NAME.. : each of kernels.loom
