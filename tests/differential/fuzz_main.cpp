@@ -171,16 +171,12 @@ void save(const Plan &plan, int job, const Counts &before, const Counts &now, co
   write(counts_file(plan, job), text_of(counts));
 }
 
-// A line for each kernel: its seed, a hash of its text, and one of its outputs' bits. Two machines that draw the same kernel
-// give the same; where a compiler evaluates arguments in another order, another one is drawn.
-void note_bits(const Plan &plan, int job, std::uint64_t seed, std::int64_t bits) {
-  std::string text;
-  try {
-    text = print(case_of(plan, seed));
-  } catch (const std::exception &) { // what is wrong with it is told elsewhere
-  }
+// A line for each kernel: its seed, a hash of its text, and one of its outputs' bits. Two machines
+// that draw the same kernel give the same; where a compiler evaluates arguments in another order,
+// another one is drawn.
+void note_bits(const Plan &plan, int job, std::uint64_t seed, const Case &c, std::int64_t bits) {
   std::ofstream(plan.state / ("job-" + std::to_string(job) + ".bits"), std::ios::app)
-      << seed << ' ' << std::hash<std::string>()(text) << ' ' << bits << '\n';
+      << seed << ' ' << std::hash<std::string>()(print(c)) << ' ' << bits << '\n';
 }
 
 // For one kernel 300 seconds of processor time, whatever else the machine does: then SIGPROF ends the process. One that
@@ -211,13 +207,14 @@ void work(const Plan &plan, int job, Job &state) {
       const Thoroughness how{.all_threads = seed % 16 == 0,
                              .both_targets = plan.style == Style::Large || seed % 4 == 0,
                              .numpy = seed % share == 0 ? plan.numpy : ""};
-      wrong = plan.chooses() ? find_changed_bit(case_of(plan, seed), few_draws, choices)
-                             : find_mistake(case_of(plan, seed), how, tally);
+      const Case c = case_of(plan, seed);
+      wrong =
+          plan.chooses() ? find_changed_bit(c, few_draws, choices) : find_mistake(c, how, tally);
+      if (!plan.chooses()) note_bits(plan, job, seed, c, tally.bits - bits_before);
     } catch (const std::exception &error) {
       wrong = error.what();
     }
     limit_time(false);
-    if (!plan.chooses()) note_bits(plan, job, seed, tally.bits - bits_before);
     if (wrong) {
       ++state.failed;
       note_failure(plan, seed, *wrong);
