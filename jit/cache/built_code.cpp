@@ -3,6 +3,7 @@
 //   BLBUILT1 | bytes of all | version, text, caches | count | vector bits, key, image .. | checksum of all before it
 #include "jit/cache/built_code.hpp"
 
+#include "jit/cache/checksum.hpp"
 #include "jit/code_version.hpp"
 #include "jit/native/bytes.hpp"
 #include "support/fail.hpp"
@@ -11,9 +12,6 @@
 
 #include <llvm/Config/llvm-config.h>
 
-#define XXH_INLINE_ALL // the library itself is not needed
-#include <xxhash.h>
-
 #include <algorithm>
 #include <mutex>
 
@@ -21,18 +19,11 @@ namespace broadloom::jit {
 namespace {
 
 constexpr std::string_view built_magic = "BLBUILT1";
-constexpr std::size_t built_checksum_bytes = sizeof(XXH128_canonical_t);
 
 // What makes plans and code: those of another Broadloom need other images.
 std::string version() {
   return std::string(BROADLOOM_VERSION) + " with LLVM " LLVM_VERSION_STRING + ", code generator " +
          std::string(code_version).substr(0, 16);
-}
-
-std::string built_checksum_of(std::string_view bytes) {
-  XXH128_canonical_t sum;
-  XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes.data(), bytes.size()));
-  return {reinterpret_cast<const char *>(sum.digest), built_checksum_bytes};
 }
 
 void put_text(std::string &bytes, std::string_view text) {
@@ -67,19 +58,19 @@ std::string BuiltCode::bytes() const {
     put_text(bytes, key.second);
     put_text(bytes, image);
   }
-  const std::uint64_t size = bytes.size() + built_checksum_bytes;
+  const std::uint64_t size = bytes.size() + checksum_bytes;
   bytes.replace(built_magic.size(), sizeof size, reinterpret_cast<const char *>(&size),
                 sizeof size);
-  return bytes + built_checksum_of(bytes);
+  return bytes + checksum_of(bytes);
 }
 
 std::shared_ptr<BuiltCode> BuiltCode::read(std::string_view bytes) {
   ByteReader reader(bytes);
   if (reader.take(built_magic.size()) != built_magic) refuse_built("it does not begin as one");
-  if (reader.number<std::uint64_t>() != bytes.size() || bytes.size() < built_checksum_bytes)
+  if (reader.number<std::uint64_t>() != bytes.size() || bytes.size() < checksum_bytes)
     refuse_built("it has another size than it says");
-  const std::string_view most = bytes.substr(0, bytes.size() - built_checksum_bytes);
-  if (built_checksum_of(most) != bytes.substr(most.size())) refuse_built("its checksum is wrong");
+  const std::string_view most = bytes.substr(0, bytes.size() - checksum_bytes);
+  if (checksum_of(most) != bytes.substr(most.size())) refuse_built("its checksum is wrong");
   if (const std::string_view made_by = text_in(reader); made_by != version())
     refuse_built("it was built by Broadloom " + std::string(made_by) + ", and this is " +
                  version());

@@ -3,13 +3,11 @@
 //   BLCODE02 | sizes of about, key, payload | about | key | payload | checksum of all before it
 #include "jit/cache/disk.hpp"
 
+#include "jit/cache/checksum.hpp"
 #include "jit/cache/files.hpp"
 #include "support/log.hpp"
 #include "support/own_folder.hpp"
 #include "support/undivided.hpp"
-
-#define XXH_INLINE_ALL // the library itself is not needed
-#include <xxhash.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -30,25 +28,14 @@ namespace {
 constexpr std::string_view magic =
     "BLCODE02"; // of every version the same but for its last two digits
 constexpr std::uint64_t largest_entry = std::uint64_t{64} << 20;
-constexpr std::size_t checksum_bytes = 16;
 
 struct Sizes {
   std::uint32_t about = 0, key = 0, payload = 0;
 };
 constexpr std::size_t header_bytes = magic.size() + sizeof(Sizes);
 
-XXH128_hash_t hash_of(std::string_view bytes) { return XXH3_128bits(bytes.data(), bytes.size()); }
-
-std::string checksum_of(std::string_view bytes) {
-  const XXH128_hash_t hash = hash_of(bytes);
-  std::string sum(checksum_bytes, '\0');
-  std::memcpy(sum.data(), &hash.low64, 8);
-  std::memcpy(sum.data() + 8, &hash.high64, 8);
-  return sum;
-}
-
 std::string file_of(std::string_view key) {
-  const XXH128_hash_t hash = hash_of(key);
+  const XXH128_hash_t hash = hash128_of(key);
   char name[48];
   std::snprintf(name, sizeof name, "%.*s%016llx%016llx", int(entry_prefix.size()),
                 entry_prefix.data(), static_cast<unsigned long long>(hash.high64),
