@@ -112,7 +112,7 @@ llvm::Value *Scans::later_lanes(bool reverse, int distance) {
     const int place = reverse ? scan_ways - 1 - lane : lane;
     return (place & distance) != 0;
   };
-  if (!context_.target.isa->masks_in_registers || distance >= half) {
+  if (!context_.target.isa->core.masks_free || distance >= half) {
     std::vector<llvm::Constant *> later;
     for (int lane = 0; lane < scan_ways; ++lane) later.push_back(ir_.getInt1(joins(lane)));
     return llvm::ConstantVector::get(later);

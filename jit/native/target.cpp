@@ -1,8 +1,8 @@
 // Which instructions may be used.
 //
-// Two levels of x86-64 are enough: x86-64-v3 (AVX2) and x86-64-v4 (AVX-512). Code is made for exactly the
-// features of a level, never for what a processor's name implies, because a virtual machine may
-// hide some of them. For aarch64 there is one: NEON, which each such processor has.
+// Two levels of x86-64 are enough: x86-64-v3 (AVX2) and x86-64-v4 (AVX-512). Code is made for
+// exactly the features of a level, never for what a processor's name implies, because a virtual
+// machine may hide some of them. For aarch64 there is one: NEON, which each such processor has.
 #include "jit/native/target.hpp"
 
 #include "jit/native/processor.hpp"
@@ -30,10 +30,10 @@ constexpr support::Machine neon{.vector_bits = 128, .registers = 32, .least_mask
   "movbe"
 
 constexpr std::array isas = {
-    Isa{"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "v3", avx2, false, true},
+    Isa{"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "v3", avx2, true},
     Isa{"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64",
-        BL_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", "v4", avx512, true, true},
-    Isa{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", neon, false, false},
+        BL_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", "v4", avx512, true},
+    Isa{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", neon, false},
 };
 
 #undef BL_V3

@@ -9,17 +9,17 @@
 
 namespace broadloom::jit {
 
-// A set of instructions: what LLVM calls it, and what its vectors are like. All that code, math and files on disk take from an
-// architecture is here; jit/engine/capture.cpp has what a linker must know of its instructions.
+// A set of instructions: what LLVM calls it, and what its vectors are like. All that code, math and
+// files on disk take from an architecture is here; jit/engine/capture.cpp has what a linker must
+// know of its instructions.
 struct Isa {
-  std::string_view name;     // "x86-64-v4", "x86-64-v3" or "aarch64"
-  std::string_view triple;   // LLVM's name of the platform
-  std::string_view cpu;      // LLVM's name of a processor that has no more than `features` adds
-  std::string_view features; // "+sse3,+ssse3,.."
-  std::string_view math;     // of the embedded bitcode: jit/math/embedded.hpp
-  support::Machine core;     // without its memory and threads
-  bool masks_in_registers = false; // of one bit a lane, apart from those of vectors
-  bool fences_streams = false;     // stores around the caches are not ordered with others
+  std::string_view name;       // "x86-64-v4", "x86-64-v3" or "aarch64"
+  std::string_view triple;     // LLVM's name of the platform
+  std::string_view cpu;        // LLVM's name of a processor that has no more than `features` adds
+  std::string_view features;   // "+sse3,+ssse3,.."
+  std::string_view math;       // of the embedded bitcode: jit/math/embedded.hpp
+  support::Machine core;       // without its memory and threads
+  bool fences_streams = false; // stores around the caches are not ordered with others
 };
 
 // Null for a name that is unknown.
@@ -44,7 +44,8 @@ block::Program blocks_of(const loop::Program &program, const Target &target);
 // code that could not run on this machine.
 Target find_target(std::string_view request);
 
-// That of code which runs elsewhere, whatever this machine is. Throws CompileError E0503 for an unknown name.
+// That of code which runs elsewhere, whatever this machine is. Throws CompileError E0503 for an
+// unknown name.
 Target target_to_build(std::string_view name);
 
 // The names of all of this architecture, the widest vectors first.
