@@ -1,7 +1,8 @@
 // Building a kernel ahead of time: see include/broadloom/build.hpp and jit/cache/built_code.hpp.
 //
-// Each call that is listed is planned, as by Kernel::prepare, for each target, and the code of its programs is kept. Extents that may
-// be any have many values, and so do threads: what plans choose by size are a few programs.
+// Each call that is listed is planned, as by Kernel::prepare, for each target, and the code of its
+// programs is kept. Extents that may be any have many values, and so do threads: what plans choose
+// by size are a few programs.
 #include "jit/build.hpp"
 
 #include "array/layout.hpp"
@@ -28,7 +29,8 @@ using jit::BuiltCode;
 using jit::ListedCall;
 using jit::ListedOperand;
 
-// What stands for any extent, by how many axes may have any: short and long, within each cache and beyond them all.
+// What stands for any extent, by how many axes may have any: short and long, within each cache and
+// beyond them all.
 std::vector<std::int64_t> extents_for(std::size_t axes) {
   if (axes <= 1) return {3, 40, 150, 600, 3'000, 20'000, 200'000, 3'000'000, 50'000'000};
   if (axes == 2) return {3, 40, 200, 600, 3'000, 20'000, 300'000};
@@ -41,8 +43,7 @@ constexpr int thread_counts[] = {1, 8, 64};
 
 class Builder {
 public:
-  Builder(const KernelImpl &kernel, const std::shared_ptr<BuiltCode> &built)
-      : kernel_(kernel), typed_(kernel.typed()), built_(built) {}
+  explicit Builder(const KernelImpl &kernel) : kernel_(kernel), typed_(kernel.typed()) {}
 
   // All programs of the call, but the generic ones; of any extents, where it says so.
   void add(const ListedCall &call) {
@@ -72,7 +73,8 @@ public:
     if (!some) std::rethrow_exception(failure);
   }
 
-  // The generic programs, which fit all layouts: they hang on what is folded, and where neighbours lie side by side.
+  // The generic programs, which fit all layouts: they hang on what is folded, and where neighbours
+  // lie side by side.
   void add_generic(ListedCall call) {
     if (!plan::has_generic(typed_)) return;
     const std::size_t inputs = typed_.callers().size();
@@ -169,7 +171,6 @@ private:
 
   const KernelImpl &kernel_;
   const spec::TypedSpec &typed_;
-  const std::shared_ptr<BuiltCode> built_;
 };
 
 } // namespace
@@ -186,22 +187,21 @@ BuiltKernel build(const LoopSpec &spec, const BuildOptions &options) try {
   const std::string text = print(spec);
   const LoopSpec again = parse(text, {}, made.name + ".loom");
   const auto built = std::make_shared<BuiltCode>(text, jit::runtime::caches());
+  const auto each_call = [&](const std::string &target, int threads, auto add) {
+    const auto kernel =
+        detail::make_kernel(again, {.threads = threads, .target = target}, {}, built);
+    for (const ListedCall &call :
+         jit::parse_layouts(kernel->typed(), options.layouts, options.layouts_file))
+      add(Builder(*kernel), call);
+  };
   for (const std::string &target : made.targets)
-    for (const int threads : thread_counts) {
-      const auto kernel =
-          detail::make_kernel(again, {.threads = threads, .target = target}, {}, built);
-      Builder builder(*kernel, built);
-      const std::vector<ListedCall> calls =
-          jit::parse_layouts(kernel->typed(), options.layouts, options.layouts_file);
-      for (const ListedCall &call : calls) builder.add(call);
-    }
+    for (const int threads : thread_counts)
+      each_call(target, threads,
+                [](Builder builder, const ListedCall &call) { builder.add(call); });
   built->want_generic();
-  for (const std::string &target : made.targets) {
-    const auto kernel = detail::make_kernel(again, {.threads = 1, .target = target}, {}, built);
-    const std::vector<ListedCall> calls =
-        jit::parse_layouts(kernel->typed(), options.layouts, options.layouts_file);
-    for (const ListedCall &call : calls) Builder(*kernel, built).add_generic(call);
-  }
+  for (const std::string &target : made.targets)
+    each_call(target, 1,
+              [](Builder builder, const ListedCall &call) { builder.add_generic(call); });
   for (const std::string &target : made.targets)
     made.programs.push_back(built->count(jit::target_to_build(target).vector_bits()));
   made.data = built->bytes();
