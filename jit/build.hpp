@@ -1,4 +1,5 @@
-// The parts of building a kernel ahead of time (include/broadloom/build.hpp): what calls look like, and the files.
+// The parts of building a kernel ahead of time (include/broadloom/build.hpp): what calls look like,
+// and the files.
 #pragma once
 
 #include "spec/spec.hpp"

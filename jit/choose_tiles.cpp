@@ -132,8 +132,9 @@ std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 } // namespace
 
 std::int64_t spare_rows(const TileGroup &group, std::int64_t most_bytes) {
-  // Rows computed for each one that moves. Further room would only take more of the caches: a blur of
-  // f32[4096, 4096] in tiles of 8 rows takes 4.69 ms with room for 8 more, 4.87 for 0 and 5.06 for 37.
+  // Rows computed for each one that moves. Further room would only take more of the caches: a blur
+  // of f32[4096, 4096] in tiles of 8 rows takes 4.69 ms with room for 8 more, 4.87 for 0 and 5.06
+  // for 37.
   constexpr std::int64_t rows_of_moved = 8;
   const std::int64_t rows = group.members.back().rows;
   const std::vector<Rows> needed = rows_needed(group, {rows / 2, rows / 2 + group.rows});

@@ -52,7 +52,8 @@ namespace detail {
 // What bl::compile makes. What is declared of the inputs `known` holds: calls do not look.
 std::shared_ptr<const KernelImpl> make_kernel(const LoopSpec &spec, const Options &options,
                                               const std::vector<std::string> &known);
-// The same of a kernel that was built ahead of time; of one that is being built, for `options.target`.
+// The same of a kernel that was built ahead of time; of one that is being built, for
+// `options.target`.
 std::shared_ptr<const KernelImpl> make_kernel(const LoopSpec &spec, const Options &options,
                                               const std::vector<std::string> &known,
                                               std::shared_ptr<jit::BuiltCode> built);

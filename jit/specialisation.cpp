@@ -219,7 +219,8 @@ static void place(const Setup &setup, PatternCache &patterns, Specialisation &sp
   if (patterns.serves_generic(key, use)) {
     plan::Plan other = generic();
     const std::string other_key = loop::key(other.program);
-    // A program that a kernel was built without is interpreted: then the exact one, which does less.
+    // A program that a kernel was built without is interpreted: then the exact one, which does
+    // less.
     if (built == nullptr || built->is_being_built() ||
         built->has(setup.target->vector_bits(), other_key)) {
       special.generality = plan::Generality::Generic;

@@ -1,9 +1,12 @@
-// The code of a kernel that was built ahead of time (docs/ship.md): images, each by the loop program that it was made of.
+// The code of a kernel that was built ahead of time (docs/ship.md): images, each by the loop
+// program that it was made of.
 //
-// Problem: a program is to run a kernel without a compiler, on machines that nobody knows when it is built.
-// Method: the text of the kernel and the images of its code are one block of bytes, which lies in an object file. The run-time library reads the
-// text, plans a call as ever, and finds the image of each loop program by its key, as in the disk cache. What plans depend on of a machine,
-// beside its threads, is fixed when the kernel is built.
+// Problem: a program is to run a kernel without a compiler, on machines that nobody knows when it
+// is built.
+// Method: the text of the kernel and the images of its code are one block of bytes, which lies in
+// an object file. The run-time library reads the text, plans a call as ever, and finds the image of
+// each loop program by its key, as in the disk cache. What plans depend on of a machine, beside its
+// threads, is fixed when the kernel is built.
 // Example: auto built = BuiltCode::read(bytes);          const auto image = built->find(target.vector_bits(), loop::key(program));
 #pragma once
 
@@ -24,7 +27,8 @@ class BuiltCode {
 public:
   // Of a kernel of this text, of which images are taken as its code is made.
   BuiltCode(std::string text, runtime::Caches caches);
-  // What `bytes` has said, which must stay. Throws CompileError E0504 for what is none, and for one of another version.
+  // What `bytes` has said, which must stay. Throws CompileError E0504 for what is none, and for one
+  // of another version.
   static std::shared_ptr<BuiltCode> read(std::string_view bytes);
 
   std::string bytes() const; // the same for the same code, in whichever order it was made

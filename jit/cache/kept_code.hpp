@@ -25,9 +25,10 @@ struct KeptCode {
   Times times;
 };
 
-// As compile_native, on so many threads; a kernel that was built has what it was built with, and nothing is compiled for it: E0501 where that is
-// all; `program_key` is loop::key(program) and `folder` as Options::cache_dir. Code that profilers are told of is
-// made anew: its names are the kernel's.
+// As compile_native, on so many threads; a kernel that was built has what it was built with, and
+// nothing is compiled for it: E0501 where that is all; `program_key` is loop::key(program) and
+// `folder` as Options::cache_dir. Code that profilers are told of is made anew: its names are the
+// kernel's.
 KeptCode find_or_compile(const loop::Program &program, const std::string &program_key,
                          const Target &target, Profile profile, const std::string &folder,
                          int threads, BuiltCode *built);

@@ -144,7 +144,8 @@ llvm::Value *Memory::load_neighbours(const Row &row, int parts) {
 void Memory::store_neighbours(const Row &row, int parts, llvm::Value *value) {
   const std::size_t size = size_of(row.dtype);
   if (llvm::Value *mask = mask_of(ir_, row.group, parts)) {
-    // Complex numbers have no other way: where there is no such move, LLVM makes a branch for each part.
+    // Complex numbers have no other way: where there is no such move, LLVM makes a branch for each
+    // part.
     if (parts > 1 || context_.machine.has_masked_move(size))
       ir_.CreateMaskedStore(value, row.at, llvm::Align(size), mask);
     else // of what is held: a row has been looked at already

@@ -26,7 +26,8 @@ bool is_code(const jitlink::Section &section) {
   return section.getMemLifetime() == llvm::orc::MemLifetime::Standard;
 }
 
-// What a linker must know of the instructions: which edges are distances, that hold wherever the code lies, and which is an address.
+// What a linker must know of the instructions: which edges are distances, that hold wherever the
+// code lies, and which is an address.
 #if defined(__x86_64__)
 
 // Where a function outside lies near, JITLink would call it by its distance, which holds in this process alone.

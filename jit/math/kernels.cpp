@@ -20,7 +20,8 @@ namespace math = broadloom::math;
     return math::lanes::form<T, N>(x, y);                                                          \
   }
 
-// The forms whose vectors fill NEON's or AVX2's registers, and where there are wider ones, those too.
+// The forms whose vectors fill NEON's or AVX2's registers, and where there are wider ones, those
+// too.
 #if defined(__AVX512F__)
 #define BL_WIDTHS(FORM, name, form)                                                                \
   FORM(name##_f32, form, float, 8)                                                                 \

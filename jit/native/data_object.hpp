@@ -6,8 +6,9 @@
 
 namespace broadloom::jit {
 
-// One for the processors that native code is made for: `data` as NAME_built, which is read-only, and room for a pointer as NAME_handle. Both
-// are seen by what it is linked into, and by no other library.
+// One for the processors that native code is made for: `data` as NAME_built, which is read-only,
+// and room for a pointer as NAME_handle. Both are seen by what it is linked into, and by no other
+// library.
 std::string data_object(const std::string &name, std::string_view data);
 
 } // namespace broadloom::jit

@@ -1,4 +1,5 @@
-// The processor that this process runs on: all that is not asked of LLVM and differs between architectures.
+// The processor that this process runs on: all that is not asked of LLVM and differs between
+// architectures.
 #pragma once
 
 #include <elf.h>
@@ -18,7 +19,8 @@ inline constexpr std::string_view own_triple = "aarch64-unknown-linux-gnu";
 inline constexpr std::uint16_t elf_machine = EM_AARCH64;
 #endif
 
-// What the processor calls itself: "AMD EPYC 9R14"; where it has a number alone, "aarch64 0x41 0xd0c" (implementer and part).
+// What the processor calls itself: "AMD EPYC 9R14"; where it has a number alone, "aarch64 0x41
+// 0xd0c" (implementer and part).
 const std::string &name_of_processor();
 
 // Whether it has all that an Isa of this name asks for.

@@ -2,8 +2,8 @@
 //
 // Problem: a table of 8 or 16 entries shortens a polynomial to a few terms, but clang's generic
 // vectors have neither a permutation by a variable index nor a scaling by 2^n.
-// Method: the instructions where there are some (vpermps, vscalefps, tbl), plain operations elsewhere.
-// Both are exact or correctly rounded, so every form gives the same bits.
+// Method: the instructions where there are some (vpermps, vscalefps, tbl), plain operations
+// elsewhere. Both are exact or correctly rounded, so every form gives the same bits.
 // Example: lookup<eighth_powers, Vec<float, 16>>(index); scale(x, n, biased).
 #pragma once
 

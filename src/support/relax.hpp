@@ -1,4 +1,5 @@
-// For a loop that looks at memory until another thread changes it: the processor's word for a short wait.
+// For a loop that looks at memory until another thread changes it: the processor's word for a short
+// wait.
 #pragma once
 
 #if defined(__x86_64__)

@@ -1,4 +1,5 @@
-// Kernels that are built ahead of time: those of the golden files give the bits of the JIT, for AVX2 and AVX-512, and compile nothing.
+// Kernels that are built ahead of time: those of the golden files give the bits of the JIT, for
+// AVX2 and AVX-512, and compile nothing.
 #include "golden_files.hpp"
 #include "tests/file_cases.hpp"
 

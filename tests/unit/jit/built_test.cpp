@@ -1,4 +1,5 @@
-// Kernels that are built ahead of time, by the C++ interface. That they have the JIT's bits: golden/built_test.cpp, and tests/ship for C.
+// Kernels that are built ahead of time, by the C++ interface. That they have the JIT's bits:
+// golden/built_test.cpp, and tests/ship for C.
 #include "tests/contains.hpp"
 
 #include <broadloom/broadloom.hpp>
