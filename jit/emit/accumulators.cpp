@@ -68,6 +68,7 @@ States Accumulators::join_lanes(AccId acc, std::vector<States> lanes) {
     lanes[std::size_t(into)] = join(acc, lanes[std::size_t(into)], lanes[std::size_t(from)]);
   });
   States states = lanes.front();
+  if (lanes_.are_threads()) return join_threads(acc, std::move(states));
   const auto part = [&](int first, int count) {
     States out;
     for (llvm::Value *state : states) out.push_back(lanes_.some_lanes(state, first, count));
@@ -76,6 +77,19 @@ States Accumulators::join_lanes(AccId acc, std::vector<States> lanes) {
   for (int half = Lanes::width(states[0]) / 2; half >= 1; half /= 2)
     states = join(acc, part(0, half), part(half, half));
   return states;
+}
+
+// As above, one state in each thread; those that have no partner join what nobody looks at. In the end all have what the
+// first one has.
+States Accumulators::join_threads(AccId acc, States states) {
+  const auto of = [&](llvm::Value *number) {
+    States taken;
+    for (llvm::Value *state : states) taken.push_back(lanes_.of_thread(state, number));
+    return taken;
+  };
+  for (unsigned half = unsigned(fold_ways) / 2; half >= 1; half /= 2)
+    states = join(acc, states, of(ir_.CreateAdd(lanes_.thread(), ir_.getInt32(half))));
+  return of(ir_.getInt32(0));
 }
 
 States Accumulators::join_identities(AccId acc, const States &states, int count) {

@@ -1,6 +1,7 @@
 // See context.hpp.
 #include "jit/emit/context.hpp"
 
+#include "jit/emit/warp.hpp"
 #include "support/check.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -35,10 +36,17 @@ Place Context::root() {
     return ir.CreateLoad(type, ir.CreateConstGEP1_64(type, table, index));
   };
   const std::size_t axes = program.axes.size();
-  llvm::Value *extents = field(offsetof(Frame, extents));
-  llvm::Value *chunks = field(offsetof(Frame, chunks));
-  llvm::Value *strides = field(offsetof(Frame, strides));
-  llvm::Value *buffers = field(offsetof(Frame, buffers));
+  // A device has the tables themselves, one after the other.
+  const LaunchLayout layout(program, phase.parallel.size());
+  const auto table = [&](std::size_t offset, std::size_t word) {
+    return target.isa->device
+               ? ir.CreateConstGEP1_64(ir.getInt64Ty(), function->getArg(0), word)
+               : static_cast<llvm::Value *>(field(offset));
+  };
+  llvm::Value *extents = table(offsetof(Frame, extents), layout.extents);
+  llvm::Value *chunks = table(offsetof(Frame, chunks), layout.chunks);
+  llvm::Value *strides = table(offsetof(Frame, strides), layout.strides);
+  llvm::Value *buffers = table(offsetof(Frame, buffers), layout.buffers);
   for (std::size_t k = 0; k < axes; ++k) {
     this->extents.push_back(element(ir.getInt64Ty(), extents, k));
     this->chunks.push_back(element(ir.getInt64Ty(), chunks, k));
@@ -114,8 +122,14 @@ llvm::Value *Context::whole(Range range, std::int64_t group) {
 
 Place Context::lanes_of(const Place &around, const Loop &loop, int width, llvm::Value *active) {
   Place here = around;
+  if (lanes.are_threads() && active == nullptr && width < target.isa->core.warp)
+    active = number(width); // there are more threads than lanes
   here.group = {&loop, width, {}, 1, active, nullptr};
   if (active == nullptr) return here;
+  if (lanes.are_threads()) {
+    here.group.mask = lanes.counts(active);
+    return here;
+  }
   std::vector<std::uint32_t> numbers(static_cast<std::size_t>(width));
   std::iota(numbers.begin(), numbers.end(), 0u);
   llvm::Value *count = ir.CreateTrunc(active, ir.getInt32Ty());

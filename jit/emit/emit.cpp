@@ -2,7 +2,9 @@
 #include "jit/emit/emit.hpp"
 
 #include "jit/emit/phase.hpp"
+#include "jit/emit/warp.hpp"
 #include "jit/native/profile.hpp"
+#include "support/check.hpp"
 
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/Module.h>
@@ -50,7 +52,7 @@ private:
 void set_attributes(llvm::Function &function, const Target &target) {
   function.setDoesNotThrow();
   function.addFnAttr("target-cpu", target.isa->cpu);
-  function.addFnAttr("tune-cpu", llvm::sys::getHostCPUName());
+  if (!target.isa->device) function.addFnAttr("tune-cpu", llvm::sys::getHostCPUName());
   function.addFnAttr("target-features", target.isa->features);
   function.addFnAttr("prefer-vector-width", std::to_string(target.vector_bits()));
   function.addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits()));
@@ -60,6 +62,8 @@ void set_attributes(llvm::Function &function, const Target &target) {
 void emit(llvm::Module &module, const loop::Program &program, const block::Program &blocks,
           const Target &target, std::span<const std::size_t> phases, const loop::Listing *listing,
           bool count_paths) {
+  const bool threads = target.isa->core.warp > 0;
+  support::check(threads == (blocks.machine.warp > 0), "blocks of another kind of machine");
   llvm::LLVMContext &context = module.getContext();
   module.setTargetTriple(target.isa->triple);
   llvm::Type *pointer = llvm::PointerType::getUnqual(context);
@@ -68,8 +72,9 @@ void emit(llvm::Module &module, const loop::Program &program, const block::Progr
   std::optional<Lines> lines;
   if (listing != nullptr) lines.emplace(module);
   for (const std::size_t k : phases) {
-    auto *function =
-        llvm::Function::Create(type, llvm::Function::ExternalLinkage, phase_name(k), module);
+    auto *function = llvm::Function::Create(
+        type, threads ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage,
+        phase_name(k) + (threads ? "_thread" : ""), module);
     const char *const names[] = {"frame", "lo", "hi"};
     for (unsigned a = 0; a < 3; ++a) function->getArg(a)->setName(names[a]);
     set_attributes(*function, target);
@@ -78,7 +83,9 @@ void emit(llvm::Module &module, const loop::Program &program, const block::Progr
         .run([&](llvm::Function &part) {
           if (lines) lines->move(part);
         });
+    if (threads) enter_warp(module, program, k, *function, target);
   }
+  if (target.isa->device) define_warp(module);
   if (lines) lines->finish();
 }
 

@@ -37,7 +37,7 @@ llvm::Type *Lanes::widen(llvm::Type *scalar, int width) const {
     llvm::Type *real = widen(scalar->getStructElementType(0), width);
     return llvm::StructType::get(real, real);
   }
-  return width == 1 ? scalar : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(width));
+  return width == 1 || are_threads() ? scalar : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(width));
 }
 
 int Lanes::width(const llvm::Value *value) {
@@ -68,7 +68,7 @@ llvm::Constant *Lanes::literal(DType dtype, ops::Scalar value, int width) const 
         scalar,
         llvm::APFloat(single ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(), pattern));
   }
-  if (width == 1) return one;
+  if (width == 1 || are_threads()) return one;
   return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(width)),
                                         one);
 }
@@ -84,7 +84,7 @@ llvm::Value *Lanes::joined(std::vector<llvm::Value *> vectors) {
 }
 
 llvm::Value *Lanes::splat(llvm::Value *value, int width) {
-  if (width == 1 || Lanes::width(value) > 1) return value;
+  if (width == 1 || Lanes::width(value) > 1 || are_threads()) return value;
   return each_part({value}, [&](llvm::ArrayRef<llvm::Value *> parts) {
     return ir_.CreateVectorSplat(static_cast<unsigned>(width), parts[0]);
   });
@@ -106,12 +106,14 @@ llvm::Value *Lanes::some_lanes(llvm::Value *value, int first, int count) {
 }
 
 llvm::Value *Lanes::lane(llvm::Value *value, llvm::Value *index) {
+  if (are_threads()) return of_thread(value, ir_.CreateTrunc(index, ir_.getInt32Ty()));
   return each_part({value}, [&](llvm::ArrayRef<llvm::Value *> parts) {
     return width(parts[0]) == 1 ? parts[0] : ir_.CreateExtractElement(parts[0], index);
   });
 }
 
 llvm::Value *Lanes::shuffle(llvm::Value *a, llvm::Value *b, llvm::ArrayRef<int> sources) {
+  if (are_threads()) return shuffle_threads(a, b, sources);
   return each_part({a, b}, [&](llvm::ArrayRef<llvm::Value *> parts) {
     return ir_.CreateShuffleVector(parts[0], parts[1], sources);
   });

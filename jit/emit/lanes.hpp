@@ -6,6 +6,8 @@
 // operations are written once. Bool is i1 in registers and a byte in memory; f16 and bf16, which only
 // convert, are their 16 bits in both; a complex value is a struct of two (lanes_complex.cpp). What has no vector
 // instruction (libm functions, 64-bit division) runs as a small loop over the lanes.
+// On a GPU a lane is a thread: each has a scalar where a core has a vector, and what moves between lanes goes through
+// lanes_threads.cpp.
 // Example: Lanes(builder, target).op(Op::FloorDiv, i32, {a, b}).
 #pragma once
 
@@ -39,6 +41,7 @@ public:
   llvm::Type *memory_type(DType dtype) const;
   llvm::Type *type(DType dtype, int width) const { return widen(scalar_type(dtype), width); }
   llvm::Type *widen(llvm::Type *scalar, int width) const;
+  bool are_threads() const { return target_.isa->core.warp > 0; }
   static int width(const llvm::Value *value);
 
   llvm::Constant *literal(DType dtype, ops::Scalar value, int width) const;
@@ -49,6 +52,13 @@ public:
   llvm::Value *lane(llvm::Value *value, llvm::Value *index);
   // Lane k is lane sources[k] of a and then b, of equal width.
   llvm::Value *shuffle(llvm::Value *a, llvm::Value *b, llvm::ArrayRef<int> sources);
+
+  // lanes_threads.cpp: where lanes are threads. All of a warp come here together.
+  llvm::Value *thread();                                              // the number of this lane (i32)
+  llvm::Value *of_thread(llvm::Value *value, llvm::Value *number);    // what that lane has (i32)
+  llvm::Value *counts(llvm::Value *active);                           // this lane is below (i1)
+  void meet();                                                        // what others stored is there
+  void store_once(llvm::function_ref<void()> store);                  // by one lane, for all
 
   // A complex value is a pair of two real ones.
   llvm::Value *part(llvm::Value *value, unsigned index);
@@ -120,6 +130,7 @@ private:
   llvm::Value *float_to_short_integer(llvm::Value *x, DType to);
   llvm::Value *float_to_integer(llvm::Value *x, DType to);
 
+  llvm::Value *shuffle_threads(llvm::Value *a, llvm::Value *b, llvm::ArrayRef<int> sources);
   llvm::Value *vector_math(ops::Op op, DType compute, llvm::ArrayRef<llvm::Value *> args);
   llvm::Value *libm(const std::string &name, DType compute, llvm::ArrayRef<llvm::Value *> args);
   llvm::Value *each_lane(llvm::ArrayRef<llvm::Value *> args, llvm::Type *result,

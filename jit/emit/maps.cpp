@@ -77,13 +77,14 @@ void PhaseEmitter::masked_map(const Place &here, const block::Run &run, Range ra
     llvm::Value *from = ir_.CreateSelect(last, rest, begin);
     llvm::Value *to = ir_.CreateSelect(last, end, rest);
     llvm::Value *count = ir_.CreateSelect(last, ir_.CreateSub(end, rest), all);
-    Place place = context_.lanes_of(here, program_[run.loop], width);
-    place.group.active = count;
-    // From an integer: the code generator would sink a comparison into the loop.
-    llvm::Value *bits =
-        ir_.CreateLShr(ir_.getInt64(~std::uint64_t{0}), ir_.CreateSub(ir_.getInt64(64), count));
-    place.group.mask = ir_.CreateBitCast(ir_.CreateTrunc(bits, ir_.getIntNTy(unsigned(width))),
-                                         lanes_.type(DType::Bool, width));
+    Place place = context_.lanes_of(here, program_[run.loop], width, count);
+    if (!lanes_.are_threads()) {
+      // From an integer: the code generator would sink a comparison into the loop.
+      llvm::Value *bits =
+          ir_.CreateLShr(ir_.getInt64(~std::uint64_t{0}), ir_.CreateSub(ir_.getInt64(64), count));
+      place.group.mask = ir_.CreateBitCast(ir_.CreateTrunc(bits, ir_.getIntNTy(unsigned(width))),
+                                           lanes_.type(DType::Bool, width));
+    }
     context_.each({from, to}, width, [&](llvm::Value *position) {
       context_.took(Path::MapMasked);
       this->turn(place, run.whole(), run.loop, position);

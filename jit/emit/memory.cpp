@@ -35,7 +35,8 @@ void Memory::each_row(const Place &here, const block::Access &access,
   const std::optional<AxisId> rows = here.group.rows;
   Row row{here, access, here.group, here.at[id.index], program_[id].dtype};
   row.group.copies = 1;
-  if (access.move == Move::Slots) // of lanes that do not count as well: nobody looks there
+  if (access.move == Move::Slots && // of lanes that do not count as well: nobody looks there
+      !lanes_.are_threads())        // of which there may be more than slots
     row.group.active = row.group.mask = nullptr;
   if (!rows || context_.walk(id, *rows) == nullptr) return move(row, 0);
   for (int r = 0; r < here.group.copies; ++r) {
@@ -95,6 +96,7 @@ void Memory::store_row(const Row &row, llvm::Value *value) {
 
 llvm::Value *Memory::load_lanes(const Row &row) {
   const BufferId id = row.access.buffer;
+  if (lanes_.are_threads() && row.access.move != Move::Stack) return load_of_thread(row);
   switch (row.access.move) {
   case Move::Scalar:
     return ir_.CreateAlignedLoad(lanes_.memory_type(row.dtype), row.at,
@@ -117,6 +119,7 @@ llvm::Value *Memory::load_lanes(const Row &row) {
 
 void Memory::store_lanes(const Row &row, llvm::Value *value) {
   const BufferId id = row.access.buffer;
+  if (lanes_.are_threads() && row.access.move != Move::Stack) return store_of_thread(row, value);
   switch (row.access.move) {
   case Move::Scalar: ir_.CreateAlignedStore(value, row.at, llvm::Align(size_of(row.dtype))); return;
   case Move::Row:
@@ -161,6 +164,40 @@ void Memory::store_neighbours(const Row &row, int parts, llvm::Value *value) {
         llvm::MDNode::get(ir_.getContext(), {llvm::ConstantAsMetadata::get(ir_.getInt32(1))}));
 }
 
+// Where this thread's element, or part of one, is.
+llvm::Value *Memory::address_in_thread(const Row &row) {
+  if (row.access.move == Move::Scalar) return row.at;
+  llvm::Value *thread = ir_.CreateZExt(lanes_.thread(), ir_.getInt64Ty());
+  if (row.access.move == Move::Single) return address_of(row, thread);
+  llvm::Value *size = ir_.getInt64(size_of(program_[row.access.buffer].dtype));
+  return context_.address(row.at, ir_.CreateMul(thread, size));
+}
+
+llvm::Value *Memory::load_of_thread(const Row &row) {
+  llvm::Type *type = lanes_.memory_type(row.dtype);
+  const auto load = [&] {
+    return Values{
+        ir_.CreateAlignedLoad(type, address_in_thread(row), llvm::Align(size_of(row.dtype)))};
+  };
+  if (row.group.mask == nullptr || row.access.move == Move::Scalar) return load()[0];
+  return lanes_.either(row.group.mask, load, [&] {
+    return Values{llvm::Constant::getNullValue(type)};
+  })[0];
+}
+
+void Memory::store_of_thread(const Row &row, llvm::Value *value) {
+  const auto store = [&] {
+    ir_.CreateAlignedStore(value, address_in_thread(row), llvm::Align(size_of(row.dtype)));
+    return Values{};
+  };
+  if (row.access.move == Move::Scalar)
+    lanes_.store_once([&] { store(); });
+  else if (row.group.mask == nullptr)
+    store();
+  else
+    lanes_.either(row.group.mask, store, [] { return Values{}; });
+}
+
 // Of a row of complex numbers: their real parts, or the imaginary ones.
 Memory::Row Memory::part(const Row &row, int number) {
   Row part = row;
@@ -171,7 +208,7 @@ Memory::Row Memory::part(const Row &row, int number) {
 
 llvm::Value *Memory::load_complex(const Row &row) {
   const Row re = part(row, 0), im = part(row, 1);
-  if (row.access.move != Move::Row && row.access.move != Move::Slots)
+  if ((row.access.move != Move::Row && row.access.move != Move::Slots) || lanes_.are_threads())
     return lanes_.pair(load_lanes(re), load_lanes(im));
   llvm::Value *alternating = load_neighbours(re, 2);
   std::vector<int> even, odd;
@@ -184,7 +221,7 @@ void Memory::store_complex(const Row &row, llvm::Value *value) {
   const Row first = part(row, 0), second = part(row, 1);
   llvm::Value *re = lanes_.part(value, 0), *im = lanes_.part(value, 1);
   if (row.access.move == Move::Scalar || row.access.move == Move::Gather ||
-      row.access.move == Move::Single) {
+      row.access.move == Move::Single || lanes_.are_threads()) {
     store_lanes(first, re);
     store_lanes(second, im);
     return;

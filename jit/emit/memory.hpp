@@ -65,6 +65,9 @@ private:
   void store_lanes(const Row &row, llvm::Value *value);
   llvm::Value *load_neighbours(const Row &row, int parts);
   void store_neighbours(const Row &row, int parts, llvm::Value *value);
+  llvm::Value *address_in_thread(const Row &row);
+  llvm::Value *load_of_thread(const Row &row);
+  void store_of_thread(const Row &row, llvm::Value *value);
   Row part(const Row &row, int number);
   llvm::Value *load_complex(const Row &row);
   void store_complex(const Row &row, llvm::Value *value);

@@ -63,7 +63,14 @@ void PhaseEmitter::body(const Place &here, const std::vector<Stmt> &statements, 
       else
         folds_.step(here, s.acc, s.args);
       break;
-    case StmtKind::Loop: inner(here, s.loop); break;
+    case StmtKind::Loop: {
+      // What one loop has stored, another may load in another lane.
+      const bool threads = lanes_.are_threads() && here.group.loop == nullptr;
+      if (threads) lanes_.meet();
+      inner(here, s.loop);
+      if (threads) lanes_.meet();
+      break;
+    }
     }
     level.made(weights.of(program_, s));
   }
@@ -113,6 +120,8 @@ llvm::Value *PhaseEmitter::position(const Place &here, AxisId axis) {
   llvm::Value *first = here.positions[axis.index];
   const Group &group = here.group;
   if (group.loop == nullptr || group.loop->axis != axis) return first;
+  if (lanes_.are_threads())
+    return ir_.CreateAdd(first, ir_.CreateZExt(lanes_.thread(), ir_.getInt64Ty()));
   std::vector<std::uint64_t> numbers;
   for (int k = 0; k < group.lanes(); ++k)
     numbers.push_back(static_cast<std::uint64_t>(k % group.width));

@@ -112,6 +112,12 @@ llvm::Value *Scans::later_lanes(bool reverse, int distance) {
     const int place = reverse ? scan_ways - 1 - lane : lane;
     return (place & distance) != 0;
   };
+  if (lanes_.are_threads()) {
+    std::uint32_t bits = 0;
+    for (int lane = 0; lane < scan_ways; ++lane) bits |= std::uint32_t(joins(lane)) << lane;
+    llvm::Value *own = ir_.CreateAnd(lanes_.thread(), ir_.getInt32(scan_ways - 1));
+    return ir_.CreateTrunc(ir_.CreateLShr(ir_.getInt32(bits), own), ir_.getInt1Ty());
+  }
   if (!context_.target.isa->core.masks_free || distance >= half) {
     std::vector<llvm::Constant *> later;
     for (int lane = 0; lane < scan_ways; ++lane) later.push_back(ir_.getInt1(joins(lane)));
@@ -132,7 +138,7 @@ llvm::Value *Scans::later_lanes(bool reverse, int distance) {
 // for each use.
 llvm::Value *Scans::select_lanes(llvm::Value *mask, llvm::Value *a, llvm::Value *b) {
   const int width = Lanes::width(mask);
-  if (width == scan_ways) return lanes_.select(mask, a, b);
+  if (width == scan_ways || lanes_.are_threads()) return lanes_.select(mask, a, b);
   if (a->getType()->getScalarSizeInBits() != 64)
     return lanes_.select(lanes_.joined({mask, mask}), a, b);
   const auto half = [&](int first) {
@@ -157,7 +163,8 @@ States Scans::join_group(const Group &group, AccId acc, States states) {
     llvm::Value *later = later_lanes(reverse, distance);
     // In reverse the lanes that do not count come first: they are not there.
     llvm::Value *there =
-        reverse && group.mask != nullptr ? ir_.CreateShuffleVector(group.mask, sources) : nullptr;
+        reverse && group.mask != nullptr ? lanes_.shuffle(group.mask, group.mask, sources)
+                                         : nullptr;
     for (std::size_t k = 0; k < states.size(); ++k) {
       llvm::Value *now = select_lanes(later, joined[k], states[k]);
       states[k] = there == nullptr ? now : lanes_.select(there, now, states[k]);
@@ -192,7 +199,8 @@ States Scans::totals_of_groups(const Group &group, AccId acc, States states) {
 
 States Scans::last_of_group(const Group &group, const States &joined, int number) {
   support::check(!joined.empty(), "a scan's group has not stepped");
-  const bool totals = Lanes::width(joined[0]) < scan_ways; // a lane for each group
+  const bool totals =
+      !lanes_.are_threads() && Lanes::width(joined[0]) < scan_ways; // a lane for each group
   const bool reverse = group.loop->reverse;
   llvm::Value *lane = context_.number(totals ? number : reverse ? 0 : scan_ways - 1);
   if (group.active != nullptr && !reverse) lane = ir_.CreateSub(group.active, ir_.getInt64(1));

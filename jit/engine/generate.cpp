@@ -101,6 +101,10 @@ Pool &pool() {
     BL_INITIALIZE(Target);
     BL_INITIALIZE(TargetMC);
     BL_INITIALIZE(AsmPrinter);
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
     return new Pool;
   }();
   return made;

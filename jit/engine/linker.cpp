@@ -1,6 +1,7 @@
 // See linker.hpp.
 #include "jit/engine/linker.hpp"
 
+#include "jit/native/warp.hpp"
 #include "math/libm.hpp"
 #include "math/scalar.hpp"
 
@@ -61,6 +62,7 @@ Linker::Linker()
         llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
   };
   for (const math::LibmSymbol &s : math::libm_symbols()) add(s.symbol, s.address);
+  for (const WarpSymbol &s : warp_symbols()) add(s.symbol, s.address);
   for (const math::ColdSymbol &s : math::cold_symbols()) add(s.symbol, s.address);
   if (auto error = libm_.define(orc::absoluteSymbols(std::move(symbols))))
     fail_native(llvm::toString(std::move(error)));

@@ -14,7 +14,7 @@ namespace broadloom::jit {
 
 // A module of this function and all that it needs; empty where there is none of that name. The
 // levels of x86-64: "v3" (AVX2 and FMA: f32x8 and f64x4) and "v4" (AVX-512: f32x16 and f64x8 too);
-// that of aarch64: "neon" (f32x4 and f64x2).
+// that of aarch64: "neon" (f32x4 and f64x2). Of both: "one" (f32x1 and f64x1, as scalars).
 std::span<const unsigned char> bitcode(std::string_view level, std::string_view function);
 
 } // namespace broadloom::jit

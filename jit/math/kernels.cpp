@@ -20,9 +20,19 @@ namespace math = broadloom::math;
     return math::lanes::form<T, N>(x, y);                                                          \
   }
 
+// BROADLOOM_ONE_LANE: for threads of a GPU, which have a value each. All that they call is in the module.
+#if defined(BROADLOOM_ONE_LANE)
+#include "math/functions/huge_angle.hpp"
+#include "math/functions/sum_near_one.hpp"
+#endif
+
 // The forms whose vectors fill NEON's or AVX2's registers, and where there are wider ones, those
 // too.
-#if defined(__AVX512F__)
+#if defined(BROADLOOM_ONE_LANE)
+#define BL_WIDTHS(FORM, name, form)                                                                \
+  FORM(name##_f32, form, float, 1) FORM(name##_f64, form, double, 1)
+#define BL_WIDTHS_F32(FORM, name, form) FORM(name##_f32, form, float, 1)
+#elif defined(__AVX512F__)
 #define BL_WIDTHS(FORM, name, form)                                                                \
   FORM(name##_f32, form, float, 8)                                                                 \
   FORM(name##_f64, form, double, 4)                                                                \

@@ -38,6 +38,10 @@ std::string module_of(llvm::MemoryBufferRef all, const std::string &name) {
   one.getOrInsertFunction(name, (*whole)->getFunction(name)->getFunctionType());
   if (llvm::Linker::linkModules(one, std::move(*whole), llvm::Linker::LinkOnlyNeeded))
     fail("cannot take " + name + " out");
+  // What several functions call is in the module of each, and once where they come together.
+  for (llvm::Function &function : one)
+    if (!function.isDeclaration() && function.hasExternalLinkage() && function.getName() != name)
+      function.setLinkage(llvm::GlobalValue::LinkOnceODRLinkage);
   std::string bitcode;
   llvm::raw_string_ostream out(bitcode);
   llvm::WriteBitcodeToFile(one, out);

@@ -3,6 +3,7 @@
 #include "jit/native/image.hpp"
 
 #include "jit/native/bytes.hpp"
+#include "jit/native/warp.hpp"
 #include "math/libm.hpp"
 #include "math/scalar.hpp"
 
@@ -15,6 +16,8 @@ const void *address_outside(std::string_view symbol) {
   if (const void *found = math::address_of(symbol)) return found;
   for (const math::ColdSymbol &cold : math::cold_symbols())
     if (cold.symbol == symbol) return cold.address;
+  for (const WarpSymbol &played : warp_symbols())
+    if (played.symbol == symbol) return played.address;
   return nullptr;
 }
 

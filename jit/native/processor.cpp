@@ -51,7 +51,8 @@ static std::string ask_for_name() {
 }
 
 bool can_run(std::string_view isa) {
-  return (isa == "x86-64-v4" && host().v4) || (isa == "x86-64-v3" && host().v3);
+  return (isa == "x86-64-v4" && host().v4) ||
+         ((isa == "x86-64-v3" || isa == "warp") && host().v3);
 }
 
 std::string_view best_isa() { return host().v4 ? "x86-64-v4" : host().v3 ? "x86-64-v3" : ""; }
@@ -70,7 +71,7 @@ static std::string ask_for_name() {
   return fmt::format("aarch64 {:#x} {:#x}", numbers >> 24 & 0xff, numbers >> 4 & 0xfff);
 }
 
-bool can_run(std::string_view isa) { return isa == best_isa(); }
+bool can_run(std::string_view isa) { return isa == best_isa() || isa == "warp"; }
 
 // Each has vectors of 128 bits.
 std::string_view best_isa() { return "aarch64"; }

@@ -22,6 +22,13 @@ constexpr support::Machine avx512{.vector_bits = 512,
                                   .masks_free = true,
                                   .gathers = true,
                                   .least_masked_move = 1};
+// 32 threads, each with registers of its own. They wait for memory in turns, so nothing is asked for ahead.
+constexpr support::Machine gpu{.vector_bits = 32,
+                               .registers = 255,
+                               .masks_free = true,
+                               .least_masked_move = 1,
+                               .warp = 32,
+                               .sizes = {.asks_ahead = false}};
 // No masked moves of any size.
 constexpr support::Machine neon{.vector_bits = 128, .registers = 32, .least_masked_move = 64};
 
@@ -30,10 +37,17 @@ constexpr support::Machine neon{.vector_bits = 128, .registers = 32, .least_mask
   "movbe"
 
 constexpr std::array isas = {
-    Isa{"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "v3", avx2, true},
+    Isa{"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "v3", avx2, 256, true},
     Isa{"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64",
-        BL_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", "v4", avx512, true},
-    Isa{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", neon, false},
+        BL_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", "v4", avx512, 512, true},
+    Isa{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", neon, 128, false},
+    // A GPU's code, played by this processor, for tests.
+#if defined(__x86_64__)
+    Isa{"warp", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "v3", gpu, 256, true},
+#else
+    Isa{"warp", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", gpu, 128, false},
+#endif
+    Isa{"sm_90", "nvptx64-nvidia-cuda", "sm_90", "+ptx80", "one", gpu, 0, false, true},
 };
 
 #undef BL_V3
@@ -53,7 +67,7 @@ const Isa *find_isa(std::string_view name) {
 
 support::Machine machine_of(const Target &target) {
   support::Machine machine = target.isa->core;
-  machine.sizes.asks_ahead = target.asks_ahead;
+  machine.sizes.asks_ahead &= target.asks_ahead;
   // For tests: blocks of other sizes, from this seed, in all of the process.
   if (const char *seed = std::getenv("BROADLOOM_BLOCKS"); seed != nullptr && *seed != '\0')
     machine.sizes = block::random_sizes(std::strtoull(seed, nullptr, 10));
@@ -88,14 +102,15 @@ Target target_to_build(std::string_view name) {
 std::vector<std::string> targets_to_build() {
   std::vector<std::string> names;
   for (const Isa &isa : isas)
-    if (isa.triple == own_triple) names.insert(names.begin(), std::string(isa.name));
+    if (isa.triple == own_triple && isa.core.warp == 0)
+      names.insert(names.begin(), std::string(isa.name));
   return names;
 }
 
 std::vector<std::string> targets_here() {
   std::vector<std::string> names;
   for (const Isa &isa : isas)
-    if (can_run(isa.name)) names.emplace_back(isa.name);
+    if (can_run(isa.name) && isa.core.warp == 0) names.emplace_back(isa.name);
   return names;
 }
 

@@ -13,13 +13,15 @@ namespace broadloom::jit {
 // files on disk take from an architecture is here; jit/engine/capture.cpp has what a linker must
 // know of its instructions.
 struct Isa {
-  std::string_view name;       // "x86-64-v4", "x86-64-v3" or "aarch64"
+  std::string_view name;       // "x86-64-v4", "x86-64-v3", "aarch64", "sm_90" or "warp"
   std::string_view triple;     // LLVM's name of the platform
   std::string_view cpu;        // LLVM's name of a processor that has no more than `features` adds
   std::string_view features;   // "+sse3,+ssse3,.."
   std::string_view math;       // of the embedded bitcode: jit/math/embedded.hpp
   support::Machine core;       // without its memory and threads
+  int math_bits;        // of its vectors; 0: one value
   bool fences_streams = false; // stores around the caches are not ordered with others
+  bool device = false;         // a GPU, which this process reaches through its driver
 };
 
 // Null for a name that is unknown.

@@ -44,7 +44,8 @@ Access Chooser::load(BufferId id, const Place &place) const {
         (!place.masked || is_complex(buffer.dtype) || machine_.has_masked_move(size)))
       return Move::Row;
     // A window reads what lies between the lanes, which a masked box may not.
-    if (place.masked || place.in_tile || place.width == 1) return apart(size);
+    if (place.masked || place.in_tile || place.width == 1 || lanes_are_threads())
+      return apart(size);
     return window_step(buffer, place.vector->axis) != 0 ? Move::Window : apart(size);
   };
   Access access{id, false, move(), {}};
@@ -57,6 +58,7 @@ Prefetch Chooser::prefetch(BufferId id, Move move, const Place &place) const {
   const Walk *lanes = place.vector != nullptr ? walk(id, place.vector->axis) : nullptr;
   const bool unit = lanes != nullptr && lanes->stride == StrideClass::Unit;
   Prefetch found;
+  if (lanes_are_threads()) return found; // other warps run while one waits
   found.block = holds(place.next_block, id);
   if (move == Move::Transposed && !place.in_tile) { // the rows of a short axis, one after the other
     if (place.in_strip)

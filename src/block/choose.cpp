@@ -36,6 +36,7 @@ Run Chooser::run(LoopId id, const Place &place) const {
   if (l.scan || l.reverse) return scan(id, place);
   if (!l.accs.empty()) return fold(id, place);
   if (l.vector) return map(id, place);
+  if (lanes_are_threads()) return turns(id, place);
   if (std::optional<Run> found = jam(id, place)) return *found;
   if (std::optional<Run> found = row_tile(id, place)) return *found;
   if (std::optional<Run> found = transposed_tile(id, place)) return *found;
@@ -52,6 +53,7 @@ int Chooser::base_width(LoopId id) const {
   const Survey::LoopFacts &f = facts(id);
   const int bytes = f.widest <= 2 ? f.widest : f.narrowest <= 4 && !f.doubles ? 4 : 8;
   if (loop(id).scan) return scan_ways;
+  if (lanes_are_threads()) return machine_.warp; // whatever their types: each has registers of its own
   constexpr int fewest = 2; // one lane is a turn
   const int width = std::max(fewest, machine_.vector_bytes() / bytes / machine_.sizes.narrower);
   return loop(id).accs.empty() ? width : std::min(width, fold_ways);
@@ -80,7 +82,7 @@ bool Chooser::takes_rows_inside(LoopId id) const {
 int Chooser::map_width(LoopId id, const Place &place) const {
   const Survey::LoopFacts &f = facts(id);
   const int base = width_of_map(id), asked = program_[loop(id).axis].copies;
-  if (has_rows_in_lanes(id) || takes_rows_inside(id)) return base;
+  if (has_rows_in_lanes(id) || takes_rows_inside(id) || lanes_are_threads()) return base;
   if (asked > 0 && !f.costly && !place.jammed && (f.inner_folds || !f.inner_loops))
     return asked * base;
   if (!f.inner_folds || f.costly) return base;
@@ -104,7 +106,7 @@ Run Chooser::map(LoopId id, Place place) const {
     run.boxes.push_back(box(std::move(dims), l.body, place));
     run.boxes.back().rest = run.boxes.size() > 1;
   };
-  place.streamed = streams(program_, id);
+  if (!lanes_are_threads()) place.streamed = streams(program_, id);
   if (!place.streamed.empty()) {
     run.shape = Shape::StreamedMap;
     add(base, false);
@@ -112,8 +114,8 @@ Run Chooser::map(LoopId id, Place place) const {
     return run;
   }
   // Heavy math takes long to compile, and so do blocks that are transposed: so there is one copy of them for whole and partial
-  // groups, where masks cost nothing.
-  if ((f.costly || takes_rows_inside(id)) && machine_.masks_free) {
+  // groups, where masks cost nothing. Threads have it always: a thread that has nothing to do waits.
+  if (((f.costly || takes_rows_inside(id)) && machine_.masks_free) || lanes_are_threads()) {
     run.shape = Shape::MaskedMap;
     add(base, true);
     return run;
@@ -134,7 +136,7 @@ Run Chooser::short_loop(LoopId id, Place place) const {
   const bool light = !f.costly && !f.inner_loops &&
                      l.body.size() * std::size_t(l.turns) <= machine_.sizes.short_statements;
   const bool copied = light || !identity_stays(program_, l);
-  note_rows(l, place);
+  if (!lanes_are_threads()) note_rows(l, place);
   const Dim dim = copied ? copies_of(l.axis, l.turns) : turns_of(l.axis, l.turns);
   return {id, Shape::Short, {box({dim}, l.body, place)}, {}};
 }
@@ -163,7 +165,7 @@ Run Chooser::fold(LoopId id, Place place) const {
     place.width = width;
     const bool light = !f.costly || f.functions <= machine_.sizes.copied_functions;
     if (light && !f.inner_loops) {
-      place.streamed = streams(program_, id);
+      if (!lanes_are_threads()) place.streamed = streams(program_, id);
       run.boxes.push_back(
           box({copies_of(l.axis, fold_ways / width), lanes_of(l.axis, width)}, l.body, place));
     }
@@ -205,7 +207,7 @@ int Chooser::leaves_together(LoopId id, int width) const {
   const Survey::LoopFacts &f = facts(id);
   const int asked = program_[l.axis].copies;
   if (l.leaf < 2 || !std::has_single_bit(std::uint64_t(l.leaf)) || f.costly || f.inner_loops ||
-      has_stores(l.body))
+      has_stores(l.body) || lanes_are_threads())
     return 1;
   if (asked > 0) return asked;
   if (l.leaf < machine_.sizes.least_leaf || l.body.size() > machine_.sizes.copied_body) return 1;
@@ -224,7 +226,8 @@ int Chooser::leaves_together(LoopId id, int width) const {
 // a block, which is a few shuffles for each column, and a gather would be as many loads as there are lanes.
 bool Chooser::takes_rows(LoopId id, const Loop &lanes) const {
   const Loop &l = loop(id);
-  if (!(l.scan || l.reverse) || l.ways > 1 || facts(id).inner_loops) return false;
+  if (!(l.scan || l.reverse) || l.ways > 1 || facts(id).inner_loops || lanes_are_threads())
+    return false;
   Place place;
   place.vector = &lanes;
   note_rows(l, place);
@@ -256,7 +259,7 @@ Run Chooser::scan(LoopId id, Place place) const {
   if (l.ways == 1) return serial_scan(id, place);
   Run run{id, Shape::GroupScan, {}, {}};
   place.vector = &l;
-  if (!facts(id).costly) {
+  if (!facts(id).costly && !lanes_are_threads()) {
     // Totals alone are joined for several groups at once, in full registers down to the last level.
     const bool totals = !reads_running(program_, l) && !l.reverse;
     const int groups = totals ? machine_.sizes.scan_totals : 1;

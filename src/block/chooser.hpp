@@ -33,6 +33,7 @@ public:
 
 private:
   // choose.cpp
+  bool lanes_are_threads() const { return machine_.warp > 0; }
   Run run(loop::LoopId id, const Place &place) const;
   Run turns(loop::LoopId id, const Place &place) const;
   Run map(loop::LoopId id, Place place) const;

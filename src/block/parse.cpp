@@ -20,6 +20,7 @@ using namespace loop;
 namespace {
 
 // blocks of k: 32 registers of 512 bits, masks, gathers
+// blocks of k: 64 registers of 32 bits, masks, warps of 32
 Machine header(const NestText &source) {
   if (source.lines.empty())
     fail_at(source, 1, 0, 0, "E0801", "a text without blocks",
@@ -41,6 +42,9 @@ Machine header(const NestText &source) {
     if (line.accept("masks")) {
       machine.masks_free = true;
       machine.least_masked_move = 1;
+    } else if (line.accept("warps")) {
+      line.expect("of");
+      machine.warp = int(line.integer("a number of threads", many));
     } else {
       line.expect("gathers");
       machine.gathers = true;

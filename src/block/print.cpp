@@ -29,9 +29,10 @@ public:
 
   std::string run() {
     const Machine &m = blocks_.machine;
-    line(0, fmt::format("blocks of {}: {} registers of {} bits{}{}", loop::quoted(program_.name),
+    line(0, fmt::format("blocks of {}: {} registers of {} bits{}{}{}", loop::quoted(program_.name),
                         m.registers, m.vector_bits, m.masks_free ? ", masks" : "",
-                        m.gathers ? ", gathers" : ""));
+                        m.gathers ? ", gathers" : "",
+                        m.warp > 0 ? fmt::format(", warps of {}", m.warp) : ""));
     for (std::size_t p = 0; p < blocks_.phases.size(); ++p) {
       line(0, "");
       line(0, fmt::format("phase {}:", p));

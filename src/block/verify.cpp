@@ -80,6 +80,7 @@ private:
     require(!run.boxes.empty(), "a run without boxes");
     box_ = run.whole().id;
     require(!run.whole().rest, "a run begins with its rest");
+    require(!run.takes_inner() || blocks_.machine.warp == 0, "threads of a warp take one loop");
     require(!run.takes_inner() || run.boxes.size() == 2,
             "two loops as one block have whole blocks and a rest");
     for (const Box &box : run.boxes) dims(run, box, around);
@@ -139,6 +140,9 @@ private:
               "lanes of a loop that is no vector loop");
     }
     require(lane_dims <= 1, "two dims of lanes");
+    require(blocks_.machine.warp == 0 || lane_dims == 0 ||
+                (box.count(As::Lanes) <= blocks_.machine.warp && box.count(As::Copies) == 1),
+            "threads of a warp are lanes, one each");
     require(lane_dims == 0 || around.lanes == nullptr, "lanes within lanes");
     require(!box.masked || lane_dims == 1, "a mask without lanes");
   }

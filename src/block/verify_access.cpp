@@ -32,6 +32,8 @@ public:
     if (own && a_.move != Move::Stack && a_.move != Move::Slots && along_ == nullptr)
       return "lanes share a row of their own";
     if (const char *rule = move(own)) return rule;
+    if (machine_.warp > 0 && is_of_registers())
+      return "threads of a warp move as lanes of a register do";
     if (const char *rule = jam()) return rule;
     if (around_.tiled != nullptr && a_.store && walk(p_, a_.buffer, around_.tiled->axis) == nullptr)
       return "rows of a tile store to one element";
@@ -39,6 +41,17 @@ public:
   }
 
 private:
+  bool is_of_registers() const {
+    switch (a_.move) {
+    case Move::Scalar:
+    case Move::Row:
+    case Move::Single:
+    case Move::Stack:
+    case Move::Slots: return a_.prefetch.lines || a_.prefetch.steps || a_.prefetch.block;
+    default: return true;
+    }
+  }
+
   const char *move(bool own) const {
     switch (a_.move) {
     case Move::Scalar:
