@@ -124,7 +124,7 @@ BlockKernel::Impl::Made BlockKernel::Impl::of_axes(const std::vector<int> &axes)
     const jit::Setup &setup = kernel->setup();
     one.kernel = std::make_shared<const KernelImpl>(setup.spec, std::move(*block), setup.options,
                                                     setup.target, setup.profile, setup.threads, 0,
-                                                    setup.built);
+                                                    setup.built, setup.device);
   }
   return made.emplace(axes, std::move(one)).first->second;
 }

@@ -85,6 +85,29 @@ int thread_count(const Options &options) {
 
 } // namespace
 
+// Nothing takes over there where code cannot be made: the arrays are on the device.
+static std::shared_ptr<const KernelImpl> make_on_device(const LoopSpec &spec,
+                                                        spec::TypedSpec typed, Options options,
+                                                        double ms) {
+  const auto refuse = [&](const char *what, const char *help) {
+    support::fail("E0506", fmt::format("kernel '{}' cannot run on the device '{}' with {}",
+                                       typed.name, options.device, what),
+                  {}, help);
+  };
+  if (options.engine != Engine::automatic && options.engine != Engine::jit)
+    refuse("this engine", "leave Options::engine or Options::device out");
+  if (options.debug != Debug::none)
+    refuse("checks of its calls", "check it without Options::device: the bits are the same");
+  if (!options.target.empty())
+    refuse("a target of its own", "leave Options::target out: the device says what it is");
+  options.engine = Engine::jit;
+  std::shared_ptr<jit::gpu::Device> device = jit::gpu::open(options.device);
+  const jit::Target target = device->target();
+  const int warps = device->warps();
+  return std::make_shared<const KernelImpl>(spec, std::move(typed), options, target, Profile::none,
+                                            warps, ms, nullptr, std::move(device));
+}
+
 Kernel compile(const LoopSpec &spec, const Options &options) try {
   const support::FloatWorld world;
   std::shared_ptr<const KernelImpl> kernel = detail::make_kernel(spec, options, {});
@@ -114,13 +137,14 @@ std::shared_ptr<const KernelImpl> detail::make_kernel(const LoopSpec &spec, cons
 
   // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
 
+  if (!options.device.empty()) return make_on_device(spec, std::move(typed), options, watch.ms());
   std::optional<jit::Target> target = find_target(options, typed, built);
   const int threads = thread_count(options);
   if (target && !built && !jit::DiskCache::wanted())
     jit::start_backend(*target, threads); // code must be made
   return std::make_shared<const KernelImpl>(spec, std::move(typed), options, std::move(target),
                                             jit::find_profile(options.profile), threads, watch.ms(),
-                                            std::move(built));
+                                            std::move(built), nullptr);
 }
 
 } // namespace broadloom

@@ -2,13 +2,18 @@
 #include "jit/executor.hpp"
 
 #include "array/copy.hpp"
+#include "jit/gpu/device.hpp"
 #include "jit/failure.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/runtime/small.hpp"
 #include "kernel/check.hpp"
 #include "kernel/operand_copy.hpp"
+#include "kernel/part_spec.hpp"
 #include "reference/reference.hpp"
 #include "support/check.hpp"
+#include "support/fail.hpp"
+
+#include <fmt/format.h>
 
 namespace broadloom::jit {
 
@@ -39,6 +44,9 @@ void Executor::execute(const Specialisation &special, Operands operands) const {
   }
   if (!good) [[unlikely]]
     kernel::check_pointers(setup_.typed, operands);
+  std::vector<std::shared_ptr<void>> numbers;
+  if (setup_.device) [[unlikely]]
+    numbers = take_to_device(special, operands, addresses.data());
   if (setup_.verifies && special.engine == Engine::jit) [[unlikely]] {
     kernel::check_apart(setup_.typed, operands);
     return execute_twice(special, operands);
@@ -73,9 +81,43 @@ static bool must_copy(const Specialisation &special, Operands operands, std::siz
   return false;
 }
 
+// The numbers that a part of a call is given lie in its plan, and are taken to the device. No other operand may lie elsewhere.
+std::vector<std::shared_ptr<void>> Executor::take_to_device(const Specialisation &special,
+                                                            Operands operands,
+                                                            void **addresses) const {
+  std::vector<std::shared_ptr<void>> numbers;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const kernel::Reach reach = special.operands[k].reach;
+    if (k < special.input_count && kernel::is_part_number(setup_.typed.inputs[k])) {
+      const auto bytes = std::size_t(reach.high - reach.low);
+      numbers.push_back(setup_.device->allocate(bytes));
+      setup_.device->copy_in(numbers.back().get(), operands[k]->data, bytes);
+      addresses[k] = numbers.back().get();
+      continue;
+    }
+    const auto name_of = [&](std::size_t operand) {
+      return operand < special.input_count
+                 ? setup_.typed.inputs[operand].name
+                 : setup_.typed.outputs[operand - special.input_count].name;
+    };
+    if (operands[k] == nullptr || reach.low == reach.high ||
+        setup_.device->has(static_cast<const char *>(operands[k]->data) + reach.low))
+      continue;
+    support::fail("E0322",
+                  fmt::format("{} '{}' of kernel '{}' does not lie on the device '{}', where the "
+                              "kernel runs",
+                              k < special.input_count ? "input" : "output", name_of(k),
+                              setup_.typed.name, setup_.device->name()),
+                  {}, "take it there first: Device::to_device");
+  }
+  return numbers;
+}
+
 std::vector<char *> Executor::ready_buffers(const Specialisation &special,
                                             Operands operands) const {
-  if (special.engine != Engine::jit || special.scratch_bytes > 0 || setup_.verifies) return {};
+  if (special.engine != Engine::jit || special.scratch_bytes > 0 || setup_.verifies ||
+      setup_.device)
+    return {};
   for (std::size_t i = 0; i < special.input_count; ++i)
     if (must_copy(special, operands, i)) return {};
   std::vector<char *> buffers;
@@ -84,13 +126,28 @@ std::vector<char *> Executor::ready_buffers(const Specialisation &special,
   return buffers;
 }
 
+// By way of the host. Gives the address of the first element.
+void *Executor::copy_on_device(const AnyView &view, kernel::Reach reach,
+                               std::vector<std::shared_ptr<void>> &copies) const {
+  std::vector<char> bytes(std::size_t(reach.high - reach.low));
+  setup_.device->copy_out(bytes.data(), static_cast<char *>(view.data) + reach.low, bytes.size());
+  copies.push_back(setup_.device->allocate(bytes.size()));
+  setup_.device->copy_in(copies.back().get(), bytes.data(), bytes.size());
+  return static_cast<char *>(copies.back().get()) - reach.low;
+}
+
 void Executor::execute_on_copies(const Specialisation &special, Operands operands) const {
   if (special.engine == Engine::interpreter && setup_.engine == Engine::automatic)
     return interpret_or_refer(special, operands);
   std::vector<void *> addresses = kernel::addresses_of(operands);
   std::vector<kernel::OperandCopy> copies; // all are made before the first output is written
+  std::vector<std::shared_ptr<void>> device_copies;
   for (std::size_t i = 0; i < special.input_count; ++i) {
     if (!must_copy(special, operands, i)) continue;
+    if (setup_.device) {
+      addresses[i] = copy_on_device(*operands[i], special.operands[i].reach, device_copies);
+      continue;
+    }
     kernel::OperandCopy &copy = copies.emplace_back(*operands[i], special.operands[i].reach);
     copy.load();
     addresses[i] = copy.view().data;
@@ -124,6 +181,8 @@ void Executor::interpret_or_refer(const Specialisation &special, Operands operan
 
 void Executor::invoke(const Specialisation &special, void *const *addresses,
                       bool interpreted) const {
+  if (setup_.device) [[unlikely]]
+    return invoke_on_device(special, addresses);
   const runtime::Scratch scratch(special.scratch_bytes);
   Small<char *, few_buffers> buffers(special.buffers.size());
   for (std::size_t b = 0; b < special.buffers.size(); ++b) {
@@ -134,10 +193,22 @@ void Executor::invoke(const Specialisation &special, void *const *addresses,
   run_phases(special, buffers.data(), interpreted);
 }
 
+void Executor::invoke_on_device(const Specialisation &special, void *const *addresses) const {
+  const std::shared_ptr<void> scratch =
+      special.scratch_bytes > 0 ? setup_.device->allocate(special.scratch_bytes) : nullptr;
+  std::vector<char *> buffers;
+  for (const Specialisation::Source source : special.buffers)
+    buffers.push_back(source.operand >= 0 ? static_cast<char *>(addresses[source.operand])
+                                          : static_cast<char *>(scratch.get()) + source.scratch_at);
+  run_phases(special, buffers.data());
+}
+
 void Executor::run_phases(const Specialisation &special, char *const *buffers,
                           bool interpreted) const {
   loop::Frame frame = frame_of(special);
   frame.buffers = buffers;
+  if (setup_.device) [[unlikely]]
+    return launch_phases(special, frame);
 
   const support::FloatControl control;
   if (interpreted || !special.pattern->code) return interpret(special, frame);
@@ -160,6 +231,18 @@ void Executor::run_phases(const Specialisation &special, char *const *buffers,
                        setup_.options.cancel.get());
   }
   setup_.stop_if_cancelled();
+}
+
+// One after the other, as a device runs what it is given.
+void Executor::launch_phases(const Specialisation &special, const loop::Frame &frame) const {
+  const loop::Program &program = special.pattern->program;
+  for (std::size_t p = 0; p < program.phases.size(); ++p) {
+    setup_.stop_if_cancelled();
+    const gpu::Boxes boxes =
+        gpu::boxes_of(program, p, special.binding.extents, setup_.device->warps());
+    if (boxes.number > 0)
+      setup_.device->launch(*special.pattern->code, program, p, frame, boxes, special.rows.bytes);
+  }
 }
 
 void Executor::run_box(const Specialisation &special, std::size_t phase, char *const *buffers,

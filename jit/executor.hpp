@@ -32,6 +32,13 @@ public:
   std::int64_t interpreted() const { return interpreted_.load(std::memory_order_relaxed); }
 
 private:
+  std::vector<std::shared_ptr<void>> take_to_device(const Specialisation &special,
+                                                    kernel::Operands operands,
+                                                    void **addresses) const;
+  void *copy_on_device(const AnyView &view, kernel::Reach reach,
+                       std::vector<std::shared_ptr<void>> &copies) const;
+  void invoke_on_device(const Specialisation &special, void *const *addresses) const;
+  void launch_phases(const Specialisation &special, const loop::Frame &frame) const;
   void execute_on_copies(const Specialisation &special, kernel::Operands operands) const;
   void execute_twice(const Specialisation &special, kernel::Operands operands) const; // twice.cpp
   void interpret_or_refer(const Specialisation &special, kernel::Operands operands) const;

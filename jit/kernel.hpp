@@ -64,7 +64,7 @@ public:
   // `target` is empty where no native code is wanted; `ms` is the time that was taken so far.
   KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
              std::optional<jit::Target> target, Profile profile, int threads, double ms,
-             std::shared_ptr<jit::BuiltCode> built);
+             std::shared_ptr<jit::BuiltCode> built, std::shared_ptr<jit::gpu::Device> device);
 
   // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does.
   // `run` and `run_unchecked` are given what a call is; all else is about operands with their

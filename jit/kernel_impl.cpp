@@ -11,10 +11,22 @@ using kernel::pointers_to;
 
 KernelImpl::KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
                        std::optional<jit::Target> target, Profile profile, int threads, double ms,
-                       std::shared_ptr<jit::BuiltCode> built)
-    : setup_(spec, std::move(typed), options, std::move(target), profile, threads,
-             std::move(built)),
+                       std::shared_ptr<jit::BuiltCode> built,
+                       std::shared_ptr<jit::gpu::Device> device)
+    : setup_(spec, std::move(typed), options, std::move(target), profile, threads, std::move(built),
+             std::move(device)),
       subs_(*this), executor_(setup_), patterns_(setup_, ms) {}
+
+// Memory of an output: zeros where a call adds to it.
+static Array output_memory(const jit::Setup &setup, std::size_t o, const Layout &layout) {
+  const spec::TypedOutput &output = setup.typed.outputs[o];
+  if (!setup.device) return kernel::allocate(output, layout);
+  Array array = setup.array_of(output.dtype, layout);
+  const std::vector<char> zeros(
+      output.add ? std::size_t(element_count(layout)) * size_of(output.dtype) : 0);
+  setup.device->copy_in(array.raw(), zeros.data(), zeros.size());
+  return array;
+}
 
 Results KernelImpl::call(std::vector<AnyView> operands, Order store) const {
   const spec::TypedSpec &typed = setup_.typed;
@@ -25,8 +37,7 @@ Results KernelImpl::call(std::vector<AnyView> operands, Order store) const {
   }
   std::vector<std::pair<std::string, Array>> arrays;
   for (std::size_t o = 0; o < typed.outputs.size(); ++o)
-    arrays.emplace_back(typed.outputs[o].name,
-                        kernel::allocate(typed.outputs[o], layouts.outputs[o]));
+    arrays.emplace_back(typed.outputs[o].name, output_memory(setup_, o, layouts.outputs[o]));
   for (const auto &[name, array] : arrays) operands.push_back(array);
   run(pointers_to(operands));
   return Results(std::move(arrays));

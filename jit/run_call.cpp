@@ -4,6 +4,7 @@
 #include "array/copy.hpp"
 #include "calls/record.hpp"
 #include "jit/choose_call.hpp"
+#include "jit/gpu/on_host.hpp"
 #include "jit/kernel.hpp"
 #include "jit/run_tiles.hpp"
 #include "jit/runtime/scratch.hpp"
@@ -121,6 +122,7 @@ public:
   }
 
 private:
+  gpu::Device *device() const { return kernel_.setup().device.get(); }
   void take_all(const std::vector<Action> &actions) {
     for (const Action &action : actions) std::visit([&](const auto &one) { take(one); }, action);
   }
@@ -165,21 +167,31 @@ private:
   void take(const Pad &pad) {
     const AnyView of = view(pad.of), to = view(pad.to);
     if (pad.row) return pad_row(pad, of, to, pad.row->first + (pad.row->moves ? t_ : 0));
-    if (pad.comes_later) return has_borders_ ? void() : kernel::pad_numbers(pad.padding, of, to);
-    has_borders_ ? kernel::pad_again(pad.padding, of, to) : kernel::pad(pad.padding, of, to);
-    record(pad, of, to);
+    if (pad.comes_later && has_borders_) return;
+    gpu::OnHost host(device());
+    const AnyView from = host.read(of), into = host.written(to);
+    if (pad.comes_later)
+      kernel::pad_numbers(pad.padding, from, into);
+    else
+      has_borders_ ? kernel::pad_again(pad.padding, from, into)
+                   : kernel::pad(pad.padding, from, into);
+    host.done();
+    if (!pad.comes_later) record(pad, of, to);
   }
   void pad_row(const Pad &pad, const AnyView &of, const AnyView &to, std::int64_t row,
                bool is_step = true) {
     if (row >= pad.row->most) return;
     if (pad.row->kept > 0) row %= pad.row->kept;
-    kernel::pad_rows_again(pad.padding, of, to, pad.row->dim, row, 1);
+    gpu::OnHost host(device());
+    kernel::pad_rows_again(pad.padding, host.read(of), host.written(to), pad.row->dim, row, 1);
+    host.done();
     if (is_step) record(pad, of, to, row);
   }
 
   void look_at(const KernelImpl &kernel, std::size_t window, const std::vector<MemRef> &operands,
                const Layout &layout, bool elements) const {
-    const std::vector<AnyView> inputs = views(operands);
+    gpu::OnHost host(device());
+    const std::vector<AnyView> inputs = host.read(views(operands));
     const std::vector<const AnyView *> pointers = kernel::pointers_to(inputs);
     kernel::check_gathered(kernel.typed(), window, pointers, elements);
     kernel::listed_positions(kernel.typed(), window, layout, pointers, tasks_of(kernel));
@@ -190,12 +202,14 @@ private:
     if (gather.what == Gather::What::Look)
       return look_at(*gather.kernel, gather.window, gather.operands, gather.to.view.layout, false);
     if (gather.what == Gather::What::Output) gather.kernel->setup().stop_if_cancelled();
-    const std::vector<AnyView> inputs = views(gather.operands);
+    gpu::OnHost host(device());
+    const std::vector<AnyView> inputs = host.read(views(gather.operands));
     const std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
     const AnyView to = view(gather.to);
     kernel::check_gathered(typed, gather.window, operands, true);
-    kernel::gather(typed, gather.window, operands, view(gather.of), borrowed(to),
-                   tasks_of(*gather.kernel));
+    kernel::gather(typed, gather.window, operands, host.read(view(gather.of)),
+                   borrowed(host.written(to)), tasks_of(*gather.kernel));
+    host.done();
     if (recorder_ != nullptr)
       recorder_->add({Step::Kind::Gather,
                       {},
@@ -205,12 +219,14 @@ private:
 
   void take(const Scatter &scatter) {
     const spec::TypedSpec &typed = scatter.kernel->typed();
-    const std::vector<AnyView> inputs = views(scatter.operands);
+    gpu::OnHost host(device());
+    const std::vector<AnyView> inputs = host.read(views(scatter.operands));
     const std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
     const AnyView values = view(scatter.values), to = view(scatter.to);
     kernel::check_gathered(typed, scatter.window, operands, false);
-    kernel::scatter(typed, scatter.window, operands, borrowed(values), borrowed(to),
-                    tasks_of(*scatter.kernel));
+    kernel::scatter(typed, scatter.window, operands, borrowed(host.read(values)),
+                    borrowed(host.written(to)), tasks_of(*scatter.kernel));
+    host.done();
     if (recorder_ != nullptr)
       recorder_->add({Step::Kind::Scatter,
                       {},
@@ -227,7 +243,10 @@ private:
   void take(const Count &count) {
     const AnyView to = view(count.to);
     const std::int64_t steps = to.layout.extents[0];
-    for (std::int64_t t = 0; t < steps; ++t) static_cast<std::int64_t *>(to.data)[t] = t;
+    gpu::OnHost host(device());
+    auto *numbers = static_cast<std::int64_t *>(host.written(to).data);
+    for (std::int64_t t = 0; t < steps; ++t) numbers[t] = t;
+    host.done();
     if (recorder_ != nullptr) recorder_->add(Step::Kind::Count, {}, to);
   }
 
@@ -266,7 +285,7 @@ private:
     if (n_ < loop.end->back) return false;
     const TimeLoop::Member &member = loop.members[loop.end->member];
     const AnyView done = row_of(member, row_at(loop, member, n_ - loop.end->back));
-    if (!*static_cast<const bool *>(done.data)) return false;
+    if (!*static_cast<const bool *>(gpu::OnHost(device()).read(done).data)) return false;
     if (recorder_ != nullptr) recorder_->add({Step::Kind::For, {}, {{done}}, {}});
     return true;
   }
@@ -276,7 +295,9 @@ private:
     const AnyView says = whole(loop.rest->says);
     const std::int64_t at = loop.step(n_) + loop.rest->shift;
     if (at < 0 || at >= says.layout.extents[0]) return false;
-    const auto *element = static_cast<const char *>(array::rows_of(says, 0, at, 1).data);
+    gpu::OnHost host(device());
+    const auto *element =
+        static_cast<const char *>(host.read(array::rows_of(says, 0, at, 1)).data);
     return ops::convert(ops::load(element, says.dtype), says.dtype, DType::Bool).bits != 0;
   }
   void repeat_last(const TimeLoop &loop, std::int64_t skipped) {
@@ -345,8 +366,11 @@ private:
     view.data = operand.at(arrays_);
     return view;
   }
-  static void copy_elements(const AnyView &from, const AnyView &to) {
-    array::copy_elements(from, to.data, to.layout);
+  void copy_elements(const AnyView &from, const AnyView &to) const {
+    gpu::OnHost host(device());
+    const AnyView into = host.written(to);
+    array::copy_elements(host.read(from), into.data, into.layout);
+    host.done();
   }
 
   // What the next segment goes on from.
@@ -415,7 +439,9 @@ private:
     if (recorder_ != nullptr) recorder_->add(Step::Kind::Again, rows, rows);
     for (const Pad &pad : again.pads) {
       const AnyView of = whole(pad.of), to = whole(pad.to);
-      kernel::pad_again(pad.padding, of, to);
+      gpu::OnHost host(device());
+      kernel::pad_again(pad.padding, host.read(of), host.written(to));
+      host.done();
       record(pad, of, to);
     }
   }
@@ -543,7 +569,13 @@ private:
 
 void run_call(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
               const LetWatch &watch) {
-  const runtime::Scratch memory(std::size_t(std::max<std::int64_t>(plan.bytes, 1)));
+  const auto bytes = std::size_t(std::max<std::int64_t>(plan.bytes, 1));
+  if (gpu::Device *device = kernel.setup().device.get()) {
+    const std::shared_ptr<void> memory = device->allocate(bytes);
+    return CallRun(kernel, plan, call, arrays_of(plan, call, static_cast<char *>(memory.get())))
+        .run(watch);
+  }
+  const runtime::Scratch memory(bytes);
   CallRun(kernel, plan, call, arrays_of(plan, call, memory.data())).run(watch);
 }
 
@@ -563,7 +595,8 @@ void prepare_call(const CallPlan &plan) {
 RepeatedCall::RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallPlan> plan,
                            kernel::Operands call)
     : kernel_(kernel), plan_(std::move(plan)),
-      memory_(DType::U8, {std::max<std::int64_t>(plan_->bytes, 1)}) {
+      memory_(kernel.setup().array_of(
+          DType::U8, contiguous_layout(std::vector{std::max<std::int64_t>(plan_->bytes, 1)}))) {
   for (const AnyView *view : call) named_.push_back(view != nullptr ? *view : AnyView());
   for (std::size_t k = 0; k < call.size(); ++k)
     call_.push_back(call[k] != nullptr ? &named_[k] : nullptr);

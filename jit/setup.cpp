@@ -2,6 +2,7 @@
 #include "jit/setup.hpp"
 
 #include "jit/cache/built_code.hpp"
+#include "jit/gpu/on_host.hpp"
 #include "jit/runtime/machine.hpp"
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"
@@ -42,16 +43,18 @@ template std::int64_t number_in(const char *, std::int64_t);
 
 Setup::Setup(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
              std::optional<Target> target, Profile profile, int threads,
-             std::shared_ptr<BuiltCode> built)
+             std::shared_ptr<BuiltCode> built, std::shared_ptr<gpu::Device> device)
     : spec(spec), options(options), scatters(rewrite::split_scatters(typed)),
       typed(scatters ? scatters->after : std::move(typed)), names(this->typed),
       reads(kernel::inputs_read(this->typed)), declared(declared_by(this->typed)),
       callers_inputs(this->typed.callers_inputs()), engine(options.engine),
-      target(std::move(target)), profile(profile), threads(threads), built(std::move(built)),
-      compares(asked_to_verify() || asks(Debug::interpreter)),
-      verifies(compares || asks(Debug::memory)), workers(runtime::workers(threads)),
+      target(std::move(target)), profile(profile), threads(threads), device(std::move(device)),
+      built(std::move(built)),
+      compares(!this->device && (asked_to_verify() || asks(Debug::interpreter))),
+      verifies(compares || asks(Debug::memory)), 
+      workers(runtime::workers(this->device ? runtime::default_threads() : threads)),
       split_from_bytes(number_in("BROADLOOM_SPLIT", std::int64_t(512) << 10)),
-      tile_rows(number_in("BROADLOOM_TILE_ROWS", std::int64_t(-1))),
+      tile_rows(this->device ? 0 : number_in("BROADLOOM_TILE_ROWS", std::int64_t(-1))),
       has_windows(this->typed.given_inputs() < this->typed.inputs.size()),
       has_lent(this->typed.given_inputs() > 0 &&
                this->typed.inputs[this->typed.given_inputs() - 1].is_lent()),
@@ -74,6 +77,27 @@ support::Machine Setup::machine(int threads) const {
   machine.last_level_cache = caches.last_level;
   machine.threads = threads;
   return machine;
+}
+
+Array Setup::array_of(DType dtype, const Layout &layout) const {
+  if (!device) return Array(dtype, layout.shape());
+  const std::shared_ptr<void> memory =
+      device->allocate(std::size_t(element_count(layout)) * size_of(dtype));
+  return Array(memory, dtype, memory.get(), layout);
+}
+
+void Setup::look_at_facts(kernel::Operands call) const {
+  if (!device) return kernel::check_facts(typed, facts, call);
+  gpu::OnHost host(device.get());
+  std::vector<AnyView> views;
+  for (std::size_t k = 0; k < call.size(); ++k)
+    views.push_back(call[k] == nullptr                            ? AnyView()
+                    : std::ranges::find(facts, k) != facts.end() ? host.read(*call[k])
+                                                                  : *call[k]);
+  std::vector<const AnyView *> seen;
+  for (std::size_t k = 0; k < call.size(); ++k)
+    seen.push_back(call[k] == nullptr ? nullptr : &views[k]);
+  kernel::check_facts(typed, facts, seen);
 }
 
 void Setup::fail_cancelled() const {

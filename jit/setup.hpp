@@ -2,6 +2,7 @@
 // No call changes it, so that any number of threads read it without a lock.
 #pragma once
 
+#include "jit/gpu/device.hpp"
 #include "jit/native/target.hpp"
 #include "jit/runtime/threads.hpp"
 #include "kernel/check.hpp"
@@ -24,7 +25,7 @@ struct Setup {
   // `target` is empty where no native code is wanted.
   Setup(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
         std::optional<Target> target, Profile profile, int threads,
-        std::shared_ptr<BuiltCode> built);
+        std::shared_ptr<BuiltCode> built, std::shared_ptr<gpu::Device> device);
 
   const LoopSpec spec;
   const Options options;
@@ -42,6 +43,7 @@ struct Setup {
   const std::optional<Target> target;
   const Profile profile;
   const int threads;
+  const std::shared_ptr<gpu::Device> device; // that runs it, and has all arrays; null: this process
   const std::shared_ptr<BuiltCode> built; // of a kernel that was built ahead of time, or is being
   const bool compares; // with the interpreter: BROADLOOM_VERIFY, or Options::debug asks for it
   const bool verifies; // that, or calls run on guarded memory
@@ -65,8 +67,10 @@ struct Setup {
   // Looks at the elements of parameters of which something is declared. A call does so by itself; a
   // bound one asks for it, as what it runs are the kernels behind.
   void check_facts(kernel::Operands call) const {
-    if (!facts.empty()) kernel::check_facts(typed, facts, call);
+    if (!facts.empty()) look_at_facts(call);
   }
+  // New memory where the kernel's arrays lie, whose elements are not set.
+  Array array_of(DType dtype, const Layout &layout) const;
 
   // How a call sees its windows. The reference looks through them by itself.
   kernel::WindowRules windows() const;
@@ -88,6 +92,7 @@ struct Setup {
   support::Machine machine(int threads) const;
 
 private:
+  void look_at_facts(kernel::Operands call) const;
   [[noreturn]] void fail_cancelled() const;
 };
 

@@ -11,6 +11,7 @@
 #include "kernel/layouts.hpp"
 #include "plan/scratch.hpp"
 #include "support/check.hpp"
+#include "support/fail.hpp"
 #include "text/print_typed.hpp"
 
 #include <fmt/format.h>
@@ -245,8 +246,10 @@ static void place(const Setup &setup, PatternCache &patterns, Specialisation &sp
     special.is_direct =
         special.engine == Engine::jit && special.scratch_bytes == 0 &&
         special.operands.size() <= few_operands && special.buffers.size() <= few_buffers &&
-        std::ranges::all_of(special.layouts.wanted, std::identity()) && !setup.verifies;
-    if (special.engine == Engine::jit && setup.options.cancel == nullptr) list_steps(special);
+        std::ranges::all_of(special.layouts.wanted, std::identity()) && !setup.verifies &&
+        !setup.device;
+    if (special.engine == Engine::jit && setup.options.cancel == nullptr && !setup.device)
+      list_steps(special);
   };
   with_ir(rest, [&] { return loop::print(special.pattern->program); });
 }
@@ -257,6 +260,11 @@ std::shared_ptr<const Specialisation> specialise(const Setup &setup, PatternCach
   const support::FloatWorld world;
   const support::Undivided here;
   const Stopwatch watch;
+  if (setup.target && setup.target->isa->device && !setup.device)
+    support::fail("E0506",
+                  "code for " + std::string(setup.target->isa->name) +
+                      " cannot run in this process: it is there to be shown",
+                  {}, "name the device that has it: Options::device, or --device");
   kernel::Layouts layouts;
   const plan::Resolved resolved = resolve(setup, operands, layouts);
   layouts.lies.assign(lies.windows.begin(), lies.windows.end());

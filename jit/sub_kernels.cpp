@@ -32,7 +32,8 @@ std::shared_ptr<const KernelImpl> SubKernels::make(const LoopSpec &spec, spec::T
                                                    const Options &options) const {
   const Setup &setup = kernel_.setup();
   return std::make_shared<const KernelImpl>(spec, std::move(typed), options, setup.target,
-                                            setup.profile, setup.threads, 0, setup.built);
+                                            setup.profile, setup.threads, 0, setup.built,
+                                            setup.device);
 }
 
 const KernelImpl &SubKernels::of_part(const kernel::PartId &id) const {

@@ -9,6 +9,7 @@
 #include <broadloom/array.hpp>
 #include <broadloom/check_gradient.hpp>
 #include <broadloom/decision.hpp>
+#include <broadloom/device.hpp>
 #include <broadloom/dtype.hpp>
 #include <broadloom/error.hpp>
 #include <broadloom/expr.hpp>

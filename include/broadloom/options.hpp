@@ -49,6 +49,9 @@ struct Options {
                    // and never more than 1024
   std::string target =
       {}; // "": BROADLOOM_TARGET, else this machine; "x86-64-v3", "x86-64-v4", "aarch64"
+  // "": this process. "cuda", "cuda:1": the kernel runs on that GPU, and its arrays lie there
+  // (device.hpp); "played": on this processor, as a GPU would, for tests
+  std::string device = {};
   std::string cache_dir =
       {}; // where native code is kept from process to process: a folder of the user's own, mode 0700.
           // "": BROADLOOM_CACHE_DIR, else broadloom in the XDG cache folder. Nothing is kept

@@ -1,7 +1,7 @@
 // See context.hpp.
 #include "jit/emit/context.hpp"
 
-#include "jit/emit/warp.hpp"
+#include "jit/runtime/launch.hpp"
 #include "support/check.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -33,11 +33,13 @@ Place Context::root() {
                          ir.CreateConstGEP1_64(ir.getInt8Ty(), function->getArg(0), offset));
   };
   const auto element = [&](llvm::Type *type, llvm::Value *table, std::size_t index) {
-    return ir.CreateLoad(type, ir.CreateConstGEP1_64(type, table, index));
+    return ir.CreateAlignedLoad(type, ir.CreateConstGEP1_64(ir.getInt64Ty(), table, index),
+                                llvm::Align(8)); // words of eight bytes all
   };
   const std::size_t axes = program.axes.size();
   // A device has the tables themselves, one after the other.
-  const LaunchLayout layout(program, phase.parallel.size());
+  const runtime::LaunchLayout layout(
+      program, std::size_t(&phase - program.phases.data()));
   const auto table = [&](std::size_t offset, std::size_t word) {
     return target.isa->device
                ? ir.CreateConstGEP1_64(ir.getInt64Ty(), function->getArg(0), word)
@@ -59,6 +61,9 @@ Place Context::root() {
   for (const BufferId id : survey.buffers) {
     const Buffer &buffer = program[id];
     root.at[id.index] = element(pointer, buffers, id.index);
+    if (target.isa->device && buffer.role == Role::Row) // a host gives each thread's own
+      root.at[id.index] = address(
+          root.at[id.index], ir.CreateMul(lanes.warp(), element(ir.getInt64Ty(), function->getArg(0), layout.row_bytes)));
     llvm::Value *size = ir.getInt64(size_of(buffer.dtype));
     for (const Walk &w : buffer.walks) {
       const std::size_t index = id.index * axes + w.axis.index;

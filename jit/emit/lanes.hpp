@@ -55,6 +55,7 @@ public:
 
   // lanes_threads.cpp: where lanes are threads. All of a warp come here together.
   llvm::Value *thread();                                              // the number of this lane (i32)
+  llvm::Value *warp();                                                // its number (i64)
   llvm::Value *of_thread(llvm::Value *value, llvm::Value *number);    // what that lane has (i32)
   llvm::Value *counts(llvm::Value *active);                           // this lane is below (i1)
   void meet();                                                        // what others stored is there

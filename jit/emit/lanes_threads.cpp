@@ -36,16 +36,19 @@ llvm::CallInst *call_warp(Builder &ir, const char *name, llvm::Type *result,
 } // namespace
 
 // One call in a function, so that all of it knows that it is the same number.
-llvm::Value *Lanes::thread() {
-  llvm::BasicBlock &entry = ir_.GetInsertBlock()->getParent()->getEntryBlock();
+static llvm::Value *ask_once(Builder &ir, const char *name, llvm::Type *result) {
+  llvm::BasicBlock &entry = ir.GetInsertBlock()->getParent()->getEntryBlock();
   for (llvm::Instruction &instruction : entry)
     if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
         call != nullptr && call->getCalledFunction() != nullptr &&
-        call->getCalledFunction()->getName() == warp_thread)
+        call->getCalledFunction()->getName() == name)
       return call;
   Builder first(&entry, entry.begin());
-  return call_warp(first, warp_thread, first.getInt32Ty(), {});
+  return call_warp(first, name, result, {});
 }
+
+llvm::Value *Lanes::thread() { return ask_once(ir_, warp_thread, ir_.getInt32Ty()); }
+llvm::Value *Lanes::warp() { return ask_once(ir_, warp_number, ir_.getInt64Ty()); }
 
 llvm::Value *Lanes::counts(llvm::Value *active) {
   return ir_.CreateICmpSLT(thread(), ir_.CreateTrunc(active, ir_.getInt32Ty()));

@@ -3,6 +3,7 @@
 
 #include "jit/emit/lanes.hpp"
 #include "jit/native/backend.hpp"
+#include "jit/runtime/launch.hpp"
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -12,7 +13,24 @@ namespace broadloom::jit {
 
 namespace {
 
-using Intrinsic = llvm::Intrinsic::ID;
+llvm::Value *special(Builder &ir, llvm::Intrinsic::ID id) {
+  return ir.CreateZExt(ir.CreateIntrinsic(id, {}, {}), ir.getInt64Ty());
+}
+
+llvm::Value *warp_of_device(Builder &ir) {
+  llvm::Value *threads = special(ir, llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x);
+  llvm::Value *before =
+      ir.CreateMul(special(ir, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x), threads);
+  return ir.CreateUDiv(
+      ir.CreateAdd(before, special(ir, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x)),
+      ir.getInt64(runtime::warp_threads));
+}
+
+llvm::Value *warps_of_device(Builder &ir) {
+  return ir.CreateUDiv(ir.CreateMul(special(ir, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x),
+                                    special(ir, llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x)),
+                       ir.getInt64(runtime::warp_threads));
+}
 
 // A processor plays the warp: phase_k(frame, lo, hi) runs the phase in all of its threads.
 void enter_played(llvm::Module &module, llvm::Function &phase, const std::string &name) {
@@ -39,15 +57,15 @@ class DeviceEntry {
 public:
   DeviceEntry(llvm::Module &module, const loop::Program &program, std::size_t number,
               llvm::Function &phase)
-      : module_(module), program_(program), parallel_(program.phases[number].parallel),
-        phase_(phase), ir_(module.getContext()) {}
+      : module_(module), program_(program), number_(number),
+        parallel_(program.phases[number].parallel), phase_(phase), ir_(module.getContext()) {}
 
   void make() {
-    const LaunchLayout layout(program_, parallel_.size());
+    const runtime::LaunchLayout layout(program_, number_);
     auto *block = llvm::ArrayType::get(ir_.getInt64Ty(), layout.words);
     auto *type = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy()}, false);
-    const std::string name = "kernel_" + phase_.getName().str();
-    auto *entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
+    auto *entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                         phase_name(number_), module_);
     entry->setCallingConv(llvm::CallingConv::PTX_Kernel);
     entry->addParamAttr(0, llvm::Attribute::getWithByValType(module_.getContext(), block));
     entry->addParamAttr(0, llvm::Attribute::getWithAlignment(module_.getContext(), llvm::Align(8)));
@@ -57,19 +75,13 @@ public:
     ir_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", entry));
     llvm::Value *words = entry->getArg(0);
     const auto word = [&](std::size_t index) {
-      return ir_.CreateLoad(ir_.getInt64Ty(),
-                            ir_.CreateConstGEP1_64(ir_.getInt64Ty(), words, index));
+      return ir_.CreateAlignedLoad(ir_.getInt64Ty(),
+                                   ir_.CreateConstGEP1_64(ir_.getInt64Ty(), words, index),
+                                   llvm::Align(8));
     };
     auto *places = llvm::ArrayType::get(ir_.getInt64Ty(), std::max<std::size_t>(1, parallel_.size()));
     llvm::Value *lo = ir_.CreateAlloca(places), *hi = ir_.CreateAlloca(places);
-    llvm::Value *threads = special(llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x);
-    llvm::Value *first = ir_.CreateUDiv(
-        ir_.CreateAdd(ir_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x), threads),
-                      special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x)),
-        ir_.getInt64(32));
-    llvm::Value *warps = ir_.CreateUDiv(
-        ir_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x), threads),
-        ir_.getInt64(32));
+    llvm::Value *first = warp_of_device(ir_), *warps = warps_of_device(ir_);
     llvm::Value *boxes = word(layout.boxes);
     auto *head = block_of(entry, "boxes"), *turn = block_of(entry, "box"), *done = block_of(entry, "done");
     llvm::BasicBlock *before = ir_.GetInsertBlock();
@@ -101,12 +113,9 @@ private:
   llvm::BasicBlock *block_of(llvm::Function *function, const char *name) {
     return llvm::BasicBlock::Create(module_.getContext(), name, function);
   }
-  llvm::Value *special(Intrinsic id) {
-    return ir_.CreateZExt(ir_.CreateIntrinsic(id, {}, {}), ir_.getInt64Ty());
-  }
-
   llvm::Module &module_;
   const loop::Program &program_;
+  const std::size_t number_;
   const std::vector<loop::AxisId> &parallel_;
   llvm::Function &phase_;
   Builder ir_;
@@ -130,17 +139,6 @@ void define(llvm::Module &module, const char *name,
 
 } // namespace
 
-LaunchLayout::LaunchLayout(const loop::Program &program, std::size_t parallel) {
-  const std::size_t axes = program.axes.size();
-  chunks = extents + axes;
-  strides = chunks + axes;
-  buffers = strides + program.buffers.size() * axes;
-  boxes = buffers + program.buffers.size();
-  counts = boxes + 1;
-  grains = counts + parallel;
-  words = grains + parallel;
-}
-
 void enter_warp(llvm::Module &module, const loop::Program &program, std::size_t number,
                 llvm::Function &phase, const Target &target) {
   if (target.isa->device)
@@ -153,6 +151,7 @@ void define_warp(llvm::Module &module) {
   define(module, warp_thread, [](Builder &ir, llvm::Function &) {
     return ir.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid, {}, {});
   });
+  define(module, warp_number, [](Builder &ir, llvm::Function &) { return warp_of_device(ir); });
   define(module, warp_shuffle, [](Builder &ir, llvm::Function &function) {
     return ir.CreateIntrinsic(
         llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},

@@ -110,6 +110,8 @@ bool add_instruction_selection(llvm::LLVMTargetMachine &machine, llvm::TargetPas
 bool add_machine_passes(llvm::TargetMachine &machine, llvm::legacy::PassManager &all,
                         llvm::raw_pwrite_stream &out, llvm::CodeGenFileType type) {
   auto &target = static_cast<llvm::LLVMTargetMachine &>(machine);
+  if (target.getTargetTriple().isNVPTX()) // has no registers to be given out
+    return !target.addPassesToEmitFile(all, out, nullptr, type);
   static_assert(LLVM_VERSION_MAJOR == 19);             // whose names these are
   Sieve passes(all, target.getTargetTriple().isX86()); // not tried for others
   auto *info =

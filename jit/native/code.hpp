@@ -50,6 +50,7 @@ public:
   Code(const Code &) = delete;
   Code &operator=(const Code &) = delete;
 
+  const void *linked() const { return place_.linked.get(); } // of a device: its module
   std::span<const PhaseFn> phases() const { return phases_; }
   const block::Program &blocks() const { return blocks_; } // that it was made from
   std::size_t code_bytes() const { return code_bytes_; }

@@ -47,6 +47,9 @@ constexpr std::array isas = {
 #else
     Isa{"warp", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", gpu, 128, false},
 #endif
+    // Devices. Code for an older one runs on all that came later.
+    Isa{"sm_70", "nvptx64-nvidia-cuda", "sm_70", "+ptx70", "one", gpu, 0, false, true},
+    Isa{"sm_80", "nvptx64-nvidia-cuda", "sm_80", "+ptx71", "one", gpu, 0, false, true},
     Isa{"sm_90", "nvptx64-nvidia-cuda", "sm_90", "+ptx80", "one", gpu, 0, false, true},
 };
 
@@ -55,7 +58,8 @@ constexpr std::array isas = {
 [[noreturn]] void refuse(const std::string &message) {
   support::fail("E0503", message, {},
                 "set BROADLOOM_TARGET or Options::target to \"native\", \"x86-64-v3\", "
-                "\"x86-64-v4\" or \"aarch64\", or leave them unset");
+                "\"x86-64-v4\" or \"aarch64\", or to a device's \"sm_70\", \"sm_80\" or \"sm_90\" to see its "
+                "code, or leave them unset");
 }
 
 } // namespace
@@ -89,6 +93,7 @@ Target find_target(std::string_view request) {
   if (isa == nullptr && native)
     refuse("this machine cannot run code for x86-64-v3, the least that native code needs");
   if (isa == nullptr) refuse("unknown target '" + name + "'");
+  if (isa->device) return {isa, name, false}; // nothing of it runs in this process
   if (!can_run(isa->name)) refuse("this machine cannot run code for " + name);
   return {isa, name_of_processor(), asks_ahead()};
 }

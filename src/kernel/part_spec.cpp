@@ -29,6 +29,10 @@ bool is_sum(const Graph &graph, NodeId fold) {
   return ops::only_op(graph.recipe(fold)) == Op::Add && graph.args(fold).size() == 1;
 }
 
+bool is_part_number(const spec::TypedInput &input) {
+  return input.name.starts_with("first of ") || input.name.starts_with("extent of ");
+}
+
 std::vector<PartNumber> numbers_asked(const Graph &graph, AxisSet axes) {
   std::vector<PartNumber> numbers;
   std::set<std::pair<int, bool>> seen;

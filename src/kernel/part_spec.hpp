@@ -20,6 +20,9 @@ struct PartNumber {
   int axis = 0;
 };
 
+// Whether an input is such a number: "first of i", as no text names an input.
+bool is_part_number(const spec::TypedInput &input);
+
 // Those of these axes that a graph asks for.
 std::vector<PartNumber> numbers_asked(const expr::Graph &graph, expr::AxisSet axes);
 

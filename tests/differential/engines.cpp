@@ -5,7 +5,9 @@
 #include "same_bits.hpp"
 #include "tolerance.hpp"
 
+#include "jit/gpu/device.hpp"
 #include "jit/native/target.hpp"
+#include "kernel/overlap.hpp"
 #include "ops/ops.hpp"
 #include "plan/plan.hpp"
 #include "reference/reference.hpp"
@@ -158,6 +160,17 @@ public:
     if (!case_.inputs.empty() &&
         case_.inputs[0].seed % 8 == 5) // with all inputs between forbidden pages, windows too
       compare({.threads = 2, .engine = Engine::jit, .debug = Debug::memory});
+    // Threads of a GPU as lanes, on memory of the process and of a device that this processor plays.
+    const std::uint64_t turn = case_.inputs.empty() ? 0 : case_.inputs[0].seed % 8;
+    if (turn == 1 || turn == 6) {
+      ++tally_.in_warps;
+      compare({.threads = threads.front(), .target = "warp", .engine = Engine::jit});
+    }
+    if (turn == 2 || turn == 7) {
+      ++tally_.on_device;
+      compare_bits({.device = "played"}, run_engine({.device = "played"}, 0x5a), truth,
+                   " on a device");
+    }
     // The translator to NumPy knows none of these.
     const bool is_known = !loops && !extents && joins == 0;
     if (!how_.numpy.empty() && is_known) compare_with_numpy(truth);
@@ -195,6 +208,33 @@ private:
     return run_kernel(compile(spec, options), options, pattern);
   }
 
+  // Each operand's memory, from its first element to its last, is there for the call.
+  static void run_on_device(const Kernel &kernel, const Options &options,
+                            std::vector<NamedView> in, std::vector<NamedView> to) {
+    const auto device = jit::gpu::open(options.device);
+    struct Piece {
+      char *here;
+      std::size_t bytes;
+      std::shared_ptr<void> there;
+    };
+    std::vector<Piece> written;
+    std::vector<std::shared_ptr<void>> kept;
+    const auto take = [&](NamedView &operand, bool goes_back) {
+      const kernel::Reach reach = kernel::reach_of(operand.view.layout, operand.view.dtype);
+      if (reach.low == reach.high) return;
+      char *here = static_cast<char *>(operand.view.data) + reach.low;
+      const auto bytes = std::size_t(reach.high - reach.low);
+      kept.push_back(device->allocate(bytes));
+      device->copy_in(kept.back().get(), here, bytes);
+      operand.view.data = static_cast<char *>(kept.back().get()) - reach.low;
+      if (goes_back) written.push_back({here, bytes, kept.back()});
+    };
+    for (NamedView &operand : in) take(operand, false);
+    for (NamedView &operand : to) take(operand, true);
+    kernel.run_named(in, to);
+    for (const Piece &piece : written) device->copy_out(piece.here, piece.there.get(), piece.bytes);
+  }
+
   std::vector<Bytes> run_kernel(const Kernel &kernel, const Options &options,
                                 unsigned char pattern) {
     std::vector<Operand> outputs;
@@ -209,7 +249,7 @@ private:
       in.push_back({case_.inputs[k].name, inputs_[k].view()});
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (case_.outputs[k].wanted) to.push_back({case_.outputs[k].name, outputs[k].view()});
-    kernel.run_named(in, to);
+    options.device.empty() ? kernel.run_named(in, to) : run_on_device(kernel, options, in, to);
     if (options.engine == Engine::jit && kernel.counters().interpreted > 0)
       throw Mistake{"native code was asked for, and the interpreter ran"};
     if (options.profile == Profile::paths)

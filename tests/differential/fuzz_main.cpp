@@ -79,6 +79,8 @@ Counts counts_of(const Tally &tally) {
                 {"equal", tally.equal},
                 {"bounded", tally.bounded},
                 {"scheduled", tally.scheduled},
+                {"in warps", tally.in_warps},
+                {"on a device", tally.on_device},
                 {"windowed", tally.windowed},
                 {"gathered", tally.gathered},
                 {"scattered", tally.scattered},
@@ -348,6 +350,8 @@ int report(const Plan &plan, std::uint64_t failed) {
   }
   for (const char *code : run_time_paths)
     if (all["decision " + std::string(code)] == 0) missing.emplace_back(code);
+  if (all["in warps"] == 0) missing.emplace_back("threads as lanes");
+  if (all["on a device"] == 0) missing.emplace_back("devices");
   if (all["windowed"] == 0) missing.emplace_back("windows");
   if (all["gathered"] == 0) missing.emplace_back("gathers");
   if (all["computed"] == 0) missing.emplace_back("positions that are computed");

@@ -3,6 +3,7 @@
 #include "tools/broadloom/cli/commands.hpp"
 
 #include "analysis/analyse.hpp"
+#include "array/copy.hpp"
 #include "array/pending.hpp"
 #include "spec/materialise.hpp"
 #include "text/graph_layout.hpp"
@@ -100,6 +101,55 @@ void record(const std::string &path, const std::string &line) {
 
 } // namespace
 
+// The arrays of a call on a device, and how long their way there and back takes.
+class OnDevice {
+public:
+  OnDevice(const std::string &name, const std::vector<InputInfo> &infos,
+           const std::vector<Array> &inputs)
+      : device_(name), infos_(infos) {
+    in_ms_ = timed([&] {
+      for (const Array &input : inputs) inputs_.push_back(device_.to_device(input));
+    });
+  }
+
+  // What a call adds to, or goes on from, is there before it.
+  void load(const Outputs &outputs) {
+    outputs_.clear();
+    for (const Array &output : outputs.arrays()) outputs_.push_back(device_.to_device(output));
+  }
+  void run(const Kernel &kernel, const Outputs &outputs) const {
+    std::vector<NamedView> views;
+    for (std::size_t o = 0; o < outputs_.size(); ++o)
+      views.push_back({outputs.names()[o], outputs_[o]});
+    kernel.run_named(named_views(infos_, inputs_), views);
+    device_.wait();
+  }
+  void fetch(const Outputs &outputs) {
+    out_ms_ = timed([&] {
+      for (std::size_t o = 0; o < outputs_.size(); ++o)
+        array::copy_elements(device_.to_host(outputs_[o]), outputs.arrays()[o].raw(),
+                             outputs.arrays()[o].layout());
+    });
+  }
+  std::string times() const {
+    return fmt::format("{}: copied there in {:.3g} ms, and back in {:.3g} ms",
+                       device_.description(), in_ms_, out_ms_);
+  }
+
+private:
+  static double timed(const std::function<void()> &work) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+        .count();
+  }
+
+  const Device device_;
+  const std::vector<InputInfo> &infos_;
+  std::vector<Array> inputs_, outputs_;
+  double in_ms_ = 0, out_ms_ = 0;
+};
+
 void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<LoopSpec> kernels = read_kernels(options.text, streams);
@@ -110,6 +160,7 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   compile_options.engine = options.engine;
   compile_options.profile = options.profile;
   compile_options.debug = options.debug;
+  compile_options.device = options.device;
   Kernel kernel = compile(chosen, compile_options);
   const std::string &name = chosen.data().name;
   std::vector<InputInfo> infos = kernel.inputs();
@@ -134,8 +185,12 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   const std::vector<AnyView> output_views(outputs.arrays().begin(), outputs.arrays().end());
 
   const bool all = output_views.size() == kernel.outputs().size();
+  std::optional<OnDevice> on_device;
+  if (!options.device.empty()) on_device.emplace(options.device, infos, inputs).load(outputs);
   const auto call = [&] {
-    if (all)
+    if (on_device)
+      on_device->run(kernel, outputs);
+    else if (all)
       kernel.run(input_views, output_views); // by position: the fast way
     else
       kernel.run_named(named_inputs, named_outputs);
@@ -148,11 +203,13 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   RunReport report;
   for (int i = 0; timed && i < std::max(options.repeat, 1); ++i) {
     outputs.restore();
+    if (on_device) on_device->load(outputs);
     const auto start = std::chrono::steady_clock::now();
     call();
     const auto stop = std::chrono::steady_clock::now();
     report.run_ns.push_back(std::chrono::nanoseconds(stop - start).count());
   }
+  if (on_device) on_device->fetch(outputs);
   std::optional<RunCheck> checked;
   if (options.check)
     checked = check_run(chosen, all_inputs, outputs.names(), outputs.arrays(), outputs.before(),
@@ -184,6 +241,7 @@ void run(const RunOptions &options, const Streams &streams, Phase &phase) {
   } else {
     outputs.print(streams.out);
     if (timed) streams.err << to_text(report) << '\n';
+    if (timed && on_device) streams.err << on_device->times() << '\n';
     if (checked) streams.out << to_text(*checked);
   }
   if (checked) require_passed(chosen, *checked);
@@ -198,7 +256,7 @@ static std::string by_graphviz(const std::string &dot) {
 
 void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
   const LoopSpec chosen = read_kernel(options.text, streams);
-  Kernel kernel = compile(chosen);
+  Kernel kernel = compile(chosen, {.target = options.target});
   if (!options.inputs.empty() || !options.freeze.empty()) {
     std::vector<InputInfo> infos = kernel.inputs();
     const std::vector<Source> sources =

@@ -24,6 +24,7 @@ struct RunOptions {
   bool json = false;
   bool check = false; // against the reference, and the gradient against slopes
   Engine engine = Engine::automatic;
+  std::string device; // that the kernel runs on; empty: this process
   Profile profile = Profile::none;
   Debug debug = Debug::none;
 };
@@ -59,6 +60,7 @@ struct ShowOptions {
   std::string freeze; // parameters, with commas between
   Stage stage = Stage::spec;
   ShowFormat format;
+  std::string target; // whose code is shown; empty: that which runs here
 };
 
 struct TuneOptions {

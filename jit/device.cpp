@@ -1,0 +1,80 @@
+// The public face of devices: see include/broadloom/device.hpp.
+#include "array/copy.hpp"
+#include "jit/gpu/device.hpp"
+#include "kernel/overlap.hpp"
+#include "support/fail.hpp"
+#include "support/out_of_memory.hpp"
+
+#include <broadloom/device.hpp>
+
+namespace broadloom {
+
+using jit::gpu::open;
+
+static jit::gpu::Device &device_of(const std::shared_ptr<void> &impl) {
+  return *static_cast<jit::gpu::Device *>(impl.get());
+}
+
+Device::Device(std::string_view name) try : impl_(open(name)) {
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+const std::string &Device::name() const { return device_of(impl_).name(); }
+
+std::string Device::description() const {
+  const jit::gpu::Device &device = device_of(impl_);
+  return device.target().cpu + ", " + std::string(device.target().isa->name);
+}
+
+Array Device::allocate(DType dtype, const ExtentList &shape) const try {
+  const Layout layout = contiguous_layout(shape);
+  const std::shared_ptr<void> memory =
+      device_of(impl_).allocate(std::size_t(element_count(layout)) * size_of(dtype));
+  return Array(memory, dtype, memory.get(), layout);
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+// Elements without gaps are copied as they lie.
+static bool is_dense(const AnyView &view, const kernel::Reach &reach) {
+  return reach.low == 0 &&
+         std::size_t(reach.high) == std::size_t(element_count(view.layout)) * size_of(view.dtype);
+}
+
+Array Device::to_device(const AnyView &array) const try {
+  if (!is_dense(array, kernel::reach_of(array.layout, array.dtype))) {
+    Array dense(array.dtype, array.layout.shape());
+    array::copy_elements(array, dense.raw(), dense.layout());
+    return to_device(dense);
+  }
+  const std::size_t bytes = std::size_t(element_count(array.layout)) * size_of(array.dtype);
+  const std::shared_ptr<void> memory = device_of(impl_).allocate(bytes);
+  device_of(impl_).copy_in(memory.get(), array.data, bytes);
+  return Array(memory, array.dtype, memory.get(), array.layout);
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+Array Device::to_host(const AnyView &array) const try {
+  jit::gpu::Device &device = device_of(impl_);
+  Array made(array.dtype, array.layout.shape());
+  const kernel::Reach reach = kernel::reach_of(array.layout, array.dtype);
+  if (reach.low == reach.high) return made;
+  const char *first = static_cast<const char *>(array.data) + reach.low;
+  if (!device.has(first))
+    support::fail("E0322", "the array does not lie on the device '" + device.name() + "'", {},
+                  "only what lies there is copied from there");
+  std::vector<char> bytes(std::size_t(reach.high - reach.low));
+  device.copy_out(bytes.data(), first, bytes.size());
+  AnyView seen = array;
+  seen.data = bytes.data() - reach.low;
+  array::copy_elements(seen, made.raw(), made.layout());
+  return made;
+} catch (const std::bad_alloc &) {
+  support::out_of_memory();
+}
+
+void Device::wait() const { device_of(impl_).wait(); }
+
+} // namespace broadloom

@@ -1,0 +1,11 @@
+// Devices by NVIDIA's driver: see device.hpp.
+#pragma once
+
+#include "jit/gpu/device.hpp"
+
+namespace broadloom::jit::gpu {
+
+// The device of this number. Throws CompileError E0505 where it is not there, E0507 where the driver fails.
+std::shared_ptr<Device> open_cuda(int number);
+
+} // namespace broadloom::jit::gpu

@@ -1,0 +1,75 @@
+// What a launch is given: see device.hpp.
+#include "jit/gpu/device.hpp"
+
+#include "jit/native/backend.hpp"
+#include "jit/runtime/launch.hpp"
+#include "plan/tasks.hpp"
+#include "support/fail.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom::jit::gpu {
+
+// A position is a box of its own but along lanes, where a box has whole turns of a warp: enough of them that all warps have some
+// work, and no more than that, as what is known for a box is computed once in it.
+Boxes boxes_of(const loop::Program &program, std::size_t phase,
+               std::span<const std::int64_t> extents, int warps) {
+  const loop::Phase &own = program.phases[phase];
+  const auto lanes = plan::vector_axis_of(program, own);
+  const bool in_order = loop::handing_loop(program, own) != nullptr;
+  constexpr std::int64_t most_turns = 16;
+  Boxes boxes;
+  std::int64_t others = 1; // boxes along the other axes
+  for (std::size_t k = 0; k < own.parallel.size(); ++k)
+    if (!lanes || k != *lanes) others *= extents[own.parallel[k].index];
+  for (std::size_t k = 0; k < own.parallel.size(); ++k) {
+    const std::int64_t extent = extents[own.parallel[k].index];
+    std::int64_t grain = 1;
+    if (in_order) {
+      grain = std::max<std::int64_t>(extent, 1);
+    } else if (lanes && k == *lanes) {
+      const std::int64_t turns = (extent + runtime::warp_threads - 1) / runtime::warp_threads;
+      const std::int64_t asked = std::max<std::int64_t>(1, warps / std::max<std::int64_t>(others, 1));
+      grain = std::clamp<std::int64_t>(turns / asked, 1, most_turns) * runtime::warp_threads;
+    }
+    boxes.grains.push_back(grain);
+    boxes.counts.push_back((extent + grain - 1) / grain);
+    boxes.number *= boxes.counts.back();
+  }
+  return boxes;
+}
+
+std::vector<std::int64_t> words_of(const loop::Program &program, std::size_t phase,
+                                   const loop::Frame &frame, const Boxes &boxes,
+                                   std::int64_t row_bytes) {
+  const runtime::LaunchLayout layout(program, phase);
+  if (layout.words * sizeof(std::int64_t) > runtime::most_launch_bytes)
+    support::fail("E0502",
+                  fmt::format("the kernel is too large for a device: its tables have {} bytes, of "
+                              "which a launch takes {}",
+                              layout.words * sizeof(std::int64_t), runtime::most_launch_bytes),
+                  {}, "split the kernel");
+  const std::size_t axes = program.axes.size(), buffers = program.buffers.size();
+  std::vector<std::int64_t> words(layout.words);
+  std::copy_n(frame.extents, axes, &words[layout.extents]);
+  std::copy_n(frame.chunks, axes, &words[layout.chunks]);
+  std::copy_n(frame.strides, buffers * axes, &words[layout.strides]);
+  for (std::size_t b = 0; b < buffers; ++b)
+    words[layout.buffers + b] = std::int64_t(reinterpret_cast<std::uintptr_t>(frame.buffers[b]));
+  words[layout.row_bytes] = row_bytes;
+  words[layout.boxes] = boxes.number;
+  std::ranges::copy(boxes.counts, &words[layout.counts]);
+  std::ranges::copy(boxes.grains, &words[layout.grains]);
+  return words;
+}
+
+std::shared_ptr<const Code> code_to_show(const loop::Program &program, const Target &target) {
+  block::Program blocks = blocks_of(program, target);
+  const std::size_t bytes = backend().asm_text(program, blocks, target, nullptr).size();
+  return std::make_shared<const Code>(Code::Place{}, std::vector<PhaseFn>(program.phases.size()),
+                                      std::move(blocks), bytes, CompileTimes());
+}
+
+} // namespace broadloom::jit::gpu

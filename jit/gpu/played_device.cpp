@@ -1,0 +1,127 @@
+// See played_device.hpp.
+#include "jit/gpu/played_device.hpp"
+
+#include "jit/native/backend.hpp"
+#include "support/check.hpp"
+#include "support/fail.hpp"
+#include "support/float_control.hpp"
+#include "support/undivided.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+namespace broadloom::jit::gpu {
+namespace {
+
+class PlayedDevice final : public Device, public std::enable_shared_from_this<PlayedDevice> {
+public:
+  PlayedDevice() : Device("played", target_to_build("warp"), 8) {}
+
+  std::shared_ptr<void> allocate(std::size_t bytes) override {
+    const auto page = std::size_t(sysconf(_SC_PAGESIZE));
+    bytes = std::max(page, (bytes + page - 1) / page * page);
+    void *made = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made == MAP_FAILED)
+      support::fail("E0305", "the device 'played' has no " + std::to_string(bytes) + " bytes left",
+                    {}, "let arrays go that nobody needs");
+    const std::lock_guard lock(mutex_);
+    pieces_[static_cast<char *>(made)] = bytes;
+    return {made, [self = shared_from_this()](void *piece) { self->give_back(piece); }};
+  }
+
+  void copy_in(void *to, const void *from, std::size_t bytes) override {
+    opened([&] { std::memcpy(to, from, bytes); });
+  }
+  void copy_out(void *to, const void *from, std::size_t bytes) override {
+    opened([&] { std::memcpy(to, from, bytes); });
+  }
+  void wait() override {}
+
+  bool has(const void *memory) const override {
+    const std::lock_guard lock(mutex_);
+    const auto *at = static_cast<const char *>(memory);
+    const auto after = pieces_.upper_bound(const_cast<char *>(at));
+    return after != pieces_.begin() && at < std::prev(after)->first + std::prev(after)->second;
+  }
+
+  std::shared_ptr<const Code> compile(const loop::Program &program) override {
+    return backend().compile(program, blocks_of(program, target()), target(), Profile::none, 1,
+                             nullptr);
+  }
+
+  void launch(const Code &code, const loop::Program &program, std::size_t phase,
+              const loop::Frame &frame, const Boxes &boxes, std::int64_t row_bytes) override {
+    words_of(program, phase, frame, boxes, row_bytes); // its limit holds here, too
+    const std::vector<loop::AxisId> &axes = program.phases[phase].parallel;
+    std::vector<std::int64_t> lo(axes.size()), hi(axes.size());
+    std::vector<char *> buffers(frame.buffers, frame.buffers + program.buffers.size());
+    loop::Frame own = frame;
+    own.buffers = buffers.data();
+    opened([&] {
+      const support::FloatControl control;
+      ++launched_.launches;
+      launched_.boxes += boxes.number;
+      // As a device's warps take them, the last warp first.
+      for (std::int64_t warp = std::min<std::int64_t>(warps(), boxes.number); warp-- > 0;) {
+        for (std::size_t b = 0; b < buffers.size(); ++b)
+          if (program.buffers[b].role == loop::Role::Row)
+            buffers[b] = frame.buffers[b] + warp * row_bytes;
+        for (std::int64_t box = warp; box < boxes.number; box += warps()) {
+          std::int64_t left = box;
+          for (std::size_t k = axes.size(); k-- > 0;) {
+            lo[k] = left % boxes.counts[k] * boxes.grains[k];
+            hi[k] = std::min(lo[k] + boxes.grains[k], frame.extents[axes[k].index]);
+            left /= boxes.counts[k];
+          }
+          code.phases()[phase](&own, lo.data(), hi.data());
+        }
+      }
+    });
+  }
+
+  Launched launched() const {
+    const std::lock_guard lock(mutex_);
+    return launched_;
+  }
+
+private:
+  template <class Work> void opened(Work work) {
+    const std::lock_guard lock(mutex_);
+    protect(PROT_READ | PROT_WRITE);
+    work();
+    protect(PROT_NONE);
+  }
+  void protect(int how) {
+    for (const auto &[piece, bytes] : pieces_)
+      if (mprotect(piece, bytes, how) != 0) support::bug("a piece of a played device is gone");
+  }
+  void give_back(void *piece) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = pieces_.find(static_cast<char *>(piece));
+    munmap(found->first, found->second);
+    pieces_.erase(found);
+  }
+
+  mutable support::Mutex mutex_; // of all below, and of the memory
+  std::map<char *, std::size_t> pieces_;
+  Launched launched_;
+};
+
+PlayedDevice &instance() {
+  static const std::shared_ptr<PlayedDevice> &made = // never destroyed
+      *new std::shared_ptr<PlayedDevice>(std::make_shared<PlayedDevice>());
+  return *made;
+}
+
+} // namespace
+
+std::shared_ptr<Device> played_device() { return instance().shared_from_this(); }
+
+Launched launched_on_played_device() { return instance().launched(); }
+
+} // namespace broadloom::jit::gpu

@@ -1,0 +1,42 @@
+// The contract between a device's kernels and the host: what a phase is launched with.
+//
+// A phase becomes one kernel, `phase_k(words)`, of one parameter by value: words of eight bytes, the
+// tables of the frame (abi.hpp) one after the other, then how the boxes of the phase's parallel axes
+// are cut.
+//
+//   extents[axis] chunks[axis] strides[buffer * axes + axis] buffers[buffer]
+//   row_bytes boxes counts[parallel axis] grains[parallel axis]
+//
+// Warps are 32 threads. Warp w of W takes the boxes w, w + W, w + 2 W, .. of all `boxes`; box b lies, the
+// innermost axis first, at position b % count * grain, with b / count left for the axes outside, and
+// has at most `grain` positions along each. What each warp has for itself begins w * row_bytes behind
+// the address that is given.
+#pragma once
+
+#include "loop/loop.hpp"
+
+#include <cstddef>
+
+namespace broadloom::jit::runtime {
+
+struct LaunchLayout { // the place of each table's first word
+  LaunchLayout(const loop::Program &program, std::size_t phase) {
+    const std::size_t axes = program.axes.size(), buffer_count = program.buffers.size(),
+                      parallel = program.phases[phase].parallel.size();
+    chunks = extents + axes;
+    strides = chunks + axes;
+    buffers = strides + buffer_count * axes;
+    row_bytes = buffers + buffer_count;
+    boxes = row_bytes + 1;
+    counts = boxes + 1;
+    grains = counts + parallel;
+    words = grains + parallel;
+  }
+  std::size_t extents = 0, chunks, strides, buffers, row_bytes, boxes, counts, grains;
+  std::size_t words; // in all
+};
+
+inline constexpr std::size_t most_launch_bytes = 4000; // of a parameter that any device takes
+inline constexpr int warp_threads = 32;
+
+} // namespace broadloom::jit::runtime
