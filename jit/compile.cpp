@@ -86,12 +86,12 @@ int thread_count(const Options &options) {
 } // namespace
 
 // Nothing takes over there where code cannot be made: the arrays are on the device.
-static std::shared_ptr<const KernelImpl> make_on_device(const LoopSpec &spec,
-                                                        spec::TypedSpec typed, Options options,
-                                                        double ms) {
+static std::shared_ptr<const KernelImpl> make_on_device(const LoopSpec &spec, spec::TypedSpec typed,
+                                                        Options options, double ms) {
   const auto refuse = [&](const char *what, const char *help) {
-    support::fail("E0506", fmt::format("kernel '{}' cannot run on the device '{}' with {}",
-                                       typed.name, options.device, what),
+    support::fail("E0506",
+                  fmt::format("kernel '{}' cannot run on the device '{}' with {}", typed.name,
+                              options.device, what),
                   {}, help);
   };
   if (options.engine != Engine::automatic && options.engine != Engine::jit)

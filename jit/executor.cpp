@@ -2,8 +2,8 @@
 #include "jit/executor.hpp"
 
 #include "array/copy.hpp"
-#include "jit/gpu/device.hpp"
 #include "jit/failure.hpp"
+#include "jit/gpu/device.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/runtime/small.hpp"
 #include "kernel/check.hpp"
@@ -82,9 +82,8 @@ static bool must_copy(const Specialisation &special, Operands operands, std::siz
 }
 
 // The numbers that a part of a call is given lie in its plan, and are taken to the device. No other operand may lie elsewhere.
-std::vector<std::shared_ptr<void>> Executor::take_to_device(const Specialisation &special,
-                                                            Operands operands,
-                                                            void **addresses) const {
+std::vector<std::shared_ptr<void>>
+Executor::take_to_device(const Specialisation &special, Operands operands, void **addresses) const {
   std::vector<std::shared_ptr<void>> numbers;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const kernel::Reach reach = special.operands[k].reach;

@@ -32,9 +32,8 @@ public:
   std::int64_t interpreted() const { return interpreted_.load(std::memory_order_relaxed); }
 
 private:
-  std::vector<std::shared_ptr<void>> take_to_device(const Specialisation &special,
-                                                    kernel::Operands operands,
-                                                    void **addresses) const;
+  std::vector<std::shared_ptr<void>>
+  take_to_device(const Specialisation &special, kernel::Operands operands, void **addresses) const;
   void *copy_on_device(const AnyView &view, kernel::Reach reach,
                        std::vector<std::shared_ptr<void>> &copies) const;
   void invoke_on_device(const Specialisation &special, void *const *addresses) const;

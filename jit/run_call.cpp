@@ -296,8 +296,7 @@ private:
     const std::int64_t at = loop.step(n_) + loop.rest->shift;
     if (at < 0 || at >= says.layout.extents[0]) return false;
     gpu::OnHost host(device());
-    const auto *element =
-        static_cast<const char *>(host.read(array::rows_of(says, 0, at, 1)).data);
+    const auto *element = static_cast<const char *>(host.read(array::rows_of(says, 0, at, 1)).data);
     return ops::convert(ops::load(element, says.dtype), says.dtype, DType::Bool).bits != 0;
   }
   void repeat_last(const TimeLoop &loop, std::int64_t skipped) {

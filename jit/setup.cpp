@@ -51,7 +51,7 @@ Setup::Setup(const LoopSpec &spec, spec::TypedSpec typed, const Options &options
       target(std::move(target)), profile(profile), threads(threads), device(std::move(device)),
       built(std::move(built)),
       compares(!this->device && (asked_to_verify() || asks(Debug::interpreter))),
-      verifies(compares || asks(Debug::memory)), 
+      verifies(compares || asks(Debug::memory)),
       workers(runtime::workers(this->device ? runtime::default_threads() : threads)),
       split_from_bytes(number_in("BROADLOOM_SPLIT", std::int64_t(512) << 10)),
       tile_rows(this->device ? 0 : number_in("BROADLOOM_TILE_ROWS", std::int64_t(-1))),
@@ -91,9 +91,9 @@ void Setup::look_at_facts(kernel::Operands call) const {
   gpu::OnHost host(device.get());
   std::vector<AnyView> views;
   for (std::size_t k = 0; k < call.size(); ++k)
-    views.push_back(call[k] == nullptr                            ? AnyView()
+    views.push_back(call[k] == nullptr                           ? AnyView()
                     : std::ranges::find(facts, k) != facts.end() ? host.read(*call[k])
-                                                                  : *call[k]);
+                                                                 : *call[k]);
   std::vector<const AnyView *> seen;
   for (std::size_t k = 0; k < call.size(); ++k)
     seen.push_back(call[k] == nullptr ? nullptr : &views[k]);

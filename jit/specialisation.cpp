@@ -243,11 +243,11 @@ static void place(const Setup &setup, PatternCache &patterns, Specialisation &sp
     mark_exact_pairs(special, setup.typed, resolved, plan.in_place);
     place_phases(special, setup.machine(threads), setup.options.cancel != nullptr);
     place_buffers(special, threads);
-    special.is_direct =
-        special.engine == Engine::jit && special.scratch_bytes == 0 &&
-        special.operands.size() <= few_operands && special.buffers.size() <= few_buffers &&
-        std::ranges::all_of(special.layouts.wanted, std::identity()) && !setup.verifies &&
-        !setup.device;
+    special.is_direct = special.engine == Engine::jit && special.scratch_bytes == 0 &&
+                        special.operands.size() <= few_operands &&
+                        special.buffers.size() <= few_buffers &&
+                        std::ranges::all_of(special.layouts.wanted, std::identity()) &&
+                        !setup.verifies && !setup.device;
     if (special.engine == Engine::jit && setup.options.cancel == nullptr && !setup.device)
       list_steps(special);
   };

@@ -32,11 +32,11 @@ public:
   // where the device has no memory left.
   Array to_device(const AnyView &array) const;
   // A copy of an array of the device, once all work on it is done. Throws DataError E0322 where it is not one, and
-  // CompileError E0507 where the device has failed.
+  // CompileError E0505 where the device has failed.
   Array to_host(const AnyView &array) const;
   // One whose elements are not set.
   Array allocate(DType dtype, const ExtentList &shape) const;
-  // Until all work is done. Throws CompileError E0507 where some of it has failed.
+  // Until all work is done. Throws CompileError E0505 where some of it has failed.
   void wait() const;
 
 private:

@@ -38,16 +38,16 @@ Place Context::root() {
   };
   const std::size_t axes = program.axes.size();
   // A device has the tables themselves, one after the other.
-  const runtime::LaunchLayout layout(
-      program, std::size_t(&phase - program.phases.data()));
+  const runtime::LaunchLayout layout(program, std::size_t(&phase - program.phases.data()));
+  const bool device = target.isa->device;
   const auto table = [&](std::size_t offset, std::size_t word) {
-    return target.isa->device
-               ? ir.CreateConstGEP1_64(ir.getInt64Ty(), function->getArg(0), word)
-               : static_cast<llvm::Value *>(field(offset));
+    return device ? ir.CreateConstGEP1_64(ir.getInt64Ty(), function->getArg(0), word)
+                  : static_cast<llvm::Value *>(field(offset));
   };
   llvm::Value *extents = table(offsetof(Frame, extents), layout.extents);
   llvm::Value *chunks = table(offsetof(Frame, chunks), layout.chunks);
-  llvm::Value *strides = table(offsetof(Frame, strides), layout.strides);
+  llvm::Value *strides =
+      device ? static_cast<llvm::Value *>(function->getArg(0)) : field(offsetof(Frame, strides));
   llvm::Value *buffers = table(offsetof(Frame, buffers), layout.buffers);
   for (std::size_t k = 0; k < axes; ++k) {
     this->extents.push_back(element(ir.getInt64Ty(), extents, k));
@@ -61,15 +61,19 @@ Place Context::root() {
   for (const BufferId id : survey.buffers) {
     const Buffer &buffer = program[id];
     root.at[id.index] = element(pointer, buffers, id.index);
-    if (target.isa->device && buffer.role == Role::Row) // a host gives each thread's own
-      root.at[id.index] = address(
-          root.at[id.index], ir.CreateMul(lanes.warp(), element(ir.getInt64Ty(), function->getArg(0), layout.row_bytes)));
+    if (device && buffer.role == Role::Row) // a host gives each thread's own
+      root.at[id.index] =
+          address(root.at[id.index],
+                  ir.CreateMul(lanes.warp(),
+                               element(ir.getInt64Ty(), function->getArg(0), layout.row_bytes)));
     llvm::Value *size = ir.getInt64(size_of(buffer.dtype));
-    for (const Walk &w : buffer.walks) {
+    for (std::size_t k = 0; k < buffer.walks.size(); ++k) {
+      const Walk &w = buffer.walks[k];
       const std::size_t index = id.index * axes + w.axis.index;
+      const std::size_t place = device ? layout.strides[id.index] + k : index;
       const int step = is_row_in_lanes(buffer) ? row_lanes : step_of(w.stride);
       strides_[index] =
-          ir.CreateMul(step != 0 ? number(step) : element(ir.getInt64Ty(), strides, index), size);
+          ir.CreateMul(step != 0 ? number(step) : element(ir.getInt64Ty(), strides, place), size);
     }
   }
   return root;

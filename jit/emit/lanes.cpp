@@ -37,7 +37,9 @@ llvm::Type *Lanes::widen(llvm::Type *scalar, int width) const {
     llvm::Type *real = widen(scalar->getStructElementType(0), width);
     return llvm::StructType::get(real, real);
   }
-  return width == 1 || are_threads() ? scalar : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(width));
+  return width == 1 || are_threads()
+             ? scalar
+             : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(width));
 }
 
 int Lanes::width(const llvm::Value *value) {

@@ -54,12 +54,12 @@ public:
   llvm::Value *shuffle(llvm::Value *a, llvm::Value *b, llvm::ArrayRef<int> sources);
 
   // lanes_threads.cpp: where lanes are threads. All of a warp come here together.
-  llvm::Value *thread();                                              // the number of this lane (i32)
-  llvm::Value *warp();                                                // its number (i64)
-  llvm::Value *of_thread(llvm::Value *value, llvm::Value *number);    // what that lane has (i32)
-  llvm::Value *counts(llvm::Value *active);                           // this lane is below (i1)
-  void meet();                                                        // what others stored is there
-  void store_once(llvm::function_ref<void()> store);                  // by one lane, for all
+  llvm::Value *thread();                                           // the number of this lane (i32)
+  llvm::Value *warp();                                             // its number (i64)
+  llvm::Value *of_thread(llvm::Value *value, llvm::Value *number); // what that lane has (i32)
+  llvm::Value *counts(llvm::Value *active);                        // this lane is below (i1)
+  void meet();                                                     // what others stored is there
+  void store_once(llvm::function_ref<void()> store);               // by one lane, for all
 
   // A complex value is a pair of two real ones.
   llvm::Value *part(llvm::Value *value, unsigned index);

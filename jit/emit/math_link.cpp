@@ -25,6 +25,10 @@ namespace broadloom::jit {
                 "run with the interpreter (Engine::interpreter), which gives the same bits");
 }
 
+static bool is_of_processors(const std::string &function) {
+  return function.starts_with("bl_libm_polygamma");
+}
+
 static void link_function(llvm::Module &module, const Target &target, const std::string &name) {
   const std::span<const unsigned char> bytes = bitcode(target.isa->math, name);
   if (bytes.empty()) return; // one that the linker knows
@@ -43,9 +47,15 @@ bool link_math(llvm::Module &module, const Target &target) {
   for (const llvm::Function &function : module)
     if (!function.isDeclaration())
       before.push_back(function.getName().str());
-    else if (function.getName().starts_with("bl_") && !function.getName().starts_with("bl_libm_"))
+    else if (function.getName().starts_with("bl_") &&
+             (target.isa->core.warp > 0 || !function.getName().starts_with("bl_libm_")))
       wanted.push_back(function.getName().str());
   if (wanted.empty()) return false;
+  if (target.isa->device && std::ranges::any_of(wanted, &is_of_processors))
+    support::fail("E0506",
+                  "'polygamma' cannot run on a device: it is computed in numbers of 80 bits, which "
+                  "processors alone have",
+                  {}, "compute it in a kernel of its own, without a device");
   for (const std::string &name : wanted) link_function(module, target, name);
   const llvm::Function *phase = module.getFunction(before.front());
   for (llvm::Function &function : module) {

@@ -180,9 +180,8 @@ llvm::Value *Memory::load_of_thread(const Row &row) {
         ir_.CreateAlignedLoad(type, address_in_thread(row), llvm::Align(size_of(row.dtype)))};
   };
   if (row.group.mask == nullptr || row.access.move == Move::Scalar) return load()[0];
-  return lanes_.either(row.group.mask, load, [&] {
-    return Values{llvm::Constant::getNullValue(type)};
-  })[0];
+  return lanes_.either(row.group.mask, load,
+                       [&] { return Values{llvm::Constant::getNullValue(type)}; })[0];
 }
 
 void Memory::store_of_thread(const Row &row, llvm::Value *value) {

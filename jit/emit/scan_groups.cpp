@@ -162,9 +162,9 @@ States Scans::join_group(const Group &group, AccId acc, States states) {
     const States joined = accs_.join(acc, shuffled(states, sources), states);
     llvm::Value *later = later_lanes(reverse, distance);
     // In reverse the lanes that do not count come first: they are not there.
-    llvm::Value *there =
-        reverse && group.mask != nullptr ? lanes_.shuffle(group.mask, group.mask, sources)
-                                         : nullptr;
+    llvm::Value *there = reverse && group.mask != nullptr
+                             ? lanes_.shuffle(group.mask, group.mask, sources)
+                             : nullptr;
     for (std::size_t k = 0; k < states.size(); ++k) {
       llvm::Value *now = select_lanes(later, joined[k], states[k]);
       states[k] = there == nullptr ? now : lanes_.select(there, now, states[k]);

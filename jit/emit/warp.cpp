@@ -21,9 +21,8 @@ llvm::Value *warp_of_device(Builder &ir) {
   llvm::Value *threads = special(ir, llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x);
   llvm::Value *before =
       ir.CreateMul(special(ir, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x), threads);
-  return ir.CreateUDiv(
-      ir.CreateAdd(before, special(ir, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x)),
-      ir.getInt64(runtime::warp_threads));
+  return ir.CreateUDiv(ir.CreateAdd(before, special(ir, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x)),
+                       ir.getInt64(runtime::warp_threads));
 }
 
 llvm::Value *warps_of_device(Builder &ir) {
@@ -42,7 +41,8 @@ void enter_played(llvm::Module &module, llvm::Function &phase, const std::string
   entry->setLinkage(llvm::Function::ExternalLinkage);
   ir.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", entry));
   const auto run = module.getOrInsertFunction(
-      warp_run, llvm::FunctionType::get(ir.getVoidTy(), {pointer, pointer, pointer, pointer}, false));
+      warp_run,
+      llvm::FunctionType::get(ir.getVoidTy(), {pointer, pointer, pointer, pointer}, false));
   ir.CreateCall(run, {&phase, entry->getArg(0), entry->getArg(1), entry->getArg(2)});
   ir.CreateRetVoid();
 }
@@ -64,8 +64,8 @@ public:
     const runtime::LaunchLayout layout(program_, number_);
     auto *block = llvm::ArrayType::get(ir_.getInt64Ty(), layout.words);
     auto *type = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy()}, false);
-    auto *entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
-                                         phase_name(number_), module_);
+    auto *entry =
+        llvm::Function::Create(type, llvm::Function::ExternalLinkage, phase_name(number_), module_);
     entry->setCallingConv(llvm::CallingConv::PTX_Kernel);
     entry->addParamAttr(0, llvm::Attribute::getWithByValType(module_.getContext(), block));
     entry->addParamAttr(0, llvm::Attribute::getWithAlignment(module_.getContext(), llvm::Align(8)));
@@ -75,15 +75,16 @@ public:
     ir_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", entry));
     llvm::Value *words = entry->getArg(0);
     const auto word = [&](std::size_t index) {
-      return ir_.CreateAlignedLoad(ir_.getInt64Ty(),
-                                   ir_.CreateConstGEP1_64(ir_.getInt64Ty(), words, index),
-                                   llvm::Align(8));
+      return ir_.CreateAlignedLoad(
+          ir_.getInt64Ty(), ir_.CreateConstGEP1_64(ir_.getInt64Ty(), words, index), llvm::Align(8));
     };
-    auto *places = llvm::ArrayType::get(ir_.getInt64Ty(), std::max<std::size_t>(1, parallel_.size()));
+    auto *places =
+        llvm::ArrayType::get(ir_.getInt64Ty(), std::max<std::size_t>(1, parallel_.size()));
     llvm::Value *lo = ir_.CreateAlloca(places), *hi = ir_.CreateAlloca(places);
     llvm::Value *first = warp_of_device(ir_), *warps = warps_of_device(ir_);
     llvm::Value *boxes = word(layout.boxes);
-    auto *head = block_of(entry, "boxes"), *turn = block_of(entry, "box"), *done = block_of(entry, "done");
+    auto *head = block_of(entry, "boxes"), *turn = block_of(entry, "box"),
+         *done = block_of(entry, "done");
     llvm::BasicBlock *before = ir_.GetInsertBlock();
     ir_.CreateBr(head);
     ir_.SetInsertPoint(head);

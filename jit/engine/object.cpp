@@ -54,7 +54,8 @@ Made make_module(const loop::Program &program, const block::Program &blocks, con
   emit(*made.module, program, blocks, target, phases, listing, count_paths);
   generator.prepare(*made.module);
   times.emit = laps.lap();
-  const bool has_math = link_math(*made.module, target) || target.isa->device; // all in one function
+  const bool has_math =
+      link_math(*made.module, target) || target.isa->device; // all in one function
   times.link_math = laps.lap();
   generator.optimise(*made.module, has_math);
   times.optimise = laps.lap();

@@ -25,12 +25,13 @@ struct Cuda {
   Result (*retain_context)(Handle *context, int device);
   Result (*push_context)(Handle context);
   Result (*pop_context)(Handle *context);
-  Result (*load_module)(Handle *module, const void *image, unsigned options, int *names, void **values);
+  Result (*load_module)(Handle *module, const void *image, unsigned options, int *names,
+                        void **values);
   Result (*unload_module)(Handle module);
   Result (*function)(Handle *function, Handle module, const char *name);
-  Result (*launch)(Handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                   unsigned block_y, unsigned block_z, unsigned shared_bytes, Handle stream,
-                   void **parameters, void **extra);
+  Result (*launch)(Handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                   Handle stream, void **parameters, void **extra);
   Result (*wait)(Handle stream);
   Result (*allocate)(Pointer *memory, std::size_t bytes);
   Result (*free)(Pointer memory);
@@ -42,7 +43,7 @@ struct Cuda {
   // Throws CompileError E0505 where there is no driver, or it is too old.
   static const Cuda &instance();
 
-  // Throws CompileError E0507 where the result is not 0: "the device cuda:0 ..: WHAT".
+  // Throws CompileError E0505 where the result is not 0: "the device cuda:0 ..: WHAT".
   void check(Result result, const char *what) const;
 };
 

@@ -17,8 +17,9 @@ namespace broadloom::jit::gpu {
 namespace {
 
 constexpr unsigned warps_of_group = 4; // that the device starts together
-constexpr int warps_of_processor = 32; // at once, where each needs half of the registers that there are
-constexpr std::size_t granule = 512;   // bytes
+constexpr int warps_of_processor =
+    32; // at once, where each needs half of the registers that there are
+constexpr std::size_t granule = 512; // bytes
 
 // The context that all in the process share: arrays of CuPy, PyTorch and JAX lie in it.
 class Entered {
@@ -120,9 +121,9 @@ public:
     cuda_.check(cuda_.load_module(&module->module, text.c_str(), 0, nullptr, nullptr),
                 "takes no code");
     for (std::size_t k = 0; k < program.phases.size(); ++k)
-      cuda_.check(cuda_.function(&module->phases.emplace_back(), module->module,
-                                 phase_name(k).c_str()),
-                  "has no phase");
+      cuda_.check(
+          cuda_.function(&module->phases.emplace_back(), module->module, phase_name(k).c_str()),
+          "has no phase");
     return std::make_shared<const Code>(Code::Place{{}, std::move(module)},
                                         std::vector<PhaseFn>(program.phases.size()),
                                         std::move(blocks), text.size(), CompileTimes());
@@ -135,9 +136,9 @@ public:
     const auto groups = unsigned((warps + warps_of_group - 1) / warps_of_group);
     void *parameters[] = {words.data()};
     const Entered here(cuda_, context_);
-    cuda_.check(cuda_.launch(static_cast<const Module *>(code.linked())->phases[phase], groups, 1, 1,
-                             warps_of_group * runtime::warp_threads, 1, 1, 0, nullptr, parameters,
-                             nullptr),
+    cuda_.check(cuda_.launch(static_cast<const Module *>(code.linked())->phases[phase], groups, 1,
+                             1, warps_of_group * runtime::warp_threads, 1, 1, 0, nullptr,
+                             parameters, nullptr),
                 "does not run");
   }
 
@@ -176,9 +177,8 @@ std::shared_ptr<Device> open_cuda(int number) {
   char name[128] = {};
   cuda.check(cuda.device(&device, number), "is not found");
   cuda.check(cuda.device_name(name, sizeof name, device), "has no name");
-  for (const auto &[value, attribute] : {std::pair(&processors, cuda_multiprocessors),
-                                         {&major, cuda_major},
-                                         {&minor, cuda_minor}})
+  for (const auto &[value, attribute] :
+       {std::pair(&processors, cuda_multiprocessors), {&major, cuda_major}, {&minor, cuda_minor}})
     cuda.check(cuda.attribute(value, attribute, device), "does not tell what it is");
   if (major < 7)
     refuse(fmt::format("the device cuda:{} ({}) is too old: it has compute capability {}.{}, and "

@@ -5,7 +5,7 @@
 
 namespace broadloom::jit::gpu {
 
-// The device of this number. Throws CompileError E0505 where it is not there, E0507 where the driver fails.
+// The device of this number. Throws CompileError E0505 where it is not there, or the driver fails.
 std::shared_ptr<Device> open_cuda(int number);
 
 } // namespace broadloom::jit::gpu

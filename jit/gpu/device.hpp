@@ -41,9 +41,10 @@ public:
   // DataError E0305 where there is none left.
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
   virtual void copy_in(void *to, const void *from, std::size_t bytes) = 0;
-  virtual void copy_out(void *to, const void *from, std::size_t bytes) = 0; // once what was launched is done
+  virtual void copy_out(void *to, const void *from,
+                        std::size_t bytes) = 0; // once what was launched is done
   virtual bool has(const void *memory) const = 0;
-  virtual void wait() = 0; // until all that was launched is done. Throws CompileError E0507
+  virtual void wait() = 0; // until all that was launched is done. Throws CompileError E0505
 
   // Code of a program. Throws CompileError E0501, E0502.
   virtual std::shared_ptr<const Code> compile(const loop::Program &program) = 0;

@@ -31,7 +31,8 @@ Boxes boxes_of(const loop::Program &program, std::size_t phase,
       grain = std::max<std::int64_t>(extent, 1);
     } else if (lanes && k == *lanes) {
       const std::int64_t turns = (extent + runtime::warp_threads - 1) / runtime::warp_threads;
-      const std::int64_t asked = std::max<std::int64_t>(1, warps / std::max<std::int64_t>(others, 1));
+      const std::int64_t asked =
+          std::max<std::int64_t>(1, warps / std::max<std::int64_t>(others, 1));
       grain = std::clamp<std::int64_t>(turns / asked, 1, most_turns) * runtime::warp_threads;
     }
     boxes.grains.push_back(grain);
@@ -55,9 +56,12 @@ std::vector<std::int64_t> words_of(const loop::Program &program, std::size_t pha
   std::vector<std::int64_t> words(layout.words);
   std::copy_n(frame.extents, axes, &words[layout.extents]);
   std::copy_n(frame.chunks, axes, &words[layout.chunks]);
-  std::copy_n(frame.strides, buffers * axes, &words[layout.strides]);
-  for (std::size_t b = 0; b < buffers; ++b)
+  for (std::size_t b = 0; b < buffers; ++b) {
+    for (std::size_t w = 0; w < program.buffers[b].walks.size(); ++w)
+      words[layout.strides[b] + w] =
+          frame.strides[b * axes + program.buffers[b].walks[w].axis.index];
     words[layout.buffers + b] = std::int64_t(reinterpret_cast<std::uintptr_t>(frame.buffers[b]));
+  }
   words[layout.row_bytes] = row_bytes;
   words[layout.boxes] = boxes.number;
   std::ranges::copy(boxes.counts, &words[layout.counts]);

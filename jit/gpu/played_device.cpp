@@ -25,7 +25,8 @@ public:
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     const auto page = std::size_t(sysconf(_SC_PAGESIZE));
     bytes = std::max(page, (bytes + page - 1) / page * page);
-    void *made = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *made =
+        mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (made == MAP_FAILED)
       support::fail("E0305", "the device 'played' has no " + std::to_string(bytes) + " bytes left",
                     {}, "let arrays go that nobody needs");

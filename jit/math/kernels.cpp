@@ -22,8 +22,12 @@ namespace math = broadloom::math;
 
 // BROADLOOM_ONE_LANE: for threads of a GPU, which have a value each. All that they call is in the module.
 #if defined(BROADLOOM_ONE_LANE)
+#include "math/functions/fmod.hpp"
 #include "math/functions/huge_angle.hpp"
 #include "math/functions/sum_near_one.hpp"
+
+extern "C" float bl_libm_fmod_f32(float x, float y) { return math::fmod_by_shifts(x, y); }
+extern "C" double bl_libm_fmod_f64(double x, double y) { return math::fmod_by_shifts(x, y); }
 #endif
 
 // The forms whose vectors fill NEON's or AVX2's registers, and where there are wider ones, those

@@ -51,8 +51,7 @@ static std::string ask_for_name() {
 }
 
 bool can_run(std::string_view isa) {
-  return (isa == "x86-64-v4" && host().v4) ||
-         ((isa == "x86-64-v3" || isa == "warp") && host().v3);
+  return (isa == "x86-64-v4" && host().v4) || ((isa == "x86-64-v3" || isa == "warp") && host().v3);
 }
 
 std::string_view best_isa() { return host().v4 ? "x86-64-v4" : host().v3 ? "x86-64-v3" : ""; }

@@ -41,11 +41,11 @@ constexpr std::array isas = {
     Isa{"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64",
         BL_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", "v4", avx512, 512, true},
     Isa{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", neon, 128, false},
-    // A GPU's code, played by this processor, for tests.
+// A GPU's code and math, played by this processor, for tests.
 #if defined(__x86_64__)
-    Isa{"warp", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "v3", gpu, 256, true},
+    Isa{"warp", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "one", gpu, 0, true},
 #else
-    Isa{"warp", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", gpu, 128, false},
+    Isa{"warp", "aarch64-unknown-linux-gnu", "generic", "+neon", "one", gpu, 0, false},
 #endif
     // Devices. Code for an older one runs on all that came later.
     Isa{"sm_70", "nvptx64-nvidia-cuda", "sm_70", "+ptx70", "one", gpu, 0, false, true},
@@ -56,10 +56,11 @@ constexpr std::array isas = {
 #undef BL_V3
 
 [[noreturn]] void refuse(const std::string &message) {
-  support::fail("E0503", message, {},
-                "set BROADLOOM_TARGET or Options::target to \"native\", \"x86-64-v3\", "
-                "\"x86-64-v4\" or \"aarch64\", or to a device's \"sm_70\", \"sm_80\" or \"sm_90\" to see its "
-                "code, or leave them unset");
+  support::fail(
+      "E0503", message, {},
+      "set BROADLOOM_TARGET or Options::target to \"native\", \"x86-64-v3\", "
+      "\"x86-64-v4\" or \"aarch64\", or to a device's \"sm_70\", \"sm_80\" or \"sm_90\" to see its "
+      "code, or leave them unset");
 }
 
 } // namespace

@@ -30,7 +30,8 @@ public:
   Warp &operator=(const Warp &) = delete;
   ~Warp() { munmap(stacks_, threads * stack_bytes); }
 
-  void run(PhaseFn phase, const loop::Frame *frame, const std::int64_t *lo, const std::int64_t *hi) {
+  void run(PhaseFn phase, const loop::Frame *frame, const std::int64_t *lo,
+           const std::int64_t *hi) {
     phase_ = phase;
     frame_ = frame;
     lo_ = lo;

@@ -1,10 +1,10 @@
 // The contract between a device's kernels and the host: what a phase is launched with.
 //
 // A phase becomes one kernel, `phase_k(words)`, of one parameter by value: words of eight bytes, the
-// tables of the frame (abi.hpp) one after the other, then how the boxes of the phase's parallel axes
-// are cut.
+// tables of the frame (abi.hpp) one after the other, of strides those alone that buffers have, then how
+// the boxes of the phase's parallel axes are cut.
 //
-//   extents[axis] chunks[axis] strides[buffer * axes + axis] buffers[buffer]
+//   extents[axis] chunks[axis] strides[buffer][walk] buffers[buffer]
 //   row_bytes boxes counts[parallel axis] grains[parallel axis]
 //
 // Warps are 32 threads. Warp w of W takes the boxes w, w + W, w + 2 W, .. of all `boxes`; box b lies, the
@@ -16,24 +16,28 @@
 #include "loop/loop.hpp"
 
 #include <cstddef>
+#include <vector>
 
 namespace broadloom::jit::runtime {
 
 struct LaunchLayout { // the place of each table's first word
   LaunchLayout(const loop::Program &program, std::size_t phase) {
-    const std::size_t axes = program.axes.size(), buffer_count = program.buffers.size(),
-                      parallel = program.phases[phase].parallel.size();
+    const std::size_t axes = program.axes.size(), parallel = program.phases[phase].parallel.size();
     chunks = extents + axes;
-    strides = chunks + axes;
-    buffers = strides + buffer_count * axes;
-    row_bytes = buffers + buffer_count;
+    buffers = chunks + axes;
+    for (const loop::Buffer &buffer : program.buffers) {
+      strides.push_back(buffers);
+      buffers += buffer.walks.size();
+    }
+    row_bytes = buffers + program.buffers.size();
     boxes = row_bytes + 1;
     counts = boxes + 1;
     grains = counts + parallel;
     words = grains + parallel;
   }
-  std::size_t extents = 0, chunks, strides, buffers, row_bytes, boxes, counts, grains;
-  std::size_t words; // in all
+  std::size_t extents = 0, chunks, buffers, row_bytes, boxes, counts, grains;
+  std::vector<std::size_t> strides; // [buffer]
+  std::size_t words;                // in all
 };
 
 inline constexpr std::size_t most_launch_bytes = 4000; // of a parameter that any device takes

@@ -53,7 +53,8 @@ int Chooser::base_width(LoopId id) const {
   const Survey::LoopFacts &f = facts(id);
   const int bytes = f.widest <= 2 ? f.widest : f.narrowest <= 4 && !f.doubles ? 4 : 8;
   if (loop(id).scan) return scan_ways;
-  if (lanes_are_threads()) return machine_.warp; // whatever their types: each has registers of its own
+  if (lanes_are_threads())
+    return machine_.warp;   // whatever their types: each has registers of its own
   constexpr int fewest = 2; // one lane is a turn
   const int width = std::max(fewest, machine_.vector_bytes() / bytes / machine_.sizes.narrower);
   return loop(id).accs.empty() ? width : std::min(width, fold_ways);

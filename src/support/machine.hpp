@@ -37,7 +37,8 @@ struct Machine {
   bool gathers = false; // faster than loads one by one, for elements of at least four bytes
   std::size_t least_masked_move =
       4; // bytes of the smallest element of which a vector moves under a mask
-  int warp = 0; // threads of a GPU that run together, each of which is a lane; 0: lanes are of registers
+  int warp =
+      0; // threads of a GPU that run together, each of which is a lane; 0: lanes are of registers
   Sizes sizes = {};
 
   // Its memory, in bytes: what the plan is chosen by. The first two are a line and a nearest cache that any x86-64 has; the others

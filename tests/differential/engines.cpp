@@ -209,8 +209,8 @@ private:
   }
 
   // Each operand's memory, from its first element to its last, is there for the call.
-  static void run_on_device(const Kernel &kernel, const Options &options,
-                            std::vector<NamedView> in, std::vector<NamedView> to) {
+  static void run_on_device(const Kernel &kernel, const Options &options, std::vector<NamedView> in,
+                            std::vector<NamedView> to) {
     const auto device = jit::gpu::open(options.device);
     struct Piece {
       char *here;

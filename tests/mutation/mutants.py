@@ -14,6 +14,20 @@ TREE = ROOT / "build" / "mutants" / "tree"
 
 # (name, file, what stands there, what the mutant has in its place)
 MUTANTS = [
+    ("warps: no meeting before and after a loop", "jit/emit/phase.cpp",
+     "const bool threads = lanes_.are_threads() && here.group.loop == nullptr;", "const bool threads = false;"),
+    ("warps: each thread stores what all have", "jit/emit/memory.cpp",
+     "    lanes_.store_once([&] { store(); });", "    store();"),
+    ("warps: the ways of a fold are joined with their neighbours", "jit/emit/accumulators.cpp",
+     "for (unsigned half = unsigned(fold_ways) / 2; half >= 1; half /= 2)",
+     "for (unsigned half = 1; half < unsigned(fold_ways); half *= 2)"),
+    ("warps: lanes beyond the rows' slots", "jit/emit/memory.cpp",
+     "      !lanes_.are_threads())        // of which there may be more than slots",
+     "      true)        // of which there may be more than slots"),
+    ("devices: boxes of another grain", "jit/gpu/launch.cpp",
+     "boxes.counts.push_back((extent + grain - 1) / grain);", "boxes.counts.push_back(extent / grain);"),
+    ("devices: what the host has written stays there", "jit/gpu/on_host.hpp",
+     "      if (copy.goes_back) device_", "      if (false) device_"),
     ("windows: the index of an axis that cancels out", "src/rewrite/reindex.cpp",
      "spec_.graph[args[0]].axes.has(axis) ? args[0] : lender(axis)", "args[0]"),
     ("gradient: what a padded border takes up meets slopes", "src/grad/through_window.cpp",

@@ -232,8 +232,9 @@ private:
         ->type_name("all|interpreter|reference|nan|infinity|memory")
         ->allow_extra_args(false);
     add_choice(*run_, "--engine", engine_, "jit|interpreter|reference", "what runs the kernel");
-    run_->add_option("--device", run_options_.device,
-                     "the GPU that runs the kernel: cuda, cuda:1 ..; arrays are copied there and back")
+    run_->add_option(
+            "--device", run_options_.device,
+            "the GPU that runs the kernel: cuda, cuda:1 ..; arrays are copied there and back")
         ->type_name("NAME");
     add_choice(*run_, "--profile", profile_, "perf|jitdump|gdb",
                "tools that are to see the kernel by name; several with commas between")
@@ -253,8 +254,9 @@ private:
                     "with --stage asm, all code and not only the hot loop");
     show_->add_flag("--json", show_options_.format.json,
                     "with --stage why, the decisions as a JSON array");
-    show_->add_option("--target", show_options_.target,
-                      "whose code is shown: of a GPU, too, which need not be here")
+    show_
+        ->add_option("--target", show_options_.target,
+                     "whose code is shown: of a GPU, too, which need not be here")
         ->type_name("x86-64-v3|x86-64-v4|aarch64|sm_70|sm_80|sm_90");
     add_inputs(*show_, show_options_.inputs);
     add_freeze(*show_, show_options_.freeze);
