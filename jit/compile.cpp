@@ -9,6 +9,7 @@
 #include "analysis/analyse.hpp"
 #include "jit/cache/built_code.hpp"
 #include "jit/cache/disk.hpp"
+#include "jit/gpu/open.hpp"
 #include "jit/kernel.hpp"
 #include "jit/native/backend.hpp"
 #include "jit/native/profile.hpp"

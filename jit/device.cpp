@@ -1,6 +1,6 @@
 // The public face of devices: see include/broadloom/device.hpp.
-#include "jit/gpu/device.hpp"
 #include "array/copy.hpp"
+#include "jit/gpu/open.hpp"
 #include "kernel/overlap.hpp"
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"

@@ -6,7 +6,7 @@
 // none of them looks at an element. What is left is one small class: memory, copies, code, launches. It is a CUDA
 // device (cuda_device.cpp), or a played one (played_device.cpp): this processor, on memory that nobody may touch
 // outside of launches and copies.
-// Example: auto device = gpu::open("cuda:0");          device->launch(*code, 0, frame, boxes, rows);
+// Example: auto device = gpu::open("cuda:0"); (open.hpp)          device->launch(*code, 0, frame, boxes, rows);
 #pragma once
 
 #include "jit/native/code.hpp"
@@ -62,9 +62,6 @@ private:
   const Target target_;
   const int warps_;
 };
-
-// "cuda", "cuda:1" or "played". One for each name in a process, for good. Throws CompileError E0505 where it is not there.
-std::shared_ptr<Device> open(std::string_view name);
 
 // The boxes of a phase for so many warps.
 Boxes boxes_of(const loop::Program &program, std::size_t phase,

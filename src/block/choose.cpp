@@ -72,6 +72,11 @@ int Chooser::width_of_map(LoopId id) const {
   return has_rows_in_lanes(id) ? std::min(width, row_lanes) : width;
 }
 
+// Threads store by way of their caches.
+std::vector<BufferId> Chooser::streamed(LoopId id) const {
+  return lanes_are_threads() ? std::vector<BufferId>{} : streams(program_, id);
+}
+
 bool Chooser::takes_rows_inside(LoopId id) const {
   return std::ranges::any_of(loop(id).body, [&](const Stmt &s) {
     return s.kind == StmtKind::Loop && takes_rows(s.loop, loop(id));
@@ -107,7 +112,7 @@ Run Chooser::map(LoopId id, Place place) const {
     run.boxes.push_back(box(std::move(dims), l.body, place));
     run.boxes.back().rest = run.boxes.size() > 1;
   };
-  if (!lanes_are_threads()) place.streamed = streams(program_, id);
+  place.streamed = streamed(id);
   if (!place.streamed.empty()) {
     run.shape = Shape::StreamedMap;
     add(base, false);
@@ -166,7 +171,7 @@ Run Chooser::fold(LoopId id, Place place) const {
     place.width = width;
     const bool light = !f.costly || f.functions <= machine_.sizes.copied_functions;
     if (light && !f.inner_loops) {
-      if (!lanes_are_threads()) place.streamed = streams(program_, id);
+      place.streamed = streamed(id);
       run.boxes.push_back(
           box({copies_of(l.axis, fold_ways / width), lanes_of(l.axis, width)}, l.body, place));
     }
@@ -264,7 +269,7 @@ Run Chooser::scan(LoopId id, Place place) const {
     // Totals alone are joined for several groups at once, in full registers down to the last level.
     const bool totals = !reads_running(program_, l) && !l.reverse;
     const int groups = totals ? machine_.sizes.scan_totals : 1;
-    if (!totals) place.streamed = streams(program_, id);
+    if (!totals) place.streamed = streamed(id);
     place.width = groups * scan_ways;
     std::vector<Dim> dims;
     if (groups > 1) dims.push_back(copies_of(l.axis, groups));

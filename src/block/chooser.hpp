@@ -41,6 +41,7 @@ private:
   Run fold(loop::LoopId id, Place place) const;
   Run scan(loop::LoopId id, Place place) const;
   Run serial_scan(loop::LoopId id, const Place &place) const;
+  std::vector<loop::BufferId> streamed(loop::LoopId id) const;
   bool has_rows_in_lanes(loop::LoopId id) const;
   bool takes_rows_inside(loop::LoopId id) const;
   bool takes_rows(loop::LoopId id, const loop::Loop &lanes) const;

@@ -5,7 +5,7 @@
 #include "same_bits.hpp"
 #include "tolerance.hpp"
 
-#include "jit/gpu/device.hpp"
+#include "jit/gpu/open.hpp"
 #include "jit/native/target.hpp"
 #include "kernel/overlap.hpp"
 #include "ops/ops.hpp"

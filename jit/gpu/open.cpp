@@ -1,5 +1,5 @@
-// Devices by name: see device.hpp.
-#include "jit/gpu/device.hpp"
+// See open.hpp.
+#include "jit/gpu/open.hpp"
 
 #include "jit/gpu/cuda_device.hpp"
 #include "jit/gpu/played_device.hpp"
