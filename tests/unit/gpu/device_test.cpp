@@ -143,6 +143,7 @@ TEST_CASE("code of a device is shown without one") {
   CHECK(code.find(".target sm_80") != code.npos);
   CHECK(code.find(".visible .entry phase_0(") != code.npos);
   CHECK(code.find("shfl.sync.idx") != code.npos);
+  CHECK(code.find("bar.warp.sync") != code.npos); // between loops, for memory
   CHECK(code.find(".ftz") == code.npos);
   CHECK(kernel.show(Stage::block).find("warps of 32") != std::string::npos);
 }
