@@ -168,30 +168,53 @@ private:
     const bool is_plain = form_.divisor == 1 && !stands();
     const double inverse = 1 / double(std::max<std::int64_t>(extent, 1));
     std::int64_t first = count;
-    for (std::int64_t n = 0; n < count; ++n) {
-      T value;
-      std::memcpy(&value, row + n * step, sizeof value);
-      constexpr std::int64_t most = std::int64_t(1)
-                                    << 51; // a quotient of such is off by less than 1
-      std::int64_t position = 0;
-      if (is_plain && std::in_range<std::int64_t>(value) &&
-          !__builtin_mul_overflow(times, std::int64_t(value), &position) &&
-          !__builtin_add_overflow(position, affine, &position) && position > -most &&
-          position < most) {
-        if (wraps) {
-          position -= std::int64_t(double(position) * inverse) * extent;
-          if (position < 0) position += extent;
-          if (position >= extent) position -= extent;
-        } else if (position < 0 || position >= extent) {
-          position = inside(position, 0);
+    for (std::int64_t begin = 0; begin < count; begin += run_length) {
+      const std::int64_t end = std::min(count, begin + run_length);
+      if (is_plain && list_inside<T>(row, step, affine, begin, end, entries)) continue;
+      for (std::int64_t n = begin; n < end; ++n) {
+        T value;
+        std::memcpy(&value, row + n * step, sizeof value);
+        constexpr std::int64_t most = std::int64_t(1)
+                                      << 51; // a quotient of such is off by less than 1
+        std::int64_t position = 0;
+        if (is_plain && std::in_range<std::int64_t>(value) &&
+            !__builtin_mul_overflow(times, std::int64_t(value), &position) &&
+            !__builtin_add_overflow(position, affine, &position) && position > -most &&
+            position < most) {
+          if (wraps) {
+            position -= std::int64_t(double(position) * inverse) * extent;
+            if (position < 0) position += extent;
+            if (position >= extent) position -= extent;
+          } else if (position < 0 || position >= extent) {
+            position = inside(position, 0);
+          }
+        } else {
+          position = inside(affine, Wide(times) * Wide(value));
         }
-      } else {
-        position = inside(affine, Wide(times) * Wide(value));
+        entries[n] = position;
+        if (position < 0) first = std::min(first, n);
       }
-      entries[n] = position;
-      if (position < 0) first = std::min(first, n);
     }
     return first;
+  }
+
+  // Positions one after the other are mostly all inside, which one look at the end says. If not, what is listed is of no use.
+  static constexpr std::int64_t run_length = 128;
+  template <class T>
+  bool list_inside(const char *row, std::int64_t step, std::int64_t affine, std::int64_t begin,
+                   std::int64_t end, std::int64_t *entries) const {
+    constexpr std::uint64_t small = std::uint64_t(1) << 32; // times a small number: no overflow
+    constexpr std::uint64_t below = std::is_signed_v<T> ? small : 0;
+    const auto times = std::uint64_t(std::int64_t(form_.indices[0].times));
+    bool all = true;
+    for (std::int64_t n = begin; n < end; ++n) {
+      T value;
+      std::memcpy(&value, row + n * step, sizeof value);
+      const std::uint64_t position = std::uint64_t(affine) + times * std::uint64_t(value);
+      entries[n] = std::int64_t(position);
+      all &= (std::uint64_t(value) + below < below + small) & (position < std::uint64_t(count_));
+    }
+    return all;
   }
 
   Wide affine_at(std::span<const std::int64_t> index) const {

@@ -1,11 +1,13 @@
 // See scatter.hpp.
 #include "kernel/scatter.hpp"
 
-#include "ops/rows.hpp"
+#include "support/element.hpp"
 #include "support/float_control.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <type_traits>
 
 namespace broadloom::kernel {
 namespace {
@@ -13,106 +15,99 @@ namespace {
 using spec::TypedWindow;
 
 // A dim that both the values and the sum have, as j above.
-struct Inner {
+struct Kept {
   std::int64_t extent = 1, from = 0, to = 0; // and steps in elements
 };
 // An axis along which values come together, as i above.
-struct WalkedOutput {
+struct Walked {
+  std::size_t dim = 0; // of the window
   std::int64_t extent = 1, step = 0;
 };
 
-// Points of the walked axes, in C order, by the position that they go to.
-struct Sorted {
-  std::vector<std::uint64_t> keys;  // ascending
-  std::vector<std::int64_t> points; // of one key ascending
-};
-
-// Stable, by the digits of the keys from the last on.
-Sorted sorted(std::vector<std::uint64_t> keys, std::uint64_t most) {
-  constexpr int digit = 11;
-  constexpr std::size_t values = std::size_t(1) << digit;
-  const std::size_t count = keys.size();
-  Sorted now{std::move(keys), std::vector<std::int64_t>(count)};
-  for (std::size_t k = 0; k < count; ++k) now.points[k] = std::int64_t(k);
-  if (std::is_sorted(now.keys.begin(), now.keys.end())) return now;
-  Sorted next{std::vector<std::uint64_t>(count), std::vector<std::int64_t>(count)};
-  for (int shift = 0; shift < 64 && most >> shift != 0; shift += digit) {
-    std::vector<std::size_t> at(values + 1);
-    for (const std::uint64_t key : now.keys) ++at[(key >> shift) % values + 1];
-    for (std::size_t v = 0; v < values; ++v) at[v + 1] += at[v];
-    for (std::size_t k = 0; k < count; ++k) {
-      const std::size_t place = at[(now.keys[k] >> shift) % values]++;
-      next.keys[place] = now.keys[k];
-      next.points[place] = now.points[k];
-    }
-    std::swap(now, next);
+// The sum of two elements of T, as the operation has it.
+template <class T> T sum_of(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a || b;
+  } else if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return T(U(U(a) + U(b)));
+  } else if constexpr (support::is_narrow<T>) {
+    return T(float(a) + float(b));
+  } else {
+    return a + b;
   }
-  return now;
 }
 
 class Scatter {
 public:
-  Scatter(const spec::TypedSpec &spec, std::size_t window, const Array &values, const Array &to)
-      : input_(spec.inputs[window]), values_(values), to_(to) {
+  Scatter(const spec::TypedSpec &spec, std::size_t window, const Array &values, const Array &to,
+          const std::vector<ListedPositions> &lists, std::span<const AnyView *const> operands)
+      : input_(spec.inputs[window]), values_(values), to_(to), lists_(lists), operands_(operands) {
     const TypedWindow &seen = *input_.window;
+    const Layout &from = values.layout();
+    std::vector<bool> is_kept(input_.axis_of_dim.size());
     for (std::size_t dim = 0; dim < seen.forms.size(); ++dim) {
       const std::optional<std::size_t> kept = kept_dim(spec, dim);
-      is_kept_.push_back(kept.has_value());
-      if (!kept) continue;
-      kept_.push_back(*kept);
-      inner_.push_back({values.layout().extents[*kept], values.layout().strides[*kept],
-                        to.layout().strides[dim]});
+      if (!kept) {
+        looked_up_.push_back(dim);
+        continue;
+      }
+      is_kept[*kept] = true;
+      if (from.extents[*kept] != 1)
+        kept_.push_back({from.extents[*kept], from.strides[*kept], to.layout().strides[dim]});
     }
-    for (std::size_t k = 0; k < input_.axis_of_dim.size(); ++k) {
-      const bool walked = std::find(kept_.begin(), kept_.end(), k) == kept_.end();
-      walked_.push_back(walked
-                            ? WalkedOutput{values.layout().extents[k], values.layout().strides[k]}
-                            : WalkedOutput{1, 0});
-    }
-    std::sort(inner_.begin(), inner_.end(),
-              [](const Inner &a, const Inner &b) { return a.from > b.from; });
-    std::erase_if(inner_, [](const Inner &dim) { return dim.extent == 1; });
-    while (inner_.size() > 1) { // dims that lie behind each other in both are one
-      const Inner last = inner_.back();
-      Inner &before = inner_[inner_.size() - 2];
-      if (before.from != last.extent * last.from || before.to != last.extent * last.to) break;
-      before = {before.extent * last.extent, last.from, last.to};
-      inner_.pop_back();
-    }
+    for (std::size_t k = 0; k < is_kept.size(); ++k)
+      if (!is_kept[k]) {
+        walked_.push_back({k, from.extents[k], from.strides[k]});
+        extents_.push_back(from.extents[k]);
+      }
+    find_rows();
   }
 
-  void run(const std::vector<ListedPositions> &lists, std::span<const AnyView *const> operands,
-           const RunTasks &tasks) {
-    find_keys(lists, operands);
-    const Sorted order = sorted(std::move(keys_), most_key_);
-    std::vector<std::size_t> begins; // of the segments
-    for (std::size_t k = 0; k < order.keys.size(); ++k)
-      if (k == 0 || order.keys[k] != order.keys[k - 1]) begins.push_back(k);
-    begins.push_back(order.keys.size());
-    const std::size_t segments = begins.size() - 1;
-    std::int64_t inner = 1;
-    for (const Inner &dim : inner_) inner *= dim.extent;
-    // Each share has whole segments, with about as many values as the others.
-    const std::int64_t work = std::int64_t(order.keys.size()) * inner;
-    find_rows();
-    const auto shares = std::int64_t(std::clamp<std::int64_t>(
-        work >> 15, 1, std::min<std::int64_t>(std::int64_t(segments), 256)));
-    const auto share_of =
-        [&](std::int64_t share) { // the first segment at or after its part of the values
-          const std::size_t at = order.keys.size() / std::size_t(shares) * std::size_t(share);
-          return std::size_t(std::lower_bound(begins.begin(), begins.end() - 1, at) -
-                             begins.begin());
-        };
-    const auto task = [&](std::int64_t share) {
+  // Rows are shared out by what is kept, so that each element gets its values in their order. Of values alone one thread adds one
+  // after the other, as any other way would have to sort them first.
+  void run(const RunTasks &tasks) const {
+    const std::int64_t points = points_of(extents_), rows = std::ssize(rows_);
+    const std::int64_t work = points * rows * row_.extent >> 15;
+    const std::int64_t pieces = std::clamp<std::int64_t>(row_.extent / least_piece, 1, 16);
+    if (work < 2 || rows * pieces == 1) {
+      std::array<std::int64_t, 1024> places;
       const support::FloatControl control;
-      const std::size_t last = share + 1 == shares ? segments : share_of(share + 1);
-      for (std::size_t s = share_of(share); s < last; ++s)
-        add_segment(order, begins[s], begins[s + 1]);
-    };
-    shares == 1 ? task(0) : tasks(shares, task);
+      for (std::int64_t at = 0; at < points; at += std::ssize(places)) {
+        const std::int64_t end = std::min(points, at + std::ssize(places));
+        find_places(at, end, places.data());
+        add({at, end, places.data()}, {0, rows}, {0, row_.extent});
+      }
+      return;
+    }
+    const Array places = Array::to_be_written(DType::I64, contiguous_layout({&points, 1}));
+    auto *const all = static_cast<std::int64_t *>(places.raw());
+    share_out(points, 1 << 14, tasks, [&](std::int64_t first, std::int64_t last) {
+      find_places(first, last, all + first);
+    });
+    share_out(rows * pieces, std::max<std::int64_t>(rows * pieces / work, 1), tasks,
+              [&](std::int64_t first, std::int64_t last) {
+                const support::FloatControl control;
+                for (std::int64_t n = first; n < last; ++n) {
+                  const std::int64_t piece = n % pieces;
+                  add({0, points, all}, {n / pieces, n / pieces + 1},
+                      {row_.extent * piece / pieces, row_.extent * (piece + 1) / pieces});
+                }
+              });
   }
 
 private:
+  static constexpr std::int64_t least_piece = 16; // elements of a row
+
+  struct Range {
+    std::int64_t first = 0, last = 0;
+  };
+  // Points of the walked axes, in C order, and where in the sum they go: elements, or -1 where a padding reads a number.
+  struct Points {
+    std::int64_t first = 0, last = 0;
+    const std::int64_t *places = nullptr;
+  };
+
   // The dim of the window that is this dim of the array, position by position: whose axis stands nowhere else.
   std::optional<std::size_t> kept_dim(const spec::TypedSpec &spec, std::size_t dim) const {
     const TypedWindow &seen = *input_.window;
@@ -128,54 +123,83 @@ private:
     return std::size_t(std::find(axes.begin(), axes.end(), axis) - axes.begin());
   }
 
-  void find_keys(const std::vector<ListedPositions> &lists,
-                 std::span<const AnyView *const> operands) {
+  // Dims that lie behind each other in both are one. The last one is a row, the others say where rows begin.
+  void find_rows() {
+    std::sort(kept_.begin(), kept_.end(),
+              [](const Kept &a, const Kept &b) { return a.from > b.from; });
+    while (kept_.size() > 1) {
+      const Kept last = kept_.back();
+      Kept &before = kept_[kept_.size() - 2];
+      if (before.from != last.extent * last.from || before.to != last.extent * last.to) break;
+      before = {before.extent * last.extent, last.from, last.to};
+      kept_.pop_back();
+    }
+    if (!kept_.empty()) {
+      row_ = kept_.back();
+      kept_.pop_back();
+    }
+    std::vector<std::int64_t> outer;
+    for (const Kept &dim : kept_) outer.push_back(dim.extent);
+    for_each_piece(outer, 0, points_of(outer),
+                   [&](const auto &index, std::int64_t, std::int64_t count) {
+                     Row row;
+                     for (std::size_t d = 0; d < index.size(); ++d) {
+                       row.from += index[d] * kept_[d].from;
+                       row.to += index[d] * kept_[d].to;
+                     }
+                     for (std::int64_t n = 0; n < count; ++n) {
+                       rows_.push_back(row);
+                       if (kept_.empty()) continue;
+                       row.from += kept_.back().from;
+                       row.to += kept_.back().to;
+                     }
+                   });
+  }
+
+  void find_places(std::int64_t first, std::int64_t last, std::int64_t *places) const {
+    std::fill(places, places + (last - first), 0);
+    for (const std::size_t dim : looked_up_)
+      for_each_piece(extents_, first, last,
+                     [&](const auto &index, std::int64_t at, std::int64_t count) {
+                       add_places(dim, index, {at, at + count}, places + (at - first));
+                     });
+  }
+
+  // What the position along a dim adds to the places of a row of points.
+  void add_places(std::size_t dim, std::span<const std::int64_t> index, Range points,
+                  std::int64_t *places) const {
     const TypedWindow &seen = *input_.window;
-    std::uint64_t step = 1;
-    std::vector<std::uint64_t> steps(seen.forms.size());
-    for (std::size_t dim = seen.forms.size(); dim-- > 0;) {
-      if (is_kept_[dim]) continue;
-      steps[dim] = step;
-      keyed_.push_back({std::uint64_t(to_.layout().extents[dim]), to_.layout().strides[dim]});
-      step *= std::uint64_t(to_.layout().extents[dim]);
-    }
-    most_key_ = nowhere_ = step;
-    std::int64_t points = 1;
-    for (const WalkedOutput &axis : walked_) points *= axis.extent;
-    keys_.resize(std::size_t(points));
-    std::vector<std::int64_t> index(walked_.size());
-    for (std::uint64_t &key : keys_) {
-      for (std::size_t dim = 0; dim < seen.forms.size(); ++dim) {
-        if (is_kept_[dim]) continue;
-        std::int64_t position = 0;
-        const auto list = std::find_if(lists.begin(), lists.end(),
-                                       [&](const auto &listed) { return listed.dim == int(dim); });
-        if (list != lists.end()) {
-          std::int64_t entry = 0;
-          for (std::size_t k = 0; k < index.size(); ++k) entry += list->steps[k] * index[k];
-          position = list->at()[entry];
-        } else {
-          const TypedWindow::Form &form = seen.forms[dim];
-          position =
-              form.start +
-              (form.from_end ? seen.padded(int(dim), operands[seen.of]->layout.extents[dim]) : 0);
-          for (const TypedWindow::Term &term : form.terms)
-            for (std::size_t k = 0; k < index.size(); ++k)
-              if (input_.axis_of_dim[k] == term.axis) position += term.times * index[k];
-        }
-        if (const TypedWindow::Pad *pad = seen.pad_of(int(dim)))
-          position = unpadded(*pad, position, to_.layout().extents[dim]);
-        if (position < 0) {
-          key = nowhere_;
-          break;
-        }
-        key += steps[dim] * std::uint64_t(position);
+    const TypedWindow::Form &form = seen.forms[dim];
+    const std::int64_t count = points.last - points.first, stride = to_.layout().strides[dim],
+                       extent = to_.layout().extents[dim];
+    const TypedWindow::Pad *pad = seen.pad_of(int(dim));
+    const auto add = [&](auto position_of) {
+      for (std::int64_t n = 0; n < count; ++n) {
+        std::int64_t position = position_of(n);
+        if (pad != nullptr) position = unpadded(*pad, position, extent);
+        places[n] = (position | places[n]) < 0 ? -1 : places[n] + position * stride;
       }
-      for (std::size_t k = index.size(); k-- > 0;) {
-        if (++index[k] < walked_[k].extent) break;
-        index[k] = 0;
-      }
+    };
+    const auto list = std::find_if(lists_.begin(), lists_.end(),
+                                   [&](const auto &listed) { return listed.dim == int(dim); });
+    if (list != lists_.end()) {
+      const std::int64_t *entries = list->at();
+      for (std::size_t k = 0; k < walked_.size(); ++k)
+        entries += list->steps[walked_[k].dim] * index[k];
+      const std::int64_t step = walked_.empty() ? 0 : list->steps[walked_.back().dim];
+      return add([=](std::int64_t n) { return entries[n * step]; });
     }
+    std::int64_t start =
+        form.start +
+        (form.from_end ? seen.padded(int(dim), operands_[seen.of]->layout.extents[dim]) : 0);
+    std::int64_t step = 0;
+    for (const TypedWindow::Term &term : form.terms)
+      for (std::size_t k = 0; k < walked_.size(); ++k) {
+        if (input_.axis_of_dim[walked_[k].dim] != term.axis) continue;
+        start += term.times * index[k];
+        if (k + 1 == walked_.size()) step += term.times;
+      }
+    add([=](std::int64_t n) { return start + n * step; });
   }
 
   // The element of a dim that is read there, of `count`; -1 where a number is.
@@ -199,107 +223,58 @@ private:
     return -1;
   }
 
-  std::int64_t value_at(std::int64_t point) const { // elements
-    std::int64_t offset = 0;
-    for (std::size_t k = walked_.size(); k-- > 0;) {
-      offset += point % walked_[k].extent * walked_[k].step;
-      point /= walked_[k].extent;
-    }
-    return offset;
-  }
-  std::int64_t place_of(std::uint64_t key) const {
-    std::int64_t offset = 0;
-    for (const Keyed &dim : keyed_) { // from the last dim on
-      offset += std::int64_t(key % dim.extent) * dim.stride;
-      key /= dim.extent;
-    }
-    return offset;
-  }
-
-  void add_segment(const Sorted &order, std::size_t first, std::size_t last) const {
-    if (order.keys[first] == nowhere_) return;
-    const std::int64_t place = place_of(order.keys[first]);
-    const DType dtype = values_.dtype();
-    if (dtype == DType::F64) return add<double>(order, first, last, place);
-    if (dtype == DType::F32) return add<float>(order, first, last, place);
-    if (is_integer(dtype) && size_of(dtype) == 8)
-      return add<std::uint64_t>(order, first, last, place);
-    add_rows(order, first, last, place);
+  // The elements `within` of these rows, of all these points.
+  void add(const Points &points, Range rows, Range within) const {
+    support::with_type(values_.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      for_each_piece(extents_, points.first, points.last,
+                     [&](const auto &index, std::int64_t at, std::int64_t count) {
+                       std::int64_t from = 0;
+                       for (std::size_t k = 0; k < walked_.size(); ++k)
+                         from += index[k] * walked_[k].step;
+                       const std::int64_t *places = points.places + (at - points.first);
+                       for (std::int64_t r = rows.first; r < rows.last; ++r)
+                         add_row<T>(places, count, rows_[std::size_t(r)], from, within);
+                     });
+    });
   }
 
-  template <class T>
-  void add(const Sorted &order, std::size_t first, std::size_t last, std::int64_t place) const {
-    const T *values = static_cast<const T *>(values_.raw());
-    T *sums = static_cast<T *>(to_.raw()) + place;
-    for (std::size_t n = first; n < last; ++n) {
-      const T *value = values + value_at(order.points[n]);
-      for (const Row &row : rows_)
-        if (row_.from == 1 && row_.to == 1)
-          for (std::int64_t k = 0; k < row_.extent; ++k) sums[row.to + k] += value[row.from + k];
-        else
-          for (std::int64_t k = 0; k < row_.extent; ++k)
-            sums[row.to + k * row_.to] += value[row.from + k * row_.from];
-    }
-  }
-
-  // By the operation itself, for all other types.
-  void add_rows(const Sorted &order, std::size_t first, std::size_t last,
-                std::int64_t place) const {
-    const DType dtype = values_.dtype();
-    const auto size = std::int64_t(size_of(dtype));
-    const char *values = static_cast<const char *>(values_.raw());
-    char *sums = static_cast<char *>(to_.raw()) + place * size;
-    for (std::size_t n = first; n < last; ++n) {
-      const std::int64_t value = value_at(order.points[n]);
-      for (const Row &row : rows_) {
-        const ops::WritableRow sum{sums + row.to * size, row_.to * size};
-        const ops::Row both[] = {{sum.data, sum.step},
-                                 {values + (value + row.from) * size, row_.from * size}};
-        ops::evaluate_row(ops::Op::Add, dtype, both, sum, row_.extent);
-      }
-    }
-  }
-
-  // The offsets of the rows of what is kept, and how each runs.
-  void find_rows() {
-    if (!inner_.empty()) {
-      row_ = inner_.back();
-      inner_.pop_back();
-    }
-    std::vector<std::int64_t> index(inner_.size());
-    for (bool more = true; more;) {
-      Row &row = rows_.emplace_back();
-      for (std::size_t d = 0; d < index.size(); ++d) {
-        row.from += index[d] * inner_[d].from;
-        row.to += index[d] * inner_[d].to;
-      }
-      more = false;
-      for (std::size_t d = index.size(); d-- > 0 && !more;) {
-        more = ++index[d] < inner_[d].extent;
-        if (!more) index[d] = 0;
-      }
-    }
-  }
-
-  struct Keyed {
-    std::uint64_t extent = 1;
-    std::int64_t stride = 0;
-  };
-  const spec::TypedInput &input_;
-  const Array &values_, &to_;
-  std::vector<bool> is_kept_;     // [dim of the array]
-  std::vector<std::size_t> kept_; // dims of the window
-  std::vector<Inner> inner_;      // longest steps of the values first
-  struct Row {
+  struct Row { // where it begins
     std::int64_t from = 0, to = 0;
   };
+  template <class T>
+  void add_row(const std::int64_t *places, std::int64_t count, const Row &row, std::int64_t from,
+               Range within) const {
+    const T *values = static_cast<const T *>(values_.raw()) + from + row.from;
+    T *sums = static_cast<T *>(to_.raw()) + row.to;
+    const std::int64_t step = walked_.empty() ? 0 : walked_.back().step;
+    if (row_.from == 1 && row_.to == 1) {
+      for (std::int64_t n = 0; n < count; ++n) {
+        if (places[n] < 0) continue;
+        T *const sum = sums + places[n];
+        const T *const value = values + n * step;
+        for (std::int64_t k = within.first; k < within.last; ++k) sum[k] = sum_of(sum[k], value[k]);
+      }
+    } else {
+      for (std::int64_t k = within.first; k < within.last; ++k)
+        for (std::int64_t n = 0; n < count; ++n) {
+          if (places[n] < 0) continue;
+          T &sum = sums[places[n] + k * row_.to];
+          sum = sum_of(sum, values[n * step + k * row_.from]);
+        }
+    }
+  }
+
+  const spec::TypedInput &input_;
+  const Array &values_, &to_;
+  const std::vector<ListedPositions> &lists_;
+  const std::span<const AnyView *const> operands_;
+  std::vector<std::size_t> looked_up_; // dims of the array that are not kept
+  std::vector<Walked> walked_;
+  std::vector<std::int64_t> extents_; // of these
+  std::vector<Kept> kept_;            // longest steps of the values first; without the row
   std::vector<Row> rows_;
-  Inner row_;                        // of each of them
-  std::vector<WalkedOutput> walked_; // [dim of the window]
-  std::vector<Keyed> keyed_;         // from the last dim on
-  std::vector<std::uint64_t> keys_;  // [point]
-  std::uint64_t most_key_ = 0;
-  std::uint64_t nowhere_ = 0; // the key of points where a padding reads a number
+  Kept row_; // each of them
 };
 
 } // namespace
@@ -311,7 +286,7 @@ void scatter(const spec::TypedSpec &spec, std::size_t window,
       listed_positions(spec, window, values.layout(), operands, tasks);
   std::memset(to.raw(), 0, std::size_t(to.size()) * size_of(to.dtype()));
   if (values.size() == 0 || to.size() == 0) return; // numbers around nothing may be read, too
-  Scatter(spec, window, values, to).run(lists, operands, tasks);
+  Scatter(spec, window, values, to, lists, operands).run(tasks);
 }
 
 } // namespace broadloom::kernel

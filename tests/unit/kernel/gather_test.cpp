@@ -172,6 +172,12 @@ TEST_CASE("an index outside is an error that names the first of them, and nothin
     CHECK_THROWS_AS(kernel.run({x, {"k", bad}}, {{"y", y}}), DataError);
     CHECK(std::count(y.data<double>(), y.data<double>() + 20, 7.0) == 20);
   }
+  // In a long index, too, of which most is looked at together.
+  Array first_of_two = array<std::int32_t>({1000}, std::vector<std::int32_t>(1000, 1));
+  first_of_two.data<std::int32_t>()[700] = -1;
+  first_of_two.data<std::int32_t>()[701] = 3;
+  CHECK(failure(body, {x, {"k", first_of_two}}) ==
+        "E0315: x[k[i], j] reads position -1 of axis 0 of 'x', which has 3 elements: k[700] is -1");
   // Where nothing is read, nothing is outside.
   CHECK(values(body, {{"x", Array(f64, {3, 0})}, {"k", bad}}).empty());
   CHECK(values(body, {x, {"k", Array(i32, {0})}}).empty());
@@ -341,27 +347,54 @@ TEST_CASE("values of one position are added in the logical order of the index, f
                           .call({{{"x", x5}, {"k", k}, {"e", e}}});
     CHECK(Numbers(r[0].data<double>(), r[0].data<double>() + 5) == Numbers{6, 5, 0, 1, 0});
   }
-  // Many values, so that they are shared out: as if added one after the other.
-  const std::int64_t count = 300'000, rows = 1000;
-  Array many(f32, {count, 3}), index(i32, {count}), x(f32, {rows, 3});
-  for (std::int64_t n = 0; n < count; ++n) {
-    index.data<std::int32_t>()[n] = std::int32_t(n * 7919 % 1009 % rows);
-    for (int j = 0; j < 3; ++j) many.data<float>()[n * 3 + j] = float(std::sin(double(n + j)));
+  // Many values, whose rows are shared out where they are long: as if added one after the other.
+  for (const int columns : {3, 48}) {
+    const std::int64_t count = 900'000 / columns, rows = 1000;
+    Array many(f32, {count, columns}), index(i32, {count}), x(f32, {rows, columns});
+    std::vector<double> sums(std::size_t(x.size()));
+    for (std::int64_t n = 0; n < count; ++n) {
+      index.data<std::int32_t>()[n] = std::int32_t(n * 7919 % 1009 % rows);
+      for (int j = 0; j < columns; ++j) {
+        const float value = float(std::sin(double(n + j)));
+        many.data<float>()[n * columns + j] = value;
+        sums[std::size_t(index.data<std::int32_t>()[n] * columns + j)] += double(value);
+      }
+    }
+    const LoopSpec spec = parse("kernel k { in x : f32[:, :]; in k : i32[:]; in e : f32[i, j]; "
+                                "out d = sum(e, like=x[k[i], j]); out g = x[k[i], j] + e }");
+    for (const int threads : {1, 2, 5}) {
+      const Results r =
+          compile(spec, with(Engine::jit, threads)).call({{{"x", x}, {"k", index}, {"e", many}}});
+      CHECK(std::equal(sums.begin(), sums.end(), r["d"].data<float>(),
+                       [](double sum, float got) { return float(sum) == got; }));
+      CHECK(bytes(r["g"]) == bytes(many));
+    }
   }
-  std::vector<double> sums(std::size_t(rows) * 3);
+}
+
+TEST_CASE("rows that come together are shared out by their elements, wherever they lie") {
+  const std::int64_t count = 3000;
+  Array k(i32, {count}), pair(i32, {60, 50});
   for (std::int64_t n = 0; n < count; ++n)
-    for (int j = 0; j < 3; ++j)
-      sums[std::size_t(index.data<std::int32_t>()[n]) * 3 + std::size_t(j)] +=
-          double(many.data<float>()[n * 3 + j]);
-  const LoopSpec spec = parse("kernel k { in x : f32[:, :]; in k : i32[:]; in e : f32[i, j]; "
-                              "out d = sum(e, like=x[k[i], j]); out g = x[k[i], j] + e }");
-  for (const int threads : {1, 2, 5}) {
-    const Results r =
-        compile(spec, with(Engine::jit, threads)).call({{{"x", x}, {"k", index}, {"e", many}}});
-    CHECK(std::equal(sums.begin(), sums.end(), r["d"].data<float>(),
-                     [](double sum, float got) { return float(sum) == got; }));
-    CHECK(bytes(r["g"]) == bytes(many));
-  }
+    k.data<std::int32_t>()[n] = pair.data<std::int32_t>()[n] = std::int32_t(n * n % 37);
+  const auto sums = [&](const Shape &shape, const std::string &of_axes, const std::string &read,
+                        const Array &index, const Shape &of) {
+    Array values(f64, of);
+    for (std::int64_t n = 0; n < values.size(); ++n)
+      values.data<double>()[n] = double(n * 7 % 1001 - 500);
+    const std::string dims = shape.size() == 2 ? "[:, :]" : "[:, :, :]";
+    for (const std::string dtype : {"f64", "f32", "i32", "c64"})
+      run(parse("kernel k { in x : f64" + dims + "; in k : i32" +
+                (index.rank() == 1 ? "[i]" : "[i, u]") + "; in e : f64[" + of_axes +
+                "]; out d = sum(" + dtype + "(e), like=x" + read + ") }"),
+          {{"x", counting(shape)}, {"k", index}, {"e", values}});
+  };
+  sums({37, 90}, "i, j", "[k[i], j]", k, {count, 90});
+  sums({90, 37}, "j, i", "[j, k[i]]", k, {90, count});
+  sums({3, 37, 40}, "a, i, j", "[a, k[i], j]", k, {3, count, 40});
+  sums({3, 40, 40}, "a, i, j", "[a, k[i] + 2, j]", k, {3, count, 40});
+  sums({37, 20}, "i, u, j", "[k[i, u], j]", pair, {60, 50, 20});
+  sums({37, 20}, "j, u, i", "[k[i, u], j]", pair, {20, 50, 60});
 }
 
 TEST_CASE("sums through gathers are of every dtype that sums have") {
