@@ -150,16 +150,29 @@ private:
 
 // The number again: all steps go one way, so that none of them overflows too early, and only the last one that leaves anything
 // rounds. Four of 2^512 leave nothing of a product of two mantissas, or are too much for it; real numbers have half steps, too.
-Expr value_of(const Scale &scale, const Factored &x) {
-  const Expr count = t.op(Op::Abs, {x.exponent}), down = t.op(Op::Lt, {x.exponent, t.num(0)});
+//
+// What is narrow needs nothing below 2^-512 or from 2^1024 on. There two steps of 2^1022 leave nothing, whatever the mantissas are:
+// others would end at subnormal numbers on the way, of which each takes a processor 100 cycles.
+Expr value_of(const Scale &scale, const Factored &x, bool narrow) {
+  Expr count = t.op(Op::Abs, {x.exponent});
+  const Expr down = t.op(Op::Lt, {x.exponent, t.num(0)});
   const int whole = scale.complex ? 1 : 2; // steps
   Expr value = x.mantissa;
-  const auto move = [&](const Expr &when, int steps) {
-    const double factor = std::pow(scale.step, steps);
-    value = t.where(when, t.mul(value, t.where(down, real(1 / factor), real(factor))), value);
+  const auto move = [&](const Expr &when, const Expr &less, double more) {
+    value = t.where(when, t.mul(value, t.where(down, less, real(more))), value);
   };
-  if (whole > 1) move(t.op(Op::Ne, {t.op(Op::BitAnd, {count, t.num(1)}), t.num(0)}), 1);
-  for (int k = 1; k <= 4; ++k) move(t.op(Op::Ge, {count, t.num(k * whole)}), whole);
+  const auto from = [&](int steps) { return t.op(Op::Ge, {count, t.num(steps * whole)}); };
+  const double step = scale.step, step_whole = std::pow(step, whole);
+  Expr less = real(1 / step_whole);
+  if (narrow) {
+    count = t.op(Op::Minimum, {count, t.num(2 * whole)});
+    const Expr least = real(0x1p-1022);
+    move(from(2), least, 0x1p1022);
+    less = t.where(from(2), least, less);
+  }
+  if (whole > 1)
+    move(t.op(Op::Ne, {t.op(Op::BitAnd, {count, t.num(1)}), t.num(0)}), real(1 / step), step);
+  for (int k = 1; k <= (narrow ? 1 : 4); ++k) move(from(k), less, step_whole);
   return value;
 }
 
@@ -189,8 +202,9 @@ Expr product_of_others(facts::Facts &facts, const Expr &x, const ExprNode &fold)
   const DType dtype = facts.dtype(x);
   const Scale &scale = broadloom::is_complex(dtype) ? complex_scale : real_scale;
   const Expr wide = make_cast(scale.complex ? DType::C128 : DType::F64, x, fold.where);
-  const Factored parts = parts_of(scale, wide, dtype != DType::F64);
-  return value_of(scale, Others(facts, fold, scale).of(parts, folded.list()));
+  const bool narrow = !scale.complex && dtype != DType::F64;
+  const Factored parts = parts_of(scale, wide, narrow);
+  return value_of(scale, Others(facts, fold, scale).of(parts, folded.list()), narrow);
 }
 
 } // namespace broadloom::grad

@@ -141,6 +141,33 @@ TEST_CASE("products of all others need no division and lose nothing on the way")
         D{-0x1.fp-531, 0x1.8p-530, -0x1.8p-530 * 0x1.fp-531});
 }
 
+TEST_CASE("products of all others of f32 are exact where f32 has use for them, and else 0 or inf") {
+  const auto others = [](D x) { return folded("f64(prod(f32(x)))", x); };
+  for (const double step : {0x1p-100, 0x1p100})
+    for (int count = 1; count <= 40; ++count) {
+      D x(std::size_t(count) + 1, step);
+      x[0] = -1.5;
+      D want(x.size(), -1.5 * std::pow(step, count - 1));
+      want[0] = std::pow(step, count);
+      if (count > 8) want.assign(x.size(), step < 1 ? 0 : -inf);
+      if (count > 8 && step > 1) want[0] = inf;
+      if (count <= 5 || count > 11) CHECK(others(x) == want);
+    }
+  D there(17, 0x1p-100);
+  std::fill(there.begin() + 8, there.begin() + 16, 0x1p100);
+  there[16] = 2;
+  const D back = others(there);
+  CHECK(back == D{0x1p101, 0x1p101, 0x1p101, 0x1p101, 0x1p101, 0x1p101, 0x1p101, 0x1p101, 0x1p-99,
+                  0x1p-99, 0x1p-99, 0x1p-99, 0x1p-99, 0x1p-99, 0x1p-99, 0x1p-99, 1});
+  D infinite(40, 0x1p-100), nothing(40, 0x1p100);
+  infinite[3] = inf;
+  nothing[3] = 0;
+  for (std::size_t k = 0; k < 40; ++k) {
+    CHECK(others(infinite)[k] == (k == 3 ? 0 : inf));
+    CHECK(others(nothing)[k] == (k == 3 ? inf : 0));
+  }
+}
+
 TEST_CASE("second derivatives of a product are right where elements are 0") {
   const LoopSpec product = kernel("in x : f64[i]\nout z = prod(x)");
   const Kernel back = compile(gradient(gradient(product, {"x"}), {"x"})),
