@@ -15,12 +15,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace broadloom {
 namespace {
 
 using Pointers = jit::Small<const AnyView *, jit::few_operands>;
 
 using kernel::pointers_to;
+
+// Whether these are all operands, in declared order: as most calls name them, and then nothing is looked up.
+bool are_in_order(const jit::Setup &setup, std::span<const NamedView> inputs,
+                  std::span<const NamedView> outputs) {
+  const auto has_name = [](const NamedView &given, const auto &declared) {
+    return given.name == declared.name;
+  };
+  return setup.takes(inputs.size(), outputs.size()) &&
+         std::ranges::equal(inputs, std::span(setup.typed.inputs).first(inputs.size()), has_name) &&
+         std::ranges::equal(outputs, setup.typed.outputs, has_name);
+}
 
 } // namespace
 
@@ -51,7 +64,15 @@ void Kernel::run_named(std::span<const NamedView> inputs, std::span<const NamedV
   const jit::runtime::ThreadCap cap(most_threads_);
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
-  impl()->run(kernel::by_name(impl()->typed(), impl()->setup().names, inputs, outputs));
+  const KernelImpl &kernel = *impl();
+  if (!are_in_order(kernel.setup(), inputs, outputs)) [[unlikely]]
+    return kernel.run(kernel::by_name(kernel.typed(), kernel.setup().names, inputs, outputs));
+  const std::size_t count = inputs.size() + outputs.size();
+  Pointers operands(count);
+  std::size_t k = 0;
+  for (const NamedView &named : inputs) operands[k++] = &named.view;
+  for (const NamedView &named : outputs) operands[k++] = &named.view;
+  kernel.run({operands.data(), count});
 } catch (const std::exception &) {
   rethrow(impl_.get(), line);
 }
