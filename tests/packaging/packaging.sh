@@ -24,14 +24,14 @@ installed() { # OPTION: bindir, libdir, ..
 }
 prefix=$(installed prefix) libdir=$(installed libdir)
 
-# install_to ROOT: a copy that may lie anywhere, as its .pc file is told where its prefix is.
+# install_to ROOT: a copy, which may lie anywhere.
 install_to() { meson install -C "$build" --no-rebuild --destdir "$1" --quiet; }
 root=$work/both$prefix static_root=$work/static$prefix
 
 pc() { # ROOT OPTION...
   dir=$1
   shift
-  PKG_CONFIG_PATH="$dir/$libdir/pkgconfig" pkg-config --define-variable=prefix="$dir" "$@" broadloom
+  PKG_CONFIG_PATH="$dir/$libdir/pkgconfig" pkg-config "$@" broadloom
 }
 
 runs() { # PROGRAM: prints what it should, as a user starts it: nothing is said of where libraries are
@@ -86,8 +86,21 @@ ctypes_program() {
 }
 
 pkg_config_is_clean() { # the flags of a user of the shared library name nothing else
-  seen=$(pc "$root" --cflags --libs | sed 's/ *$//')
-  [ "$seen" = "-I$root/include -L$root/$libdir -lbroadloom" ] || { echo "$seen"; return 1; }
+  for option in --cflags --define-prefix; do
+    # shellcheck disable=SC2046 # a list of words
+    set -- $(pc "$root" $option --cflags --libs)
+    [ $# -eq 4 ] && [ "$1" = -isystem ] && [ "$(realpath "$2")" = "$root/include" ] &&
+      [ "$(realpath "${3#-L}")" = "$root/$libdir" ] && [ "$4" = -lbroadloom ] || { echo "$@"; return 1; }
+  done
+}
+
+# What a user's compiler is told to find in the user's code it does not find in ours.
+headers_are_of_the_system() {
+  echo '#include <broadloom/broadloom.hpp>' >"$work/include.cpp"
+  # shellcheck disable=SC2046 # a list of words
+  g++ -std=c++20 -Wpadded -Werror -fsyntax-only "$work/include.cpp" $(pc "$root" --cflags) &&
+    ! g++ -std=c++20 -Wpadded -Werror -fsyntax-only "$work/include.cpp" -I"$root/include" 2>"$work/padded" &&
+    grep -q 'Werror=padded' "$work/padded"
 }
 
 CONSUMER_WANTS=0.1
@@ -146,8 +159,7 @@ meson_installed() { # the same program, with the installed library
     printf '%s\n' "project('consumer', 'cpp', default_options: ['cpp_std=c++20'])" \
       "executable('consumer', 'consumer.cpp', dependencies: dependency('broadloom', version: '>=0.1'))" \
       >"$work/other/meson.build" &&
-    sed "s|^prefix=.*|prefix=$root|" "$root/$libdir/pkgconfig/broadloom.pc" >"$work/other/broadloom.pc" &&
-    PKG_CONFIG_PATH="$work/other" meson setup "$work/other/build" "$work/other" &&
+    PKG_CONFIG_PATH="$root/$libdir/pkgconfig" meson setup "$work/other/build" "$work/other" &&
     ninja -C "$work/other/build" && runs "$work/other/build/consumer"
 }
 
@@ -216,13 +228,18 @@ static_has_all() { # no object of ours is left behind in another archive
 }
 
 default_library() { # KIND: what a build with only this kind of library would install
-  meson setup "$work/$1" "$sources" -Ddefault_library="$1" -Dtests=false -Dsamples=false -Dbench=disabled \
+  meson setup "$work/$1" "$sources" --prefix=/usr -Ddefault_library="$1" -Dtests=false -Dsamples=false -Dbench=disabled \
     -Dprove=disabled >/dev/null &&
     meson introspect "$work/$1" --installed >"$work/$1.json" || return 1
   case $1 in
   static) ! grep -q 'libbroadloom\.so' "$work/static.json" && grep -q 'libbroadloom\.a' "$work/static.json" &&
     grep -q '^Libs: .*-lLLVM' "$work/static/packaging/broadloom.pc" ;;
-  shared) grep -q 'libbroadloom\.so' "$work/shared.json" && ! grep -q 'libbroadloom\.a"' "$work/shared.json" ;;
+  shared)
+    grep -q 'libbroadloom\.so' "$work/shared.json" && ! grep -q 'libbroadloom\.a"' "$work/shared.json" &&
+      # Folders that each compiler searches are not named: -isystem /usr/include would hide the headers of C.
+      PKG_CONFIG_DISABLE_UNINSTALLED=1 PKG_CONFIG_PATH=$work/shared/packaging \
+        pkg-config --cflags --libs broadloom | grep -x -- '-lbroadloom *'
+    ;;
   esac
 }
 
@@ -288,7 +305,8 @@ all_checks() {
   check "the README's line builds a program that runs, without installing" readme_line
   check 'the program of docs/c.md is built by a C compiler and prints what the page says' c_program
   check 'Python calls the C interface by ctypes, as docs/c.md has it' ctypes_program
-  check 'pkg-config names no library and no macro of others for the shared library' pkg_config_is_clean
+  check 'pkg-config finds an installation anywhere and names no library and no macro of others for the shared library' pkg_config_is_clean
+  check 'headers that pkg-config finds are those of a system' headers_are_of_the_system
   check 'a consumer is built with CMake and the shared library' cmake_shared
   check 'a consumer is built with CMake and the static library' cmake_static
   check 'a consumer is built with CMake where only the static library is installed' cmake_static_only
