@@ -17,6 +17,16 @@ expected=$(printf 's = 1.5 3\nE0003')
 
 . tests/check.sh
 
+# if_there PROGRAM SENTENCE COMMAND...: a check that needs what not every machine has
+if_there() {
+  if command -v "$1" >/dev/null; then
+    shift
+    check "$@"
+  else
+    echo "NOT RUN: $2, as there is no $1"
+  fi
+}
+
 # The folders of an installation are those that the build was set up with, below another root.
 installed() { # OPTION: bindir, libdir, ..
   meson introspect "$build" --buildoptions |
@@ -83,6 +93,28 @@ ctypes_program() {
   block_of docs/c.md python >"$work/c/main.py" && [ -s "$work/c/main.py" ] || return 1
   seen=$(LD_LIBRARY_PATH=$root/$libdir python3 "$work/c/main.py") || return 1
   [ "$seen" = 14.0 ] || { echo "$seen"; return 1; }
+}
+
+# prints_the_page PROGRAM: what the program of docs/c.md prints, which those in other languages do as well
+prints_the_page() {
+  block_of docs/c.md text >"$work/wanted" && [ -s "$work/wanted" ] &&
+    LD_LIBRARY_PATH=$root/$libdir "$1" >"$work/lines" 2>"$work/error" && cat "$work/lines" "$work/error" | diff "$work/wanted" -
+}
+
+# The samples as they are installed, by the commands of docs/c.md.
+rust_program() {
+  line=$(sed -n 's/^\(rustc softmax.rs .*\) && .*/\1/p' docs/c.md)
+  mkdir -p "$work/rust" && cp "$root/share/doc/broadloom/samples/rust/softmax.rs" "$work/rust" && [ -n "$line" ] &&
+    (cd "$work/rust" && PKG_CONFIG_PATH=$root/$libdir/pkgconfig sh -ec "$line -D warnings") &&
+    loads_broadloom "$work/rust/softmax" && prints_the_page "$work/rust/softmax"
+}
+
+go_program() {
+  line=$(sed -n 's/^\(go build .*\) && .*/\1/p' docs/c.md)
+  mkdir -p "$work/go" && cp -R "$root/share/doc/broadloom/samples/go" "$work/go/softmax" && [ -n "$line" ] &&
+    (cd "$work/go/softmax" && export GOCACHE="$work/go/cache" GOPATH="$work/go/path" GOFLAGS=-mod=mod GOTOOLCHAIN=local GOPROXY=off &&
+      PKG_CONFIG_PATH=$root/$libdir/pkgconfig sh -ec "$line && go vet") &&
+    loads_broadloom "$work/go/softmax/softmax" && prints_the_page "$work/go/softmax/softmax"
 }
 
 pkg_config_is_clean() { # the flags of a user of the shared library name nothing else
@@ -305,6 +337,8 @@ all_checks() {
   check "the README's line builds a program that runs, without installing" readme_line
   check 'the program of docs/c.md is built by a C compiler and prints what the page says' c_program
   check 'Python calls the C interface by ctypes, as docs/c.md has it' ctypes_program
+  if_there rustc 'a program in Rust calls the C interface and prints what docs/c.md says' rust_program
+  if_there go 'a program in Go calls the C interface and prints what docs/c.md says' go_program
   check 'pkg-config finds an installation anywhere and names no library and no macro of others for the shared library' pkg_config_is_clean
   check 'headers that pkg-config finds are those of a system' headers_are_of_the_system
   check 'a consumer is built with CMake and the shared library' cmake_shared

@@ -1,0 +1,3 @@
+module broadloom/samples/softmax
+
+go 1.19
