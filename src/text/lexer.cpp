@@ -4,39 +4,14 @@
 #include "support/fail.hpp"
 #include "support/text.hpp"
 #include "text/hints.hpp"
+#include "text/signs.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 
 namespace broadloom::text {
 
 namespace {
-
-struct Spelling {
-  std::string_view spelling;
-  Tok kind;
-};
-constexpr std::array signs{
-    // longer ones first
-    Spelling{"||", Tok::OrOr},       Spelling{"&&", Tok::AndAnd},
-    Spelling{"==", Tok::Equal},      Spelling{"!=", Tok::NotEqual},
-    Spelling{"<=", Tok::LessEqual},  Spelling{">=", Tok::GreaterEqual},
-    Spelling{"<<", Tok::ShiftLeft},  Spelling{">>", Tok::ShiftRight},
-    Spelling{"//", Tok::SlashSlash}, Spelling{"+=", Tok::AddAssign},
-    Spelling{"(", Tok::LeftParen},   Spelling{")", Tok::RightParen},
-    Spelling{"[", Tok::LeftBracket}, Spelling{"]", Tok::RightBracket},
-    Spelling{"{", Tok::LeftBrace},   Spelling{"}", Tok::RightBrace},
-    Spelling{",", Tok::Comma},       Spelling{":", Tok::Colon},
-    Spelling{"?", Tok::Question},    Spelling{"=", Tok::Assign},
-    Spelling{"|", Tok::Or},          Spelling{"&", Tok::And},
-    Spelling{"<", Tok::Less},        Spelling{">", Tok::Greater},
-    Spelling{"+", Tok::Plus},        Spelling{"-", Tok::Minus},
-    Spelling{"*", Tok::Star},        Spelling{"/", Tok::Slash},
-    Spelling{"%", Tok::Percent},     Spelling{"^", Tok::Caret},
-    Spelling{"!", Tok::Bang},        Spelling{"~", Tok::Tilde},
-    Spelling{";", Tok::Break},
-};
 
 // Whether a line end after this token is no end of the statement.
 bool goes_on_after(Tok kind) {

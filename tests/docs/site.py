@@ -27,13 +27,23 @@ CONFIG = """site_name: Broadloom
 docs_dir: pages
 site_dir: html
 use_directory_urls: false
-theme: {name: readthedocs}
+theme: {name: readthedocs, highlightjs: false}
 extra_css: [site.css]
 plugins: [search]
-markdown_extensions: [tables, fenced_code, toc: {permalink: true}]
+hooks: [colours.py]
+markdown_extensions: [tables, fenced_code, codehilite: {guess_lang: false, noclasses: true}, toc: {permalink: true}]
 validation: {links: {anchors: warn, unrecognized_links: warn}}
 nav:
   - index.md
+"""
+
+# Pygments colours kernels by the lexer of the Python package, which need not be installed.
+HOOK = """import importlib.util, sys
+from pygments.lexers import LEXERS
+spec = importlib.util.spec_from_file_location("loom_lexer", {lexer!r})
+sys.modules["loom_lexer"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules["loom_lexer"])
+LEXERS["LoomLexer"] = ("loom_lexer", "Broadloom", ("loom",), ("*.loom",), ())
 """
 
 # Room for lines of 100 columns; code in a sentence is not broken, but for small screens, where tables wrap instead of being cut.
@@ -69,6 +79,7 @@ def main(folder):
         path.write_text(turned(text, path.stem in OUTSIDE.values() and path.parent == pages), encoding="utf-8")
     nav = "".join(f"  - {group}:\n" + "".join(f"      - {name}.md\n" for name in names) for group, names in GROUPS.items())
     (pages / "site.css").write_text(STYLE, encoding="utf-8")
+    (folder / "colours.py").write_text(HOOK.format(lexer=str(ROOT / "python/broadloom/pygments_lexer.py")), encoding="utf-8")
     (folder / "mkdocs.yml").write_text(CONFIG + nav, encoding="utf-8")
     listed = {f"{name}.md" for names in GROUPS.values() for name in names} | {"index.md"}
     if missing := {str(path.relative_to(pages)) for path in pages.rglob("*.md")} - listed:

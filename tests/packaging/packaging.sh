@@ -324,6 +324,11 @@ man_page_is_sound() {
   ! command -v man >/dev/null || [ -z "$(man --warnings -E UTF-8 -l "$page" 2>&1 >/dev/null)" ]
 }
 
+colours() {
+  PYTHONDONTWRITEBYTECODE=1 python3 packaging/editors/make.py "$build/tools/broadloom" --check &&
+    PYTHONDONTWRITEBYTECODE=1 python3 tests/packaging/editors.py "$build/tools/broadloom"
+}
+
 all_checks() {
   check 'meson installs into another root' install_to "$work/both"
   mkdir -p "$static_root" && cp -R "$root/." "$static_root" && rm -f "$static_root/$libdir"/libbroadloom.so*
@@ -361,6 +366,7 @@ all_checks() {
   check 'a program in its build folder names pages that are there' help_names_what_is_there "$build/tools/broadloom"
   check 'a build folder that is there is set up for another prefix' installed_to_home
   check 'the manual page is sound' man_page_is_sound
+  check 'editors and Pygments colour every kernel of the tests and pages, by the words of the language' colours
   check 'bash completes commands' bash_completes 'show' sh
   check 'bash completes options' bash_completes '--threads' run a.loom --thr
   check 'bash completes the words that an option takes' bash_completes 'interpreter' run --engine in

@@ -1,5 +1,7 @@
 // The small parts of the REPL: words of a command, colours, completion, plots.
+#include "spec/words.hpp"
 #include "tools/broadloom/data/plot.hpp"
+#include "tools/broadloom/help/language_words.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/completion.hpp"
 #include "tools/broadloom/repl/fit.hpp"
@@ -184,6 +186,19 @@ TEST_CASE("stages are painted without a change of their text") {
   CHECK(painted_stage("  %p = fadd double %q, 1 ; sum\n", Stage::llvm, library()) ==
         "  %p = \033[1;35mfadd\033[0m \033[36mdouble\033[0m %q, \033[33m1\033[0m "
         "\033[2m; sum\033[0m\n");
+}
+
+TEST_CASE("words are what the parser takes them for") {
+  const LanguageWords &words = language_words();
+  for (const LanguageWordList *list : {&words.reserved, &words.types})
+    for (const std::string_view word : *list) CHECK(spec::is_reserved(word));
+  for (const LanguageWordList *list : {&words.functions, &words.folds})
+    for (const std::string_view word : *list) CHECK(spec::is_built_in(word));
+  for (const LanguageWordList *list : {&words.declaring, &words.clauses, &words.constants,
+                                       &words.options, &words.flags, &words.between})
+    for (const std::string_view word : *list) CHECK_FALSE(spec::is_reserved(word));
+  CHECK(painted("axis i < 3", 99) == "k:axis n:3");
+  CHECK(painted("out y = sum(x, reverse)", 99).find("?:reverse") == std::string::npos);
 }
 
 TEST_CASE("words of the language and names of the text are completed") {

@@ -102,7 +102,7 @@ public:
     app_.set_version_flag("--version", version_text,
                           "Print versions, and what is used of this machine");
     app_.add_option("--generate", generate_) // at build time: see packaging/
-        ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}))
+        ->check(CLI::IsMember({"man", "bash", "zsh", "fish", "words"}))
         ->group("");
     app_.add_option("-i", repl_options_.file,
                     "read FILE, then start the REPL, as without a command")

@@ -3,6 +3,7 @@
 
 #include "jit/about.hpp"
 #include "tools/broadloom/help/describe_app.hpp"
+#include "tools/broadloom/help/language_words.hpp"
 
 #include <broadloom/version.hpp>
 
@@ -61,6 +62,7 @@ std::string generated(const CLI::App &app, std::string_view word) {
   if (word == "man") return man_page(app);
   if (word == "bash") return bash_completion(app);
   if (word == "zsh") return zsh_completion(app);
+  if (word == "words") return language_words_as_json();
   return fish_completion(app);
 }
 

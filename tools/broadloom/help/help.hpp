@@ -20,7 +20,8 @@ std::string bash_completion(const CLI::App &app);
 std::string zsh_completion(const CLI::App &app);
 std::string fish_completion(const CLI::App &app);
 
-// The one of these that a word names: "man", "bash", "zsh" or "fish".
+// The one of these that a word names: "man", "bash", "zsh" or "fish"; or "words", those of the
+// text form.
 std::string generated(const CLI::App &app, std::string_view word);
 
 } // namespace broadloom::cli

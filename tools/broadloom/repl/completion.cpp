@@ -1,17 +1,13 @@
 // See completion.hpp.
 #include "tools/broadloom/repl/completion.hpp"
 
-#include "ops/ops.hpp"
-#include "spec/schedule.hpp"
-#include "spec/words.hpp"
 #include "tools/broadloom/cli/stage_words.hpp"
 #include "tools/broadloom/data/source.hpp"
 #include "tools/broadloom/help/functions.hpp"
+#include "tools/broadloom/help/language_words.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
 #include "tools/broadloom/repl/words.hpp"
-
-#include <broadloom/dtype.hpp>
 
 #include <algorithm>
 #include <array>
@@ -22,10 +18,6 @@ namespace broadloom::cli {
 namespace {
 
 using Words = std::set<std::string>;
-
-constexpr std::array dtypes{DType::Bool, DType::I8,  DType::I16, DType::I32, DType::I64,
-                            DType::U8,   DType::U16, DType::U32, DType::U64, DType::F16,
-                            DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128};
 
 // All identifiers of a text: names that have been used once may be used again.
 void add_names(std::string_view text, Words &words) {
@@ -38,18 +30,12 @@ void add_names(std::string_view text, Words &words) {
 }
 
 Words language(std::string_view before, std::string_view line, const Library &library) {
-  Words words{"pi",   "inf",  "nan",    "iota",  "extent",  "scan",  "derivative", "schedule",
-              "pad",  "zero", "edge",   "wrap",  "reflect", "param", "state",      "update",
-              "call", "from", "concat", "stack", "parts",   "at"};
-  for (int k = 0; k <= int(ScheduleClause::Kind::Separate); ++k)
-    words.emplace(spec::word_of(ScheduleClause::Kind(k)));
-  for (const std::string_view word : spec::reserved_words()) words.emplace(word);
-  for (const DType dtype : dtypes) words.emplace(name(dtype));
-  for (int i = 0; i < ops::op_count(); ++i) {
-    const ops::OpInfo &op = ops::info(ops::Op(i));
-    if (op.form == ops::Form::Call) words.emplace(op.spelling);
-  }
-  for (int i = 0; i < ops::fold_count(); ++i) words.emplace(ops::info(Fold(i)).name);
+  const LanguageWords &all = language_words();
+  Words words{"schedule"};
+  for (const LanguageWordList *list :
+       {&all.reserved, &all.types, &all.declaring, &all.clauses, &all.schedule, &all.functions,
+        &all.folds, &all.constants, &all.options, &all.flags, &all.between, &all.settings})
+    words.insert(list->begin(), list->end());
   for (const auto &[name, definition] : library.definitions()) words.insert(name);
   for (const std::string &name : library.statement_names()) words.insert(name);
   add_names(before, words);

@@ -4,6 +4,7 @@
 #include "spec/words.hpp"
 #include "support/text.hpp"
 #include "text/lexer.hpp"
+#include "tools/broadloom/help/language_words.hpp"
 #include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/input_text.hpp"
 #include "tools/broadloom/repl/words.hpp"
@@ -21,16 +22,6 @@ namespace {
 
 using text::Tok;
 using text::Token;
-
-constexpr std::array clauses{"init", "step", "combine", "result", "derivative"};
-constexpr std::array declaring_words{"param", "state", "update", "call"}; // names elsewhere
-constexpr std::array schedule_words{"vector", "parallel", "serial", "copies", "tile", "recompute",
-                                    "keep",   "stream",   "cached", "inline", "at"};
-constexpr std::array known_words{"c",        "f",         "none", "on",   "off",       "pi",
-                                 "e",        "inf",       "nan",  "high", "fast",      "exact",
-                                 "dims",     "axes",      "like", "of",   "acc",       "relaxed",
-                                 "accuracy", "scales",    "fold", "keep", "recompute", "exclusive",
-                                 "reverse",  "correction"};
 
 // The tokens before the first thing that is none.
 text::Source tokens_of(std::string text) {
@@ -78,15 +69,15 @@ private:
   void name(const Token &token) {
     const std::string word(source_.word(token));
     if (dtype_from_name(word)) return add(token, Paint::Type);
-    const bool declares = starts_line() && next() == Tok::Name && holds(declaring_words, word);
-    if (spec::is_reserved(word) || declares || (starts_line() && holds(clauses, word))) {
+    const bool declares = starts_line() && next() == Tok::Name && holds(words_.declaring, word);
+    if (spec::is_reserved(word) || declares || (starts_line() && holds(words_.clauses, word))) {
       defines_ = declares || word == "in" || word == "let" || word == "out" || word == "kernel";
       if (word == "def" || word == "accumulator") header_ = true;
       if (word == "derivative") values_.insert("g");
       return add(token, Paint::Keyword);
     }
     if (starts_line() &&
-        ((in_schedule_ && holds(schedule_words, word)) ||
+        ((in_schedule_ && holds(words_.schedule, word)) ||
          (word == "schedule" && (next() == Tok::LeftBrace || next() == Tok::Name)))) { // of a let
       in_schedule_ = true;
       return add(token, Paint::Keyword);
@@ -100,7 +91,9 @@ private:
       return add(token, Paint::Function);
     const bool option = next() == Tok::Assign && !starts_line();
     const std::string base = word.ends_with("_other") ? word.substr(0, word.size() - 6) : word;
-    const bool known = values_.count(base) > 0 || holds(known_words, word) || option;
+    const bool known =
+        values_.count(base) > 0 || option ||
+        std::ranges::any_of(known_, [&](const auto *words) { return holds(*words, word); });
     const bool typed_now = token.offset + token.length == cursor_;
     if (!known && !typed_now) add(token, Paint::Unknown);
   }
@@ -118,6 +111,9 @@ private:
   const text::Source &source_;
   const std::size_t cursor_;
   const Library &library_;
+  const LanguageWords &words_ = language_words();
+  const std::array<const LanguageWordList *, 5> known_{
+      &words_.constants, &words_.options, &words_.flags, &words_.between, &words_.settings};
   std::vector<Span> spans_;
   std::set<std::string> values_;
   std::size_t at_ = 0;
