@@ -1,6 +1,7 @@
 // Reading the command line (CLI11), and turning what goes wrong into an exit status.
 #include "tools/broadloom/cli/cli.hpp"
 
+#include "jit/native/target.hpp"
 #include "support/text.hpp"
 #include "tools/broadloom/cli/commands.hpp"
 #include "tools/broadloom/cli/debug_words.hpp"
@@ -363,8 +364,8 @@ private:
         ->type_name("FILE");
     build_
         ->add_option("--target", build_options_.targets,
-                     "the processors to build for; else both of these")
-        ->type_name("x86-64-v3|x86-64-v4")
+                     "the processors to build for; else all of these")
+        ->type_name(fmt::format("{}", fmt::join(jit::targets_to_build(), "|")))
         ->allow_extra_args(false);
   }
 
