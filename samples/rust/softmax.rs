@@ -33,8 +33,19 @@ extern "C" {
     fn bl_abi_version() -> u32;
     fn bl_latest_error() -> *const Error;
     fn bl_compile(text: *const c_char, options: *const c_void, kernel: *mut *mut c_void) -> i32;
-    fn bl_gradient(kernel: *const c_void, wrt: *const *const c_char, count: usize, gradient: *mut *mut c_void) -> i32;
-    fn bl_run(kernel: *const c_void, inputs: *const View, input_count: usize, outputs: *const View, output_count: usize) -> i32;
+    fn bl_gradient(
+        kernel: *const c_void,
+        wrt: *const *const c_char,
+        count: usize,
+        gradient: *mut *mut c_void,
+    ) -> i32;
+    fn bl_run(
+        kernel: *const c_void,
+        inputs: *const View,
+        input_count: usize,
+        outputs: *const View,
+        output_count: usize,
+    ) -> i32;
     fn bl_free_kernel(kernel: *mut c_void) -> i32;
 }
 
@@ -54,7 +65,9 @@ fn checked(status: i32) -> Result<(), String> {
     if status == 0 {
         return Ok(());
     }
-    Err(unsafe { CStr::from_ptr((*bl_latest_error()).text) }.to_string_lossy().into_owned())
+    Err(unsafe { CStr::from_ptr((*bl_latest_error()).text) }
+        .to_string_lossy()
+        .into_owned())
 }
 
 // Arrays of floats in C order.
@@ -83,8 +96,17 @@ impl Kernel {
         for input in inputs {
             assert_eq!(input.data.len() as i64, input.extents[0] * input.extents[1]);
         }
-        let view = |data: *mut c_void, extents: &[i64; 2]| View { dtype: BL_F32, rank: 2, data, extents: extents.as_ptr(), strides: null() };
-        let views: Vec<View> = inputs.iter().map(|input| view(input.data.as_ptr() as *mut c_void, &input.extents)).collect();
+        let view = |data: *mut c_void, extents: &[i64; 2]| View {
+            dtype: BL_F32,
+            rank: 2,
+            data,
+            extents: extents.as_ptr(),
+            strides: null(),
+        };
+        let views: Vec<View> = inputs
+            .iter()
+            .map(|input| view(input.data.as_ptr() as *mut c_void, &input.extents))
+            .collect();
         let mut result = vec![0f32; inputs[0].data.len()];
         let output = view(result.as_mut_ptr() as *mut c_void, &inputs[0].extents);
         checked(unsafe { bl_run(self.0, views.as_ptr(), views.len(), &output, 1) })?;
@@ -93,7 +115,10 @@ impl Kernel {
 }
 
 fn print(name: &str, rows: &[f32]) {
-    let rows: Vec<String> = rows.chunks(3).map(|row| format!("{:.3} {:.3} {:.3}", row[0], row[1], row[2])).collect();
+    let rows: Vec<String> = rows
+        .chunks(3)
+        .map(|row| format!("{:.3} {:.3} {:.3}", row[0], row[1], row[2]))
+        .collect();
     println!("{:3} = {}", name, rows.join(", "));
 }
 
@@ -114,7 +139,16 @@ fn main() -> Result<(), String> {
     print("y", &y);
 
     let gradient = softmax.gradient("x")?;
-    print("d_x", &gradient.run(&[Rows { data: &x, extents }, Rows { data: &d_y, extents }])?);
+    print(
+        "d_x",
+        &gradient.run(&[
+            Rows { data: &x, extents },
+            Rows {
+                data: &d_y,
+                extents,
+            },
+        ])?,
+    );
 
     match Kernel::compile("kernel k { in x : f32[i]; out y = x * w }") {
         Ok(_) => Err("a text with an unknown name was compiled".to_string()),
