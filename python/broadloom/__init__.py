@@ -12,6 +12,11 @@ from __future__ import annotations
 import atexit
 import os
 
+import numpy as _numpy
+
+if int(_numpy.__version__.partition(".")[0]) < 2:
+    raise ImportError(f"Broadloom needs NumPy 2, and this is NumPy {_numpy.__version__}: pip install 'numpy>=2.0'")
+
 from . import _core
 from ._core import Bound, Kernel, Results, release_kept_memory
 from .errors import (ArgumentError, AxisError, CancelledError, CompileError, DataError, DTypeError, Error, InternalError,
