@@ -27,6 +27,17 @@ if_there() {
   fi
 }
 
+# if_python MODULE SENTENCE COMMAND...: the same for a package of Python, which $python has
+if_python() {
+  for python in python3 /usr/bin/python3; do
+    "$python" -c "import $1" 2>/dev/null || continue
+    shift
+    check "$@"
+    return
+  done
+  echo "NOT RUN: $2, as there is no Python with $1"
+}
+
 # The folders of an installation are those that the build was set up with, below another root.
 installed() { # OPTION: bindir, libdir, ..
   meson introspect "$build" --buildoptions |
@@ -325,9 +336,20 @@ man_page_is_sound() {
 }
 
 colours() {
-  PYTHONDONTWRITEBYTECODE=1 python3 packaging/editors/make.py "$build/tools/broadloom" --check &&
-    PYTHONDONTWRITEBYTECODE=1 python3 tests/packaging/editors.py "$build/tools/broadloom"
+  PYTHONDONTWRITEBYTECODE=1 "$python" packaging/editors/make.py "$build/tools/broadloom" --check &&
+    PYTHONDONTWRITEBYTECODE=1 "$python" tests/packaging/editors.py "$build/tools/broadloom"
 }
+
+# pip asks for what is there, and where things are missing it says so in seconds, with Debian's names.
+pip_says_what_is_missing() {
+  mkdir -p "$work/nothing" && interpreter=$(python3 -c 'import sys; print(sys.executable)') || return 1
+  hook='import sys; sys.path.insert(0, "packaging/pip"); import broadloom_build; print(broadloom_build.get_requires_for_build_wheel())'
+  PYTHONDONTWRITEBYTECODE=1 PATH=$work/nothing timeout 20 "$interpreter" -c "$hook" >"$work/asks" 2>"$work/lacks" && return 1
+  [ ! -s "$work/asks" ] && grep -q '^Debian 12: apt-get install g++ .*pkgconf libtbb-dev .*llvm-19-dev clang-19$' "$work/lacks" || { cat "$work/lacks"; return 1; }
+  PYTHONDONTWRITEBYTECODE=1 "$interpreter" -c "$hook" 2>"$work/lacks" | grep -q 'meson-python' || grep '^Debian 12: apt-get install python3-dev$' "$work/lacks"
+}
+
+recipe() { PYTHONDONTWRITEBYTECODE=1 "${python:-python3}" tests/packaging/recipes.py "$1"; }
 
 all_checks() {
   check 'meson installs into another root' install_to "$work/both"
@@ -366,7 +388,10 @@ all_checks() {
   check 'a program in its build folder names pages that are there' help_names_what_is_there "$build/tools/broadloom"
   check 'a build folder that is there is set up for another prefix' installed_to_home
   check 'the manual page is sound' man_page_is_sound
-  check 'editors and Pygments colour every kernel of the tests and pages, by the words of the language' colours
+  if_python pygments 'editors and Pygments colour every kernel of the tests and pages, by the words of the language' colours
+  check 'pip says within seconds what is missing' pip_says_what_is_missing
+  if_python yaml 'the recipe of conda asks for what the build looks for' recipe conda
+  if_there ruby 'the formula of Homebrew is Ruby and asks for what the build looks for' recipe homebrew
   check 'bash completes commands' bash_completes 'show' sh
   check 'bash completes options' bash_completes '--threads' run a.loom --thr
   check 'bash completes the words that an option takes' bash_completes 'interpreter' run --engine in
