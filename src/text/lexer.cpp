@@ -7,11 +7,37 @@
 #include "text/signs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 namespace broadloom::text {
 
 namespace {
+
+struct Spelling {
+  std::string_view spelling;
+  Tok kind;
+};
+constexpr std::array spellings{
+    // longer ones first
+    Spelling{"||", Tok::OrOr},       Spelling{"&&", Tok::AndAnd},
+    Spelling{"==", Tok::Equal},      Spelling{"!=", Tok::NotEqual},
+    Spelling{"<=", Tok::LessEqual},  Spelling{">=", Tok::GreaterEqual},
+    Spelling{"<<", Tok::ShiftLeft},  Spelling{">>", Tok::ShiftRight},
+    Spelling{"//", Tok::SlashSlash}, Spelling{"+=", Tok::AddAssign},
+    Spelling{"(", Tok::LeftParen},   Spelling{")", Tok::RightParen},
+    Spelling{"[", Tok::LeftBracket}, Spelling{"]", Tok::RightBracket},
+    Spelling{"{", Tok::LeftBrace},   Spelling{"}", Tok::RightBrace},
+    Spelling{",", Tok::Comma},       Spelling{":", Tok::Colon},
+    Spelling{"?", Tok::Question},    Spelling{"=", Tok::Assign},
+    Spelling{"|", Tok::Or},          Spelling{"&", Tok::And},
+    Spelling{"<", Tok::Less},        Spelling{">", Tok::Greater},
+    Spelling{"+", Tok::Plus},        Spelling{"-", Tok::Minus},
+    Spelling{"*", Tok::Star},        Spelling{"/", Tok::Slash},
+    Spelling{"%", Tok::Percent},     Spelling{"^", Tok::Caret},
+    Spelling{"!", Tok::Bang},        Spelling{"~", Tok::Tilde},
+    Spelling{";", Tok::Break},
+};
 
 // Whether a line end after this token is no end of the statement.
 bool goes_on_after(Tok kind) {
@@ -69,7 +95,7 @@ private:
     }
     if (letter(c)) return push(Tok::Name, word_length(at_));
     if (digit(c) || (c == '.' && at_ + 1 < text_.size() && digit(text_[at_ + 1]))) return number();
-    for (const Spelling &sign : signs) {
+    for (const Spelling &sign : spellings) {
       if (text_.substr(at_, sign.spelling.size()) != sign.spelling) continue;
       if (sign.kind == Tok::LeftParen || sign.kind == Tok::LeftBracket) ++depth_;
       if (sign.kind == Tok::RightParen || sign.kind == Tok::RightBracket)
@@ -223,6 +249,12 @@ Place Source::place_with_line(const Token &first, const Token &last) const {
   if (line.size() > longest) return found;
   if (line.ends_with('\r')) line.remove_suffix(1);
   found.text = line;
+  return found;
+}
+
+std::vector<std::string_view> signs() {
+  std::vector<std::string_view> found;
+  for (const Spelling &sign : spellings) found.push_back(sign.spelling);
   return found;
 }
 

@@ -344,7 +344,7 @@ colours() {
 pip_says_what_is_missing() {
   mkdir -p "$work/nothing" && interpreter=$(python3 -c 'import sys; print(sys.executable)') || return 1
   hook='import sys; sys.path.insert(0, "packaging/pip"); import broadloom_build; print(broadloom_build.get_requires_for_build_wheel())'
-  PYTHONDONTWRITEBYTECODE=1 PATH=$work/nothing timeout 20 "$interpreter" -c "$hook" >"$work/asks" 2>"$work/lacks" && return 1
+  PYTHONDONTWRITEBYTECODE=1 timeout 20 env PATH="$work/nothing" "$interpreter" -c "$hook" >"$work/asks" 2>"$work/lacks" && return 1
   [ ! -s "$work/asks" ] && grep -q '^Debian 12: apt-get install g++ .*pkgconf libtbb-dev .*llvm-19-dev clang-19$' "$work/lacks" || { cat "$work/lacks"; return 1; }
   PYTHONDONTWRITEBYTECODE=1 "$interpreter" -c "$hook" 2>"$work/lacks" | grep -q 'meson-python' || grep '^Debian 12: apt-get install python3-dev$' "$work/lacks"
 }

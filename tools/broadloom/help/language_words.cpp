@@ -41,7 +41,7 @@ LanguageWords collected() {
   words.between = {"from", "until", "at", "dims", "axes"};
   words.settings = {"c",     "f",       "none",     "on",     "off",  "high", "fast",
                     "exact", "relaxed", "accuracy", "scales", "fold", "keep"};
-  for (const text::Spelling &sign : text::signs) words.signs.push_back(sign.spelling);
+  words.signs = text::signs();
   return words;
 }
 
