@@ -85,14 +85,17 @@ def iota(axis, of=None) -> Expr:
 
 
 def logical_and(a, b) -> Expr:
+    """Are both true: `&` of booleans, and not Python's `and`, which would ask for one truth."""
     return binary("&&", a, b)
 
 
 def logical_or(a, b) -> Expr:
+    """Is one of them true: `|` of booleans, and not Python's `or`."""
     return binary("||", a, b)
 
 
 def logical_not(a) -> Expr:
+    """Is it false: `~` of booleans, and not Python's `not`."""
     return unary("!", a)
 
 

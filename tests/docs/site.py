@@ -3,13 +3,16 @@
 usage: site.py FOLDER        then: mkdocs build --strict -f FOLDER/mkdocs.yml
 
 README.md becomes the first page, and pages lie beside each other, so that links between them have to be turned. With
---strict MkDocs fails where a link leads to no page or to no heading.
+--strict MkDocs fails where a link leads to no page or to no heading. reference.py adds the pages of the reference.
 """
 
+import json
 import pathlib
 import re
 import shutil
 import sys
+
+import reference
 
 ROOT = pathlib.Path(__file__).parents[2]
 # The pages in the order of the navigation, by what they are for; a page that stands nowhere is an error.
@@ -27,11 +30,11 @@ CONFIG = """site_name: Broadloom
 docs_dir: pages
 site_dir: html
 use_directory_urls: false
-theme: {name: readthedocs, highlightjs: false}
+theme: {name: readthedocs, highlightjs: false, navigation_depth: 3}
 extra_css: [site.css]
 plugins: [search]
-hooks: [colours.py]
-markdown_extensions: [tables, fenced_code, codehilite: {guess_lang: false, noclasses: true}, toc: {permalink: true}]
+hooks: [colours.py, links.py]
+markdown_extensions: [tables, fenced_code, attr_list, codehilite: {guess_lang: false, noclasses: true}, toc: {permalink: true}]
 validation: {links: {anchors: warn, unrecognized_links: warn}}
 nav:
   - index.md
@@ -51,6 +54,10 @@ STYLE = """.wy-nav-content { max-width: 1100px }
 .rst-content code { color: #334155; white-space: nowrap }
 .wy-table-responsive table td, .wy-table-responsive table th { white-space: normal }
 .rst-content table.docutils th:empty { padding: 0; border: 0 }
+.codehilite pre { overflow-x: auto }
+.codehilite a.code, a.code code { color: inherit; text-decoration: underline dotted #94a3b8 }
+a.code code { color: #1d4ed8 }
+.rst-content h2, .rst-content h3, .rst-content h4 { overflow-wrap: anywhere }
 @media (max-width: 768px) {
   .rst-content code { white-space: normal; overflow-wrap: anywhere } .rst-content table code { overflow-wrap: normal }
   .rst-content table.docutils td, .rst-content table.docutils th { padding: 6px 8px }
@@ -77,11 +84,15 @@ def main(folder):
     for path in pages.rglob("*.md"):
         text = path.read_text(encoding="utf-8")
         path.write_text(turned(text, path.stem in OUTSIDE.values() and path.parent == pages), encoding="utf-8")
+    listed = {f"{name}.md" for names in GROUPS.values() for name in names} | {"index.md"}
     nav = "".join(f"  - {group}:\n" + "".join(f"      - {name}.md\n" for name in names) for group, names in GROUPS.items())
+    for group, named in reference.main(folder).items():
+        nav += f"  - {group}:\n" + "".join(f"      - {json.dumps(title)}: {path}\n" for path, title in named)
+        listed |= {path for path, _ in named}
     (pages / "site.css").write_text(STYLE, encoding="utf-8")
     (folder / "colours.py").write_text(HOOK.format(lexer=str(ROOT / "python/broadloom/pygments_lexer.py")), encoding="utf-8")
     (folder / "mkdocs.yml").write_text(CONFIG + nav, encoding="utf-8")
-    listed = {f"{name}.md" for names in GROUPS.values() for name in names} | {"index.md"}
+    shutil.copy(pathlib.Path(__file__).with_name("links.py"), folder)
     if missing := {str(path.relative_to(pages)) for path in pages.rglob("*.md")} - listed:
         sys.exit(f"tests/docs/site.py: these pages stand in no group: {', '.join(sorted(missing))}")
 

@@ -128,7 +128,7 @@ all_checks() {
   PYTHONDONTWRITEBYTECODE=1 python3 tests/layering/sentences.py >"$work/found" 2>&1
   verdict 'no page has more sentences that are hard to read than it had' "$work/found"
   PYTHONDONTWRITEBYTECODE=1 python3 tests/docs/site.py "$work/site" >"$work/found" 2>&1
-  verdict 'every page has its place on the site' "$work/found"
+  verdict 'every page has its place on the site, and the reference has every public header' "$work/found"
   tests/layering/size.sh --check >"$work/found"
   verdict 'the table of rooms has each room, and its lines to a tenth' "$work/found"
   PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/mutation python3 -c '
