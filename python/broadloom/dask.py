@@ -131,3 +131,11 @@ def _folded(call):
         return stacked(nested({}))
 
     return tuple(array(o) for o in range(len(call.outputs)))
+
+
+_INSTEAD = {"map_overlap": ", and needs none: windows in the kernel have their halos, bl.dask.apply(k, x)", "map_blocks": "; use bl.dask.apply(k, x)",
+            "from_array": "; use dask.array.from_array", "compute": "; use the arrays' own compute()"}
+
+
+def __getattr__(name):
+    raise AttributeError(f"module 'broadloom.dask' has no '{name}'" + _INSTEAD.get(name, ""))

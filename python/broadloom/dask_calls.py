@@ -6,7 +6,9 @@ import functools
 import itertools
 import math
 import pickle
+import os
 import re
+import sys
 import warnings
 
 import numpy as np
@@ -20,6 +22,14 @@ from .errors import ArgumentError, DTypeError, ShapeError, SpecError
 
 class RechunkWarning(UserWarning):
     """Chunks do not end where leaves of a fold do, or an axis that must be whole is cut: data moves between tasks."""
+
+
+def warn(message):
+    """A RechunkWarning at the line of the caller's that asked for the call, in whichever way."""
+    frame, level = sys._getframe(1), 2
+    while frame is not None and os.path.dirname(frame.f_code.co_filename) == os.path.dirname(__file__):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, RechunkWarning, stacklevel=level)
 
 
 def dtype_of(word):
@@ -155,7 +165,7 @@ class Call:
         return dict.fromkeys(self.chunks, 0)
 
     def whole(self, name, why):
-        warnings.warn(f"kernel '{self.kernel.name}' needs all of axis '{name}' in one chunk: {why}", RechunkWarning, stacklevel=5)
+        warn(f"kernel '{self.kernel.name}' needs all of axis '{name}' in one chunk: {why}")
         del self.chunks[name]
 
     def plan(self):
@@ -198,7 +208,7 @@ class Call:
             self.chunks[name] = chunks_of([*kept, borders[-1]])
             if len(kept) == 1:
                 self.chunks[name] = (borders[-1],)
-            warnings.warn(f"chunks of one position along '{name}' are put together", RechunkWarning, stacklevel=5)
+            warn(f"chunks of one position along '{name}' are put together")
 
     def align(self):
         name = self.folded
@@ -212,8 +222,8 @@ class Call:
             return
         total = borders[-1]
         moved = sorted({0, *(border for border in (round(border / unit) * unit for border in borders[1:-1]) if border < total), total})
-        warnings.warn(f"the chunks along '{name}' do not begin at multiples of {unit}, where leaves of the folds of kernel '{self.kernel.name}' do, and are "
-                      "moved there; bl.dask.align does so once", RechunkWarning, stacklevel=5)
+        warn(f"the chunks along '{name}' do not begin at multiples of {unit}, where leaves of the folds of kernel '{self.kernel.name}' do, and are "
+                      "moved there; bl.dask.align does so once")
         self.chunks[name] = chunks_of(moved)
         if len(moved) == 2:
             del self.chunks[name]

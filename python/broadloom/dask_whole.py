@@ -4,7 +4,6 @@ arrays of dask that are put side by side."""
 from __future__ import annotations
 
 import itertools
-import warnings
 
 import numpy as np
 
@@ -12,7 +11,7 @@ import dask
 import dask.array as da
 
 from ._core import Results
-from .dask_calls import Call, RechunkWarning, borders_of, chunks_of, dense, kernel_of
+from .dask_calls import Call, borders_of, chunks_of, dense, kernel_of, warn
 from .dask_windows import Pieces, _joined
 from .errors import SpecError
 
@@ -88,8 +87,8 @@ class Halos(Pieces):
             blocks = [self.around(axis, a, b) for a, b in zip(starts[axis], starts[axis][1:])]
             more = max(more, sum(self.extent(axis) - first - last for first, last in blocks) - self.extent(axis))
             if more > self.extent(axis):
-                warnings.warn(f"blocks of kernel '{self.name}' along '{axis}' are computed with more around them than they have, {more} positions in all for "
-                              f"{self.extent(axis)}: use larger chunks, or one", RechunkWarning, stacklevel=5)
+                warn(f"blocks of kernel '{self.name}' along '{axis}' are computed with more around them than they have, {more} positions in all for "
+                              f"{self.extent(axis)}: use larger chunks, or one")
                 break
         for at in itertools.product(*[range(len(self.chunks[axis])) for axis in axes]):
             reads = [[(0, n) for n in shape] for shape in self.shapes]

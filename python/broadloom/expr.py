@@ -45,6 +45,15 @@ def caller() -> Place:
     return Place(frame.f_code.co_filename, line, column, length, text)
 
 
+def _takes(function) -> str:
+    import inspect
+
+    try:
+        return f"it takes {inspect.signature(function)}"
+    except (TypeError, ValueError):
+        return "help() shows the arguments"
+
+
 def checked(function):
     """The function, of which a call that Python or nanobind refuses, as it has no such arguments, is a mistake as all others are."""
     @functools.wraps(function)
@@ -57,7 +66,7 @@ def checked(function):
             lines = str(error).split("\n")
             kind, code = (PositionError, "E0116") if isinstance(error, IndexError) else (ArgumentError, "E0308")
             # nanobind says the arguments that it takes in its third line.
-            raise kind(code, f"{function.__name__.strip('_')}: {lines[0]}", caller(), lines[2].strip() if len(lines) > 2 else "help() shows the arguments") from None
+            raise kind(code, f"{function.__name__.strip('_')}: {lines[0]}", caller(), lines[2].strip() if len(lines) > 2 else _takes(function)) from None
 
     return call
 
@@ -121,13 +130,23 @@ class DType:
             elif isinstance(dim, (str, int)) and not isinstance(dim, bool) and _DIM.fullmatch(str(dim)):
                 words.append(str(dim))
             else:
+                apart = [word.strip() for word in dim.split(",")] if isinstance(dim, str) else []
+                several = f"write bl.{self.name}[{', '.join(map(repr, apart))}]: " if len(apart) > 1 and all(map(_DIM.fullmatch, apart)) else ""
                 raise SpecError("E0012", f"{dim!r} is no dim", caller(),
-                                "a dim is a label ('i'), one that may be 1 and is then repeated ('i?'), an extent (3, 'i=3') or ':'")
+                                several + "a dim is a label ('i'), one that may be 1 and is then repeated ('i?'), an extent (3, 'i=3') or ':'")
         return Annotation(self, tuple(words), place=caller())
 
     @checked
     def __call__(self, value) -> "Expr":
         return function(self.name, value)
+
+
+# What arrays of NumPy's have, and what to write in a kernel.
+_UNTRACED = {
+    "shape": "bl.extent('i') is the number of elements along an axis", "size": "bl.extent('i') is the number of elements along an axis",
+    "ndim": "its axes have names", "dtype": "bl.Float makes a kernel for each dtype, and x.astype(..) casts",
+    **dict.fromkeys(("reshape", "ravel", "flatten"), "axes have names and stay what they are; reshape what the kernel is given or gives"),
+}
 
 
 class Expr:
@@ -153,8 +172,8 @@ class Expr:
         raise SpecError("E0002", "a traced value has no truth: it stands for whole arrays, which are not there yet", caller(),
                         "write bl.where(condition, a, b) instead of `if`, and `&`, `|`, `~` instead of and, or, not")
 
-    def _refuse(self, what):
-        raise SpecError("E0002", f"a traced value {what}", caller(), "it stands for whole arrays, which are not there yet")
+    def _refuse(self, what, help="it stands for whole arrays, which are not there yet"):
+        raise SpecError("E0002", f"a traced value {what}", caller(), help)
 
     def __iter__(self):
         self._refuse("cannot be iterated over")
@@ -173,7 +192,7 @@ class Expr:
         for d, at in enumerate(entries):
             if isinstance(at, slice) and at == slice(None) and self.said is not None and d < len(self.said.dims) and self.said.dims[d].isidentifier():
                 at = self.said.dims[d]
-            at = position(at) or at if isinstance(at, Expr) else at
+            at = position(at) or _integers(at) if isinstance(at, Expr) else at
             if not isinstance(at, (Expr, str)) and (isinstance(at, bool) or not hasattr(at, "__index__")):
                 raise SpecError("E0002", f"a traced value cannot be read at {at!r}", caller(),
                                 'a position is a traced value of integers, an int, or a word of axes: x[k + 1, "2*j + u"], x[k, :] where the dim has a label'
@@ -185,6 +204,17 @@ class Expr:
             array = Expr(self.parts if any(isinstance(part, Expr) for part in self.parts) else (self,), self.place)
             array.is_array, array.axes = True, self.axes
         return Expr((array, "[", *parts, "]"), caller())
+
+    def __setitem__(self, index, value):
+        self._refuse("cannot be written: bl.where(condition, a, b) chooses", "kernels make new values, and have no arrays that change")
+
+    def __getattr__(self, name):
+        if name in _UNTRACED:
+            raise AttributeError(f"a traced value has no '{name}': {_UNTRACED[name]}")
+        from numpy import ndarray
+
+        raise AttributeError(f"a traced value has no '{name}'" +
+                             ", and an array of NumPy's has: docs/python.md has what can be traced" * hasattr(ndarray, name))
 
     def __array__(self, dtype=None, copy=None):
         self._refuse("cannot be made an array")
@@ -259,6 +289,18 @@ def _complex_word(value: complex) -> str:
     if value.imag > 0:
         return f"(-(0.0 - {imag}j))" if real == "-0.0" else f"({real} + {imag}j)"
     return f"({real} - {imag}j)"
+
+
+def _integers(at: Expr) -> Expr:
+    from .trace import dtype_of
+
+    word = dtype_of(at)
+    if word == "bool":
+        raise SpecError("E0002", "a traced value cannot be read by a condition: only data tell how many elements that are", caller(),
+                        "bl.where(condition, x, 0) chooses and keeps the shape; k.astype('i8') makes positions 0 and 1")
+    if word[0] in "fbc":  # bf16, too
+        raise DTypeError("E0206", f"a traced value cannot be read at a position that is {word}", caller(), "positions are integers: k.astype('i8')")
+    return at
 
 
 def position(expr: Expr) -> str:

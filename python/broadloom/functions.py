@@ -198,8 +198,11 @@ def _unknown(name: str):
 
     from .lazy_ufuncs import INSTEAD
 
+    from .lazy_numpy import functions
+
     near = difflib.get_close_matches(name, [*ELEMENTWISE, *FOLDS], 1)
-    help = INSTEAD[name] if name in INSTEAD else f"did you mean 'bl.{near[0]}'? " if near else ""
+    is_lazy = any(called.__name__ == name for called in functions)
+    help = INSTEAD[name] if name in INSTEAD else f"lazy arrays have it, bl.array(x), and " if is_lazy else f"did you mean 'bl.{near[0]}'? " if near else ""
     raise SpecError("E0008", f"numpy.{name} cannot be traced", caller(), help + "docs/python.md has the functions that can")
 
 

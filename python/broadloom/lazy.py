@@ -54,6 +54,7 @@ class LazyArray:
     # of Python. Leaves are the arrays at the ends, or None.
     __slots__ = ("form", "args", "shape", "leaves", "__weakref__")
     __array_priority__ = 2000
+    __pandas_priority__ = 5000  # beyond those of its tables: `table * lazy` is lazy, as `lazy * table` is
     __hash__ = None
 
     def __init__(self, form, args, shape, leaves):
@@ -140,6 +141,8 @@ class LazyArray:
     __int__ = lambda self: asked(int, self.compute())
     __complex__ = lambda self: asked(complex, self.compute())
     __index__ = lambda self: asked(operator.index, self.compute())
+
+    __round__ = lambda self, digits=None: asked(round, self.item(), digits)
 
     def __len__(self):
         return asked(len, np.broadcast_to(0, self.shape))

@@ -118,6 +118,15 @@ def at_once(called):
     return call
 
 
+def of_all(row):
+    """A function that without an axis goes through all elements, in C order."""
+    def call(args, options):
+        is_whole = args and isinstance(args[0], LazyArray) and args[0].ndim > 1 and (args[1] if len(args) > 1 else options.get("axis")) is None
+        return row((np.ravel(args[0]), *args[1:]) if is_whole else args, options)
+
+    return call
+
+
 def _functions() -> dict:
     """What takes the arguments of each function of NumPy's that is recorded, and by which parameters."""
     rows = [
@@ -150,6 +159,7 @@ def _functions() -> dict:
         table.update({called: Row(called, called, make(name), takes) for name, called in numpys(names)})
     row = table[np.einsum]
     table[np.einsum] = lambda args, options: row(lettered(args), options)
+    table.update({called: of_all(table[called]) for _, called in numpys("cumsum cumprod")})
     for _, called in numpys("transpose swapaxes moveaxis squeeze expand_dims matrix_transpose linalg.matrix_transpose flip diagonal "
                             "linalg.diagonal broadcast_to rot90 flipud fliplr rollaxis lib.stride_tricks.sliding_window_view"):
         table[called] = of_view(called)
@@ -255,7 +265,7 @@ def _define_methods():
         "pos": np.positive, "invert": np.invert, "abs": np.absolute}.items()})
     for name in "sum prod min max any all mean var std argmin argmax cumsum cumprod clip round dot".split():
         of = functions[getattr(np, name)]
-        if isinstance(of, Composed):
+        if isinstance(of, Composed) or name.startswith("cum"):
             methods[name] = of_method(of, name)
             continue
         row = Row(of.called, f"ndarray.{name}" if name in ("any", "all", "var", "std") else of.signature, of.function, of.takes.replace("correction", ""))

@@ -38,7 +38,7 @@ def unknown(name: str):
 
     names = [called.__name__ for called in functions]
     near = difflib.get_close_matches(name, [*names, *lazy_ops.TEMPLATES], 1)
-    refuse(f"numpy.{name} cannot be recorded", (f"did you mean numpy.{near[0]}? " if near and near[0] != name and name not in INSTEAD else "") +
+    refuse(f"numpy.{name} cannot be recorded", (f"did you mean numpy.{near[0]}? " if near and near[0] != name and name not in INSTEAD and not hasattr(np, name) else "") +
            INSTEAD.get(name, "") +
            "compute() gives an array of NumPy, on which every function works")
 

@@ -58,6 +58,12 @@ def call(kernel, args, options):
     return Results(tuple([out.name for out in kernel.outputs]), tuple([_labelled(package, out, one, axes) for out, one in zip(kernel.outputs, made)]))
 
 
+def said(declared) -> str:
+    from .telling import declared as word_of
+
+    return word_of(declared)
+
+
 def _plain(declared, x, axes: dict):
     """The elements of an argument, whose dims and coordinates are noted under the labels of the input."""
     kind, labels = kind_of(x), declared.axes
@@ -68,12 +74,13 @@ def _plain(declared, x, axes: dict):
         wanted = np.dtype(_NUMPY.get(declared.dtype, made.dtype))
         return made.astype(wanted) if np.can_cast(made.dtype, wanted, "same_kind") and made.dtype.kind != "O" else made
     if x.ndim != len(labels):
-        raise ShapeError("E0101", f"input '{declared.name}' has {len(labels)} dims, and this {type(x).__name__} has {x.ndim}", caller(), f"it is declared as {declared}")
+        raise ShapeError("E0101", f"input '{declared.name}' has {len(labels)} dim{'s' * (len(labels) != 1)}, and this {type(x).__name__} has {x.ndim}", caller(),
+                         f"it is declared as {declared.name} : {said(declared)}" + "; k(**table) passes the columns by their names" * (kind == "pandas" and x.ndim == 2))
     if kind == "xarray" and set(x.dims) == set(labels):
         x = x.transpose(*labels)
     for d, label in enumerate(labels):
         dim = x.dims[d] if kind == "xarray" else label
-        coords = {"": x.axes[d]} if kind == "pandas" else {name: c.variable for name, c in x.coords.items() if c.dims == (dim,)}
+        coords = {"": x.axes[d]} if kind == "pandas" and hasattr(x, "axes") else {} if kind == "pandas" else {name: c.variable for name, c in x.coords.items() if c.dims == (dim,)}
         known_dim, known = axes.setdefault(label, (dim, {}))
         if known_dim != dim or not all(known[name].equals(c) for name, c in coords.items() if name in known):
             raise ShapeError("E0102", f"axis '{label}' is '{known_dim}' of one argument and '{dim}' of another" if known_dim != dim else

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 
 from ._core import Kernel
 
@@ -72,6 +73,8 @@ _INSTEAD = {
     **dict.fromkeys(("vjp", "backward"), "the method of a kernel, k.grad(..)"), "vmap": "the method of a kernel, k.batch()",
     **dict.fromkeys("zeros ones empty full arange linspace eye".split(), "NumPy's arrays, which kernels take as they are"),
     **dict.fromkeys(("asarray", "tensor", "lazy"), "bl.array"), "version": "bl.__version__", "load": "bl.compile(pathlib.Path(..))",
+    **dict.fromkeys("zeros_like ones_like full_like empty_like".split(), "0 * x + value"), "softmax": "e = bl.exp(x - bl.max(x, 'j')), then e / bl.sum(e, 'j')",
+    **dict.fromkeys(("compile_file", "open"), "bl.compile(pathlib.Path(..))"), "numpy": "NumPy's functions on traced values and lazy arrays",
     **dict.fromkeys("cumsum cumprod cummax cummin".split(), "bl.scan"), **dict.fromkeys("dot matmul einsum".split(), "x @ y, or NumPy's function"),
 }
 
@@ -82,5 +85,5 @@ def instead_of(name: str, names) -> str:
         return "; use " + _INSTEAD[name].format(name=name)
     import difflib  # takes milliseconds
 
-    near = difflib.get_close_matches(name, [one for one in names if not one.startswith("_")], 1)
+    near = difflib.get_close_matches(name, [one for one in names if not one.startswith("_") and not inspect.ismodule(sys.modules["broadloom"].__dict__.get(one))], 1)
     return f"; did you mean '{near[0]}'?" if near else ""

@@ -50,7 +50,8 @@ class Calls(unittest.TestCase):
 
     def test_names_of_other_packages_bring_those_of_this_one(self):
         for name, words in {"float64": "use bl.f64", "uint8": "use bl.u8", "jit": "use bl.kernel", "grad": r"k.grad\(..\)", "vmap": r"k.batch\(\)",
-                            "zeros": "NumPy's arrays", "asarray": "use bl.array", "version": "bl.__version__", "comput": "did you mean 'compute'"}.items():
+                            "zeros": "NumPy's arrays", "asarray": "use bl.array", "version": "bl.__version__", "comput": "did you mean 'compute'",
+                            "softmax": "e = bl.exp", "numpy": "NumPy's functions"}.items():
             with self.subTest(name), self.assertRaisesRegex(AttributeError, f"has no attribute '{name}'; .*{words}"):
                 getattr(bl, name)
         self.assertFalse(hasattr(bl, "__path_of_nothing__"))

@@ -243,6 +243,7 @@ class Mistakes(unittest.TestCase):
                 bl.f32[wrong]
             self.assertEqual((caught.exception.code, caught.exception.where.file), ("E0012", __file__), wrong)
             self.assertIn("'i?'", caught.exception.help)
+            self.assertEqual(caught.exception.help.startswith("write bl.f32['i', 'j']: "), wrong == "i, j")
 
         def text(x: "bl.f32['?']"):
             return x

@@ -109,6 +109,30 @@ class Axes(unittest.TestCase):
         for wrong in (lambda: f(np.arange(3), 2, 1), lambda: f(1, 2, 3), lambda: f[bl.i32], lambda: f(np.ones(3), np.float32(2), 1), lambda: f(np.ones(3)), lambda: f(np.array(["a"]), 1, 1)):
             self.assertRaises(bl.Error, wrong)
 
+    def test_positions_are_integers_and_no_conditions(self):
+        x, m, k = np.array([1.0, -1.0, 2.0]), np.array([True, False, True]), np.array([2, 0], "u1")
+        for wrong, kind, words in ((lambda x, m, k: x[m], bl.SpecError, "bl.where"), (lambda x, m, k: x[x > 0], bl.SpecError, "bl.where"),
+                                   (lambda x, m, k: x[k * 0.5], bl.DTypeError, "astype"), (lambda x, m, k: (x + 1)[m], bl.SpecError, "bl.where")):
+            wrong.__annotations__ = {"x": bl.f64["i"], "m": bl.bool_["i"], "k": bl.u8["j"]}
+            with self.assertRaises(kind) as caught:
+                bl.kernel(wrong, name="f")
+            self.assertIn(words, caught.exception.help)
+
+        @bl.kernel
+        def f(x: bl.f64["i"], m: bl.bool_["j"], k: bl.u8["j"]):
+            return x[k] + x[m.astype("i8") + 1]
+
+        np.testing.assert_array_equal(f(x, m[:2], k), x[k] + x[m[:2].astype("i8") + 1])
+
+    def test_what_arrays_of_numpy_have_and_traced_values_have_not_says_what_to_write(self):
+        for wrong, kind, words in ((lambda x: x.shape, AttributeError, "bl.extent"), (lambda x: x.reshape(-1), AttributeError, "axes have names"),
+                                   (lambda x: x.argsort(), AttributeError, "NumPy"), (lambda x: x.foo, AttributeError, "no 'foo'"),
+                                   (lambda x: x.__setitem__(0, 1), bl.SpecError, "bl.where"), (lambda x: np.diff(x), bl.SpecError, "bl.array(x)")):
+            wrong.__annotations__ = {"x": bl.f64["i", "j"]}
+            with self.assertRaises(kind) as caught:
+                bl.kernel(wrong, name="f")
+            self.assertIn(words, str(caught.exception))
+
     def test_mistakes_about_axes_are_errors_of_ours(self):
         for wrong in (lambda x, y: x @ x, lambda x, y: x @ 2, lambda x, y: np.einsum("ijk", x), lambda x, y: np.einsum("ij,jk", x), lambda x, y: np.einsum("...", x),
                       lambda x, y: np.swapaxes(x, 0, 2), lambda x, y: np.transpose(x, (0, 0)), lambda x, y: x[1:], lambda x, y: x[0, 1, 2], lambda x, y: round(x, 2)):

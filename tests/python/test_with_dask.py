@@ -138,9 +138,13 @@ class OnBlocks(unittest.TestCase):
         k = bl.compile("kernel k { in x : f64[j]; out s = sum(x, j); out n = norm(x, j) }")
         x = numbers(50000)
         cut = da.from_array(x, chunks=5000)
-        with self.assertWarns(bl.dask.RechunkWarning):
-            got = bl.dask.apply(k, cut)
-        self.same(got, k(x))
+        for call in (lambda: bl.dask.apply(k, cut), lambda: k(cut)):
+            with self.assertWarns(bl.dask.RechunkWarning) as caught:
+                got = call()
+            self.same(got, k(x))
+            self.assertEqual(caught.filename, __file__)  # at the line of the call
+        with self.assertRaisesRegex(AttributeError, "bl.dask.apply"):
+            bl.dask.map_overlap
         aligned = bl.dask.align(cut, 0)
         self.assertEqual(aligned.chunks[0][:2], (4096, 4096))
         self.same(self.quietly(k, aligned), k(x))

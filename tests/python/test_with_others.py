@@ -43,6 +43,16 @@ class Others(unittest.TestCase):
         pd.testing.assert_series_equal(s, pd.Series((self.x * self.y).sum(1), index=x.index, name="s"), check_exact=False)
         self.assertAlmostEqual(float(t), self.x.sum())
         self.assertEqual(type(ONE(pd.Series([1, 2], dtype="f4"), 2)), pd.Series)
+        np.testing.assert_array_equal(ONE(pd.Index([1, 2], dtype="f4"), 2), np.array([2, 4], "f4"))
+        pairs = bl.compile("kernel pairs { in a : f64[i]; in b : f64[i]; out s = a + b }")
+        table = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+        pd.testing.assert_series_equal(pairs(**table), table.a + table.b, check_names=False)
+        with self.assertRaises(bl.ShapeError) as caught:
+            pairs(table)
+        self.assertEqual(caught.exception.help, "it is declared as a : f64[i]; k(**table) passes the columns by their names")
+        for made in (x * bl.array(self.y), bl.array(self.y) * x, y * bl.array(self.y), np.add(x, bl.array(self.y)) - bl.array(self.y)):
+            self.assertIsInstance(made, bl.LazyArray)
+        np.testing.assert_array_equal((x * bl.array(self.y)).compute(), self.x * self.y)
         np.testing.assert_array_equal((bl.array(x) + y).compute(), self.x + self.y)
         for wrong in (lambda: TWO(x, y.set_axis(list("pqrt"))), lambda: TWO(x, x), lambda: TWO(x.astype("f4"), y), lambda: ONE(pd.Series(["a"]), 1)):
             self.assertRaises(bl.Error, wrong)
