@@ -369,7 +369,7 @@ TEST_CASE("values are computed of others, and an expression alone is printed") {
   contains(talk.error(".let out = 3"), "error[E0401]");
   contains(talk.error(".let x"), "error[E0401]");
   contains(talk.error(".let x : float = 3"), "'float' is no dtype");
-  contains(talk.error("x = 3"), "help: write .let x = 3");
+  CHECK(talk("x = 3") == "x: i64\n");
   talk(".let value = 4");
   CHECK(talk("value * 2") == "8\n");
 }
@@ -495,6 +495,28 @@ TEST_CASE("a kernel that is typed as if it were a value or a function says how i
     contains(talk.error(typed), "'scale' is a kernel: run it by .run scale x=SOURCE a=SOURCE");
   }
   contains(talk.error("w + 1"), "help: give it a value: .let w = rand(3, 4)");
+  contains(talk.error("sum w"), "help: 'sum' is a function, whose arguments stand in parentheses");
+}
+
+TEST_CASE("a name, an equals sign and data give the name a value, as at other prompts") {
+  Talk talk;
+  CHECK(talk("x = [1, 2, 3]") == "x: i64[3]\n");
+  CHECK(talk("y = x * 2 # twice") == "y: i64[3]\n");
+  CHECK(talk("y # shown") == "[2, 4, 6]\n");
+  CHECK(talk("sum(y) # of all\n") == "12\n");
+  CHECK(talk("z = rand(2, 2)") == "z: f64[2, 2]\n");
+  CHECK(talk("x == 2") == "[false,  true, false]\n");
+  contains(talk.error("x = "), "nothing is said of what 'x' is");
+  contains(talk.error("x = nonsense"), "'nonsense'");
+  contains(talk.error("z[0]"), "help: write one position for each dim, `:` for all of it: x[0, :]");
+  CHECK(talk("x") == "[1, 2, 3]\n");
+}
+
+TEST_CASE("a command of other prompts brings the one that does it here") {
+  Talk talk;
+  contains(talk.error(".vars"), "help: write .list");
+  contains(talk.error(".plot x"), "help: write .set plot on");
+  contains(talk.error(".bench"), "help: write .time");
 }
 
 TEST_CASE("values are written to files, and what is replaced is said") {

@@ -7,6 +7,7 @@
 #include "tools/broadloom/cli/usage.hpp"
 #include "tools/broadloom/data/files.hpp"
 #include "tools/broadloom/data/paths.hpp"
+#include "tools/broadloom/help/functions.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
 #include <fmt/format.h>
@@ -68,7 +69,7 @@ bool Session::is_word_of_shells(std::string_view line) {
   return std::ranges::find(words, trimmed(line)) != std::end(words) || !topic_of(line).empty();
 }
 
-// `help`, `?` and `exit` as they are elsewhere; values and expressions of them are printed. False for all else.
+// `help`, `?`, `exit` and `x = ..` as they are elsewhere; values and expressions of them are printed. False for all else.
 bool Session::answer(const std::string &text) {
   const std::string word = trimmed(text);
   if (const std::string topic = topic_of(word); !topic.empty()) {
@@ -84,8 +85,10 @@ bool Session::answer(const std::string &text) {
   }
   const std::size_t equals = word.find('=');
   if (equals != word.npos && word.find("==") != equals &&
-      spec::check_name(trimmed(word.substr(0, equals)), "").code.empty())
-    throw UsageError("E0401", "a value has its name by .let", fmt::format("write .let {}", word));
+      spec::check_name(trimmed(word.substr(0, equals)), "").code.empty()) {
+    let({word});
+    return true;
+  }
   if (equals != word.npos && names_data(word.substr(0, equals), trimmed(word.substr(equals + 1))))
     throw UsageError("E0401", "data is given a name by .let", fmt::format("write .{}", word));
   if (equals != word.npos && names_function(trimmed(word.substr(0, equals))))
@@ -129,6 +132,7 @@ Array Session::array_of(const Source &source, const std::string &name) const {
 
 // What to do about a name that is none of a value: the language's own help speaks of declarations.
 std::string Session::help_at_prompt(const Error &error) const {
+  if (error.code() == "E0140") return "write one position for each dim, `:` for all of it: x[0, :]";
   if (error.code() != "E0003" && error.code() != "E0008") return error.help();
   const std::string &message = error.message(); // "'k' is not defined", "there is no function 'k'"
   const std::size_t first = message.find('\'') + 1,
@@ -142,6 +146,10 @@ std::string Session::help_at_prompt(const Error &error) const {
                        name, inputs, name);
   }
   if (!error.help().starts_with("declare it first")) return error.help();
+  if (!function_help(name).empty())
+    return fmt::format("'{0}' is a function, whose arguments stand in parentheses: {0}(..); "
+                       ".help {0} says more",
+                       name);
   return fmt::format("give it a value: .let {} = rand(3, 4); .list shows what there is", name);
 }
 
@@ -205,7 +213,9 @@ Array Session::evaluate(const std::string &text, std::optional<DType> cast) {
   };
   Library library = library_; // with its functions and accumulators
   as_typed([&] {
-    library.define({"<expression>", 1, kernel + expression.text + (cast ? ") }" : " }")});
+    // A comment goes on to the end of its line.
+    const std::string end = expression.text.find('#') != expression.text.npos ? "\n" : "";
+    library.define({"<expression>", 1, kernel + expression.text + end + (cast ? ") }" : " }")});
   });
   Options options;
   options.threads = settings_.threads;
