@@ -13,10 +13,10 @@
  *   bl_run(k, in, 1, out, 2);
  *   bl_free_kernel(k);
  *
- * Programs in C, and in all languages that call C, are linked with -lbroadloom. Every function
- * may be called by any threads at once, also with the same kernel. A function that can fail
- * returns a status. What it writes is then left as it was. A null handle is BL_BAD_ARGUMENT. No
- * C++ exception leaves the library.
+ * Programs in C, and in all languages that call C, are linked with -lbroadloom. Every function may
+ * be called by any threads at once, also with the same kernel. A function that can fail returns a
+ * status. Its outputs are then left as they were. A null handle is BL_BAD_ARGUMENT. No C++
+ * exception leaves the library.
  *
  * The interface grows only by functions, by numbers at the end of enums, and by members at the
  * end of bl_options and bl_counters.
@@ -48,7 +48,7 @@ typedef enum bl_status {
   BL_INTERNAL_ERROR = 8 /* a bug in Broadloom */
 } bl_status;
 
-/* Of the latest call in this thread that failed, until the next one fails. Never null; no text is.
+/* The error of the latest failed call in this thread, until the next. Never null; no text is.
  * */
 typedef struct bl_error {
   bl_status status;
@@ -121,8 +121,8 @@ typedef struct bl_kernel bl_kernel;
 /* Reads the text of a kernel. `options` may be null. Native code is made at the first call for a
  * pattern of layouts, in a few milliseconds. */
 bl_status bl_compile(const char *text, const bl_options *options, bl_kernel **kernel);
-/* The kernel of the gradient with respect to these inputs. It reads the inputs of the kernel and
- * `d_OUTPUT`, and its outputs are `d_INPUT`. BL_SPEC_ERROR E06xx where there is none. */
+/* The kernel of the gradient with respect to these inputs. The new kernel reads the inputs of the
+ * kernel and `d_OUTPUT`, and its outputs are `d_INPUT`. BL_SPEC_ERROR E06xx where there is none. */
 bl_status bl_gradient(const bl_kernel *kernel, const char *const *wrt, size_t count,
                       bl_kernel **gradient);
 /* A kernel with the values of these parameters inside, which are copied. */
@@ -140,7 +140,7 @@ bl_status bl_load(const void *built, size_t size, const bl_options *options, bl_
  * threads. bl_free_kernel makes it null again. */
 bl_status bl_load_once(const void *built, size_t size, bl_kernel **handle, bl_kernel **kernel);
 
-/* What became of the calls of a kernel. */
+/* Counts of what became of the calls of a kernel. */
 typedef struct bl_counters {
   size_t size;         /* sizeof(bl_counters) */
   int64_t compiles;    /* programs that code was made for */
@@ -172,13 +172,13 @@ typedef struct bl_shape {
   int32_t rank;
   int64_t extents[BL_MAX_RANK];
 } bl_shape;
-/* What the outputs are for inputs of these shapes, whose data may be null. `shapes` has
- * bl_output_count elements. */
+/* The outputs for inputs of these shapes, whose data may be null. `shapes` has bl_output_count
+ * elements. */
 bl_status bl_infer(const bl_kernel *kernel, const bl_view *inputs, size_t input_count,
                    bl_shape *shapes);
 /* Makes the native code for these layouts, whose data may be null. */
 bl_status bl_prepare(const bl_kernel *kernel, const bl_view *inputs, size_t input_count);
-/* Computes the outputs. Where it fails, none of them is written, but for BL_NO_MEMORY. */
+/* Computes the outputs. If that fails, none of them is written, but for BL_NO_MEMORY. */
 bl_status bl_run(const bl_kernel *kernel, const bl_view *inputs, size_t input_count,
                  const bl_view *outputs, size_t output_count);
 
@@ -191,7 +191,7 @@ bl_status bl_run_bound(const bl_bound *bound);
 bl_status bl_free_bound(bl_bound *bound);
 
 /* The text of the kernel (stage "spec"), and what became of it: "axes", "graph", "call", "plan",
- * "loop", "block", "llvm", "asm", "why", and "why-json" with each decision as JSON. Freed by
+ * "loop", "block", "llvm", "asm" and "why". "why-json" has each decision as JSON. Freed by
  * bl_free_text. */
 bl_status bl_show(const bl_kernel *kernel, const char *stage, char **text);
 void bl_free_text(char *text);

@@ -64,13 +64,13 @@ struct Acc {
 };
 inline Acc acc(DType dtype) { return {dtype}; }
 
-// What var and std take from the number of elements before they divide by it.
+// The number that var and std take from the number of elements before they divide by it.
 struct Correction {
   double value;
 };
 inline Correction correction(double value) { return {value}; }
 
-// Of a scan: the value before the step at each position; from the end; that state, not the result.
+// Options of a scan: the value before each step; from the end; that state, not the result.
 enum class ScanFlag { exclusive, reverse };
 inline constexpr ScanFlag exclusive = ScanFlag::exclusive;
 inline constexpr ScanFlag reverse = ScanFlag::reverse;
@@ -84,7 +84,7 @@ struct AccumulatorDef; // src/expr/definition.hpp
 }
 struct FoldUse;
 
-// What may follow the value in a reduction, the accumulator in a mode, the axis in a scan.
+// Options that may follow the value in a reduction, the accumulator in a mode, the axis in a scan.
 using ModeOption = std::variant<Like, Init, Acc, Correction>;
 using ScanOption = std::variant<ScanFlag, State, Init, Acc, Correction>;
 class FoldArgument {
@@ -123,10 +123,10 @@ public:
     return reduce(values, {FoldArgument(more)...});
   }
 
-  // More of a definition; each gives a new accumulator. `init` and `step` are given for every state,
-  // `combine` for every state or none: it joins two blocks, the later one's states being the
-  // parameters STATE_other. The result is the first state where none is given.
-  // Throw SpecError E0020 for a built-in accumulator.
+  // More of a definition; each gives a new accumulator. `init` and `step` are given for every
+  // state, `combine` for every state or none. A combine joins two blocks, the later one's states
+  // being the parameters STATE_other. The result is the first state where none is given. Throw
+  // SpecError E0020 for a built-in accumulator.
   Accumulator init(std::string state, const Operand &number) const;
   Accumulator step(std::string state, const Operand &value) const;
   Accumulator combine(std::string state, const Operand &value) const;

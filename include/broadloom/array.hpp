@@ -24,8 +24,8 @@ namespace broadloom {
 
 inline constexpr int max_rank = 16; // dims of one operand
 
-// Shape and strides of up to `max_rank` dims, held in place so that views are cheap to make and copy. What stands behind the first `rank`
-// extents and strides has no meaning: a copy need not have it.
+// Shape and strides of up to `max_rank` dims, held in place so that views are cheap to make and
+// copy. Behind the first `rank`, extents and strides have no meaning: a copy need not have them.
 struct Layout {
   int rank = 0;
   std::array<std::int64_t, max_rank> extents;

@@ -28,8 +28,8 @@ namespace broadloom {
 class BlockKernel {
 public:
   // Throws what `compile` throws. Throws SpecError E0060 for a kernel that has lets that are arrays
-  // (see `Stages`), adds to what it is given at positions, or runs in the reference. A kernel that
-  // sums at positions that an input says has `dims` and `adds_up` only: all else throws E0060.
+  // (see `Stages`), adds at positions, or runs in the reference. A kernel that sums at positions
+  // that an input says has `dims` and `adds_up` only: all else throws E0060.
   explicit BlockKernel(const LoopSpec &spec, const Options &options = {});
 
   // By how many positions a read moves along a dim of an input, from one position of the axis to
@@ -125,7 +125,7 @@ private:
 //
 //   kernel k { in u0 : f64[:]; let u[t < 9, i] = .. pad(u, 1: (1, 1))[t - 1, i] .. from u0; out y[i] = u[-1, i] }
 //
-// The end of a part goes wrong by one more position with each step, so y[100:200] is in the middle
+// The end of a part goes wrong by one more position with each step. So y[100:200] is in the middle
 // of a call with u0[91:209].
 class Halos {
 public:

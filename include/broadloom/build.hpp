@@ -18,7 +18,7 @@ namespace broadloom {
 
 struct BuildOptions {
   std::string name = {}; // that the functions of the header begin with; "": the kernel's
-  // What calls look like, one a line: `x=(1024, 64) w=(64)`. See docs/ship.md. "": all inputs lie
+  // The layouts of calls, one a line: `x=(1024, 64) w=(64)`. See docs/ship.md. "": all inputs lie
   // in C order, with any extents.
   std::string layouts = {};
   std::string layouts_file = "<layouts>"; // its name in errors
@@ -35,8 +35,8 @@ struct BuiltKernel {
 };
 
 // Throws SpecError E0070 for a line of layouts that cannot be read, E0071 for a name that is none
-// in C; CompileError E0503; and what `Kernel::prepare` throws for layouts that the kernel cannot
-// take.
+// in C. Throws CompileError E0503, and what `Kernel::prepare` throws for layouts that the kernel
+// cannot take.
 BuiltKernel build(const LoopSpec &spec, const BuildOptions &options = {});
 
 // Writes `path`.o, `path`.h and `path`.pc: all of them or none. Throws DataError E0303.

@@ -8,17 +8,17 @@
 //   measured   d/dt sum(w * z(x + t v)) at t = 0      derived   sum(v * d_x), where d_z = w
 //
 // The measured slope is that of each element of z by central differences for seven steps.
-// Richardson's extrapolation takes them to step 0, and their spread bounds the error: Ridders,
+// Richardson's extrapolation takes them to step 0, and their spread bounds the error. See Ridders,
 // "Accurate computation of F'(x) and F'(x) F''(x)", Advances in Engineering Software 4 (1982). The
 // kernel is evaluated from its definition, as one of the same text whose float types are all f64
 // and complex ones c128. So no rounding to f32 hides in the differences.
 //
-// Elements of z that have a corner or a jump nearby get the weight 0: the slopes to the left and to
-// the right differ, or the differences do not settle. If nothing is left for any direction, also
-// not for single elements of x, the pair is NotSmooth: nothing is known there. If the two slopes
-// differ, elements that an operation with a corner or an edge of its domain has helped to make get
-// the weight 0, too. Such a corner may not show in the value, as in fmax(max(x), x). Each
-// intermediate value is moved on its own to find it.
+// Elements of z that have a corner or a jump nearby get the weight 0. There the slopes to the left
+// and to the right differ, or the differences do not settle. If nothing is left for any direction,
+// also not for single elements of x, the pair is NotSmooth: nothing is known there. If the two
+// slopes differ, weights are 0, too, where an operation with a corner or an edge of its domain has
+// helped. Such a corner may not show in the value, as in fmax(max(x), x). Each intermediate value
+// is moved on its own to find it.
 #pragma once
 
 #include <broadloom/gradient.hpp>

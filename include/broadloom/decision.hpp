@@ -1,4 +1,4 @@
-// What the compiler decided, and why, as data: what Kernel::why returns.
+// Decisions of the compiler, and their reasons, as data: what Kernel::why returns.
 //
 //   for (const bl::Decision &d : kernel.why())
 //     if (d.topic == "streaming") std::cout << d.subject << ": " << d.choice << "\n";
@@ -39,9 +39,9 @@ struct Decision {
   Cost cost = {}; // of the choice
 };
 
-// A JSON array with one object for each decision, a line each, always with the keys "topic", "code", "subject",
-// "choice", "bytes", "flops", "cycles", "ns", "alternatives", "text" in this order; an unknown number is null. Each
-// alternative has "choice", "why_not", "bytes", "flops", "cycles", "ns".
+// A JSON array with one object for each decision, a line each. Its keys are always "topic", "code",
+// "subject", "choice", "bytes", "flops", "cycles", "ns", "alternatives", "text" in this order. An
+// unknown number is null. Each alternative has "choice", "why_not", "bytes", "flops", "cycles", "ns".
 std::string to_json(std::span<const Decision> decisions);
 
 } // namespace broadloom

@@ -70,7 +70,7 @@ constexpr DType real_dtype(DType d) {
   return d == DType::C64 ? DType::F32 : d == DType::C128 ? DType::F64 : d;
 }
 
-// The common type of two strongly typed operands, NumPy 2's table (NEP 50): i32 with f32 gives f64,
+// The common type of two strongly typed operands, NumPy 2's table (NEP 50). i32 with f32 gives f64,
 // u64 with i64 gives f64, bool gives way to all. bf16 stands where f16 does; f16 with bf16 is f32.
 DType promote(DType a, DType b);
 

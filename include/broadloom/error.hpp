@@ -30,7 +30,7 @@ public:
   const Place &where() const { return where_; }
   const std::string &help() const { return help_; } // what to do; never empty
 
-  // Of a mistake in a call: the kernel, and the line of the program that called it. Else "" and unknown.
+  // About a mistake in a call: the kernel, and the line that called it. Else "" and unknown.
   const std::string &kernel() const { return kernel_; }
   const Place &called() const { return called_; }
 
@@ -79,8 +79,8 @@ struct CompileError : Error { // a limit was reached, or code could not be made
 struct CancelledError : Error { // the caller's own wish: Options::cancel
   using Error::Error;
 };
-// E0901, a bug in Broadloom. Compiling with Engine::automatic reports it and goes on with a slower engine; it is
-// thrown where another engine was asked for, where BROADLOOM_STRICT is 1, and where nothing else is left.
+// E0901, a bug in Broadloom. Compiling with Engine::automatic reports it and goes on with a slower engine.
+// The error is thrown if another engine was asked for, if BROADLOOM_STRICT is 1, or if nothing else is left.
 class InternalError : public Error {
 public:
   // `ir` is the text of what was being compiled: of any number of lines, maybe empty.

@@ -4,7 +4,7 @@
 //   auto z = bl::where(x > 0, exp(-x * x), 1.5) / bl::sum(x, "j");
 //
 // An Expr is a cheap, immutable handle; sub-expressions are shared. Nothing is checked or computed
-// here: `compile` does both, and an error names the user's own file and line, which every operator
+// here: `compile` does both. An error names the user's own file and line, which every operator
 // notes by std::source_location. Numbers are weakly typed, as in NumPy 2: `x * 2.0` keeps f32.
 #pragma once
 
@@ -37,10 +37,10 @@ class Position;
 // elements of the last dim side by side, f those of the first one.
 enum class Order { c, f, none };
 
-// What an input is to the kernel. Parameters change seldom, and may be frozen; states belong to who calls it.
+// Roles of inputs. Parameters change seldom, and may be frozen; states belong to who calls it.
 enum class InputRole : std::uint8_t { plain, parameter, state };
 
-// What is known of all elements of an input beforehand. A NaN has no sign: it is in none of these but `any`.
+// Facts about all elements of an input. A NaN has no sign: it is in none of these but `any`.
 enum class Sign : std::uint8_t { any, positive, nonnegative, negative, nonpositive, nonzero };
 std::string_view relation(Sign sign); // "> 0", ">= 0", "< 0", "<= 0", "!= 0"; "" of `any`
 
@@ -63,10 +63,10 @@ public:
     return known(Sign::positive, where);
   }
 
-  // The input read at positions, one for each dim: x.at({2 * bl::axis("i") + bl::axis("u") - 1, "j"}) is x[2*i + u - 1, j] of the
-  // text form, whose rules for extents hold (docs/language.md, "Windows"). The axes of the positions are its axes. At a call it is a
-  // view of the array, never a copy, unless a position has an index() in it. Throws SpecError E0023 where *this is not an input or has been read at positions, E0006 where
-  // numbers of a position have left i64; `compile` tells the rest, E0140 to E0142.
+  // The input read at positions, one for each dim. x.at({2 * bl::axis("i") + bl::axis("u") - 1, "j"}) is x[2*i + u - 1, j] of the
+  // text form. Its rules for extents hold (docs/language.md, "Windows"). The axes of the positions are its axes. At a call it is
+  // a view of the array, never a copy, unless a position has an index() in it. Throws SpecError E0023 where *this is not an input
+  // or has been read at positions, E0006 where numbers of a position have left i64. `compile` tells the rest, E0140 to E0142.
   Expr at(std::initializer_list<Position> positions,
           std::source_location where = std::source_location::current()) const;
   Expr at(const std::vector<Position> &positions,
@@ -174,9 +174,9 @@ private:
   std::variant<std::string, int> value_;
 };
 
-// Where an input is read along one dim: an integer plus integer multiples of axes. A value, which `+ - *` make of others; an axis
-// with multiple 0 is none. Below 0, and moved up by no axis, it counts from the end: -1 is the last element, -axis("i") turns the dim
-// around. Numbers that leave i64 make it invalid, which Expr::at tells. It may also have elements of inputs in it: index() below.
+// The place that is read along one dim of an input: an integer plus integer multiples of axes. A value, which `+ - *` make of others;
+// an axis with multiple 0 is none. Below 0, and moved up by no axis, it counts from the end: -1 is the last element, -axis("i") turns
+// the dim around. Numbers that leave i64 make it invalid, which Expr::at tells. Elements of inputs may be in it, too: index() below.
 class Position {
 public:
   struct Term {
@@ -209,7 +209,7 @@ public:
   const std::vector<Extent> &extents() const { return extents_; }
   Outside outside() const { return outside_; }
   bool valid() const { return valid_; }
-  // bl::axis("i") + 0, an axis alone to which 0 was added: it is to stay inside of the dim, and need not be as long as it.
+  // bl::axis("i") + 0: an axis alone that is to stay inside of the dim, and need not be as long as it.
   bool stays_inside() const { return stays_inside_; }
   bool is_number() const { return terms_.empty() && indices_.empty() && extents_.empty(); }
 
@@ -242,18 +242,18 @@ private:
   bool stays_inside_ = false;
 };
 
-// A position that an element of an integer input says: x.at({bl::index(k.at({"i"})) + 1, "j"}) is x[k[i] + 1, j]. Of an input that
-// has labels, index(k) reads it at these. At a call an element that says a position outside of the array is a DataError, E0315. What
-// clip() and wrap() are around is brought inside: to the nearest position, or modulo the extent. Throws SpecError E0026 where `read`
-// is no input or clip() and wrap() are around a position without index(), or within another.
+// A position that an element of an integer input says: x.at({bl::index(k.at({"i"})) + 1, "j"}) is x[k[i] + 1, j]. If an
+// input has labels, index(k) reads it at these. At a call an element that says a position outside of the array is a
+// DataError, E0315. clip() and wrap() bring the position inside: the nearest one, or modulo the extent. Throws SpecError
+// E0026 where `read` is no input or clip() and wrap() are around a position without index(), or within another.
 Position index(const Expr &read, std::source_location where = std::source_location::current());
 Position clip(Position position, std::source_location where = std::source_location::current());
 Position wrap(Position position, std::source_location where = std::source_location::current());
 
 inline Position axis(std::string name) { return {std::move(name)}; }
 
-// The extent of a dim of an input or a let, by number or label: x.at({bl::axis("i") + bl::extent_of(y, 0)}) is x[i + extent(y, 0)]. A let is
-// an array then. Throws SpecError E0003 where `array` is neither, E0104 where it has no such dim.
+// The extent of a dim of an input or a let, by number or label. x.at({bl::axis("i") + bl::extent_of(y, 0)}) is x[i +
+// extent(y, 0)]. A let is an array then. Throws SpecError E0003 where `array` is neither, E0104 where it has no such dim.
 Position extent_of(const Expr &array, const AxisRef &dim,
                    std::source_location where = std::source_location::current());
 
@@ -262,13 +262,13 @@ struct PaddedDim {
   AxisRef dim;
   std::int64_t before = 0, after = 0;
 };
-// What the added elements are: 0, or the elements of the dim, as the modes of np.pad of these names have them.
+// The added elements are 0, or elements of the dim, as the modes of np.pad of these names have them.
 enum class Pad : std::uint8_t { zero, edge, wrap, reflect };
 
-// An input with more elements around, to be read at positions, of which 0 is the first that was added:
-// pad(x, {{"i", 1, 1}}, bl::Pad::edge).at({bl::axis("i") + bl::axis("u")}). Or filled with a number. A call makes one padded copy for
-// all reads of one padding. Throws SpecError E0023 where x is neither an input nor such a padded one, E0024 for negative amounts and a
-// dim that is padded twice, E0006 beyond 2^40, ShapeError E0104 where x has no such dim; `compile` tells the rest: E0025, E0202.
+// An input with more elements around, to be read at positions, of which 0 is the first that was added. Write pad(x, {{"i", 1, 1}},
+// bl::Pad::edge).at({bl::axis("i") + bl::axis("u")}). Or filled with a number. A call makes one padded copy for all reads of one
+// padding. Throws SpecError E0023 where x is neither an input nor such a padded one, E0024 for negative amounts and a dim that is
+// padded twice. Throws E0006 beyond 2^40, ShapeError E0104 where x has no such dim. `compile` tells the rest: E0025, E0202.
 Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, Pad mode = Pad::zero,
          std::source_location where = std::source_location::current());
 Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, const Operand &number,
@@ -290,8 +290,8 @@ private:
   std::vector<std::string> names_;
 };
 
-// The number of elements along an axis that the inputs of the expression have, or those called `of`, and
-// the index along it: i64, counted from 0.
+// The number of elements along an axis that the inputs of the expression have, or those called
+// `of`, and the index along it. Both are i64, counted from 0.
 Expr extent(AxisRef axis, InputNames of = {},
             std::source_location where = std::source_location::current());
 Expr iota(AxisRef axis, InputNames of = {},
@@ -320,19 +320,19 @@ Expr operator-(const Operand &a);
 Expr operator!(const Operand &a);
 Expr operator~(const Operand &a);
 
-// A value with a name: `let name = value` of the text form, which may be read at positions (Expr::at): it is then an array, computed
-// first, with the axes of the value in iteration order as dims. With `axes` it is an array in any case, and these are its dims: labels or
+// A value with a name: `let name = value` of the text form. If it is read at positions (Expr::at), it is an array, computed first,
+// with the axes of the value in iteration order as dims. With `axes` it is an array in any case, and these are its dims: labels or
 // positions, all the axes that the value has. Names are checked by `compile`: E0004 where two inputs, lets or outputs have one name.
 Expr let(std::string name, const Operand &value);
 Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value);
 
-// The let of that name in its own definition, or before it: h in `let h[t, i] = tanh(x + h[t - 1, i]) from h0`. It is read at earlier
-// positions of one of its dims, or all at later ones:
+// The let of that name in its own definition, or before it: h in `let h[t, i] = tanh(x + h[t - 1, i]) from h0`.
+// The let is read at earlier positions of one of its dims, or all at later ones:
 //
 //   auto h = bl::let("h", {"t", "i"}, tanh(x + bl::itself("h").at({bl::axis("t") - 1, "i"})), {.from = h0});
 //
-// `from` is what it begins with, zeros where there is none; `axis` and `count` say how many steps there are where no input does. Of a let that
-// does not read itself they say the extent of an axis: `let u[i < 3] = ..` of the text form.
+// `from` is what it begins with, zeros where there is none; `axis` and `count` say how many steps there are where no
+// input does. For a let that does not read itself they say the extent of an axis: `let u[i < 3] = ..` of the text form.
 struct LetSteps {
   std::optional<Operand> from = {};
   std::string axis = {};
@@ -343,13 +343,13 @@ struct LetSteps {
 Expr itself(std::string name, std::source_location where = std::source_location::current());
 Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value, LetSteps steps);
 
-// Arrays side by side along one dim, or each at a position of a new one: the whole value of a let with dims, of which `axis` is one.
+// Arrays side by side along one dim, or each at a position of a new one. `axis` is a dim of the let whose whole value the join is.
 //
 //   bl::let("z", {"i", "j"}, bl::concat("i", {x.at({"i", "j"}), y.at({"i", "j"})}))      z[i, j] = concat(i, x[i, j], y[i, j])
 //
-// Each part is an array of its own, in which axes mean what they mean there: a let NAME_part0, .. unless it is a let with these dims
-// already. It is computed where it lies in the whole, and nothing is copied. Throws SpecError E0009 without parts; `compile` throws E0029 for
-// a join that stands elsewhere, E0104 where the let lacks the axis, E0101 and E0201 for parts of different ranks or dtypes.
+// Each part is an array of its own, in which axes mean what they mean there. A part is a let NAME_part0, .. unless it is a let with these
+// dims already. Parts are computed where they lie in the whole, and nothing is copied. Throws SpecError E0009 without parts. `compile`
+// throws E0029 for a join that stands elsewhere, E0104 where the let lacks the axis. Parts of different ranks or dtypes are E0101 and E0201.
 Expr concat(const AxisRef &axis, const std::vector<Expr> &parts,
             std::source_location where = std::source_location::current());
 Expr stack(const AxisRef &axis, const std::vector<Expr> &parts,

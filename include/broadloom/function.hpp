@@ -54,7 +54,7 @@ public:
   const std::shared_ptr<const detail::FunctionDecl> &decl() const { return decl_; }
 
 private:
-  // What `function` is made of, which is a template only for the sake of its body.
+  // Parts of `function`, which is a template only for the sake of its body.
   template <class Body>
   friend Function function(std::string name, const std::vector<std::string> &params, Body body,
                            std::source_location where);

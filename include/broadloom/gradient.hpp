@@ -32,7 +32,7 @@ struct GradientOptions {
   Policy policy = Policy::automatic;
   bool value = false; // the kernel's own outputs, too: value and gradient in one
   bool add = false;   // `d_IN += ..`: added to what the call finds in d_IN
-  // The steps of a loop over time send to inputs that have no axis of steps; with `carry` that is
+  // The steps of a loop over time send to inputs that have no axis of steps. With `carry` that is
   // added up while the loop goes back. Then none of what flows back has to be kept for all steps,
   // and of the states only some (docs/language.md, "Loops over time"). The sums have another order,
   // and so other bits.
@@ -45,8 +45,8 @@ struct GradientOptions {
 // With Policy::save the kernel has further inputs saved_0, saved_1, ..: outputs of
 // `saving_forward`. Throws what `check` throws. Throws SpecError E0601 for an operation without a
 // derivative, E0602 for a cast to an integer on the way. Throws E0003 for a name that is not an
-// input or an output, E0608 for one that is given twice; DTypeError E0603 for an integer or bool
-// input or output.
+// input or an output, E0608 for one that is given twice. Throws DTypeError E0603 for an integer or
+// bool input or output.
 LoopSpec gradient(const LoopSpec &spec, const std::vector<std::string> &wrt,
                   const GradientOptions &options = {});
 
@@ -63,9 +63,9 @@ struct JvpOptions {
 };
 
 // Forward mode, the Jacobian times a vector: the kernel NAME_jvp. Its inputs are those of `spec`
-// and a t_IN for each input in `wrt`, in its shape and its dtype: its tangent, by which it moves.
-// Its outputs are a t_OUT for each output asked about, by which that moves. For `out z = x * y` by
-// x it has `in t_x : f32[i, j]; out t_z : f32 = t_x * y`.
+// and a t_IN for each input in `wrt`, in its shape and its dtype. A t_IN is the tangent, by which
+// the input moves. Its outputs are a t_OUT for each output asked about, by which that moves. For
+// `out z = x * y` by x it has `in t_x : f32[i, j]; out t_z : f32 = t_x * y`.
 //
 // For any weights w, sum(w * t_z) is sum(d_x * t_x), d_x being the gradient for d_z = w. For
 // complex numbers the real parts of sum(conj(w) * t_z) and sum(conj(d_x) * t_x) are equal. A
@@ -80,9 +80,9 @@ LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
 //   [](LoopSpec &spec, const Expr &w, const Expr &d) { spec.update("w", w - 0.1 * d); }
 using UpdateRule = std::function<void(LoopSpec &spec, const Expr &state, const Expr &gradient)>;
 
-// The kernel NAME_step: `spec` and, for each of its states that is a float, what `rule` says for
-// the gradient of the output `loss` by it. The gradient is a let d_NAME. Throws SpecError E0045
-// where `loss` has axes or no state is a float, and what `gradient` throws.
+// The kernel NAME_step is `spec` and, for each state that is a float, what `rule` says for the
+// gradient of the output `loss` by it. The gradient is a let d_NAME. Throws SpecError E0045 where
+// `loss` has axes or no state is a float, and what `gradient` throws.
 LoopSpec training_step(const LoopSpec &spec, const std::string &loss, const UpdateRule &rule);
 
 } // namespace broadloom

@@ -23,8 +23,8 @@ struct SavingGradient {
   std::size_t wanted = 0; // of those that the backward pass reads or would save
 };
 
-// Those values are saved that cost most to compute again for each of their bytes. They are lets
-// that are arrays, if there are some, else any values. keep() around a value saves it in any case,
+// Those values are saved that cost most to compute again for each of their bytes. Only lets that
+// are arrays count, if there are some, else any values. keep() around a value saves it in any case,
 // recompute() never. Every choice gives the same bits, as Policy::save does. Throws what `gradient`
 // throws, and what a call throws for inputs of wrong shapes. Throws SpecError E0610 if values in
 // keep() take more bytes, or nothing tells the extents of an input.

@@ -1,5 +1,5 @@
-// Batches and Jacobians: kernels over more axes, made of a kernel. They print, run, and can be
-// derived and batched again.
+// Batches and Jacobians: kernels over more axes, made of a kernel. Such kernels print, run, and can
+// be derived and batched again.
 //
 //   auto spec = bl::parse("kernel k { in x : f64[i]; out y = x / sum(x) }");
 //   bl::print(bl::batch(spec, "b"));                  bl::print(bl::jacobian(spec, "y", "x"));
@@ -29,10 +29,10 @@ LoopSpec batch(const LoopSpec &spec, const std::string &axis,
                const std::vector<std::string> &inputs = {});
 
 // The kernel NAME_jacobian: all inputs of `spec`, and the output d_OF_d_WRT. Its axes are those of
-// output `of` and then those of input `wrt`, each called LABEL_WRT. It says how each element of the
-// one moves with each of the other. The kernel goes forward, `jvp` for all elements of `wrt` at
-// once, and costs as much as that times their number. Throws what `jvp` and `batch` throw; E0603
-// for complex numbers, E0609 where an axis has no label.
+// output `of` and then those of input `wrt`, each called LABEL_WRT. Its elements say how each
+// element of the one moves with each of the other. The kernel goes forward, `jvp` for all elements
+// of `wrt` at once, and costs as much as that times their number. Throws what `jvp` and `batch`
+// throw; E0603 for complex numbers, E0609 where an axis has no label.
 LoopSpec jacobian(const LoopSpec &spec, const std::string &of, const std::string &wrt);
 
 // The kernel NAME_hessian: the Jacobian by `wrt` of the gradient of `of`, which is a single number,

@@ -137,7 +137,7 @@ private:
   std::shared_ptr<const void> state_;
 };
 
-//
+// A LoopSpec made runnable. Copies share its code.
 // The error of a call says the kernel and the line of the call: Error::kernel, Error::called.
 class Kernel {
 public:
@@ -171,8 +171,8 @@ public:
                  Line line = Line::current()) const;
 
   // Allocates the outputs and runs. Each lies in the stride order of an input that it reads and
-  // that has all of its axes, else in C order. Of several such inputs that one counts with which
-  // the fewest bytes are read against their order, so a + b and b + a have one order. All lie in C
+  // that has all of its axes, else in C order. Among several such inputs that one counts with which
+  // the fewest bytes are read against their order. So a + b and b + a have one order. All lie in C
   // order, or in F order, where that is asked for: kernel({{"x", x}}, bl::Order::c).
   Results operator()(std::initializer_list<NamedView> inputs, Order store = Order::none,
                      Line line = Line::current()) const {
@@ -204,16 +204,16 @@ public:
   // Blocks of the data along one axis, a label or a position ("0") as `inputs` says. Each is folded
   // on its own, in any order, on any machine. `combine` gives what one call with all of the data
   // gives, to the bit. `partial` takes the inputs of a call, with the block's part of those that
-  // have the axis, and where the block begins in all of the data. `combine` takes the inputs that
-  // lack the axis and are read once all is folded (`y` of `out z = sum(x, j) * y`).
+  // have the axis. Its offset says where the block begins in all of the data. `combine` takes the
+  // inputs that lack the axis and are read once all is folded (`y` of `out z = sum(x, j) * y`).
   //
   // Blocks begin at multiples of `unit`, which looks at layouts only. A unit is 4096 where the
   // folded elements lie side by side, 128 where kept ones do, 1 for min, max, argmin, argmax and
   // integers. Only the last block ends elsewhere. "All of the data" means the blocks one behind the
   // other, lying in the order of dims in which each of them lies. Cost: a block costs a call for
-  // each piece, and one for each leaf of a scan. It is one piece if it is a power of two of units
-  // long and begins at a multiple of its length. States have the size of the results, in the types
-  // in which is accumulated.
+  // each piece, and one for each leaf of a scan. A block is one piece if it is a power of two of
+  // units long and begins at a multiple of its length. States have the size of the results, in the
+  // types in which is accumulated.
   //
   // Outputs come apart that are made of folds along the axis, by accumulators with a combine, and
   // go on by maps and exact folds. If an output has the axis (`x - mean(x, j)`), `combine` gives a
@@ -227,9 +227,9 @@ public:
   // Then blocks of a later round and of `combine` begin (of scans from the end: end) where leaves
   // of the first one do. Throws ShapeError E0104 (no such axis), SpecError E0060 (the kernel does
   // not come apart, and why) and what `run` throws for the arrays. Throws ShapeError E0150 for a
-  // block that begins elsewhere, leaves a position alone that would be folded in another order, or
-  // does not say where it begins though that must be known. Throws E0151 for blocks that do not
-  // follow each other, or are of another kernel.
+  // block that begins elsewhere, or leaves a position alone that would be folded in another order.
+  // A block that does not say where it begins, though that must be known, is such a block, too.
+  // Throws E0151 for blocks that do not follow each other, or are of another kernel.
   std::int64_t unit(std::string_view axis, std::span<const NamedView> inputs) const;
   std::int64_t unit(std::string_view axis, std::initializer_list<NamedView> inputs) const {
     return unit(axis, std::span(inputs.begin(), inputs.size()));

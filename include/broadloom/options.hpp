@@ -28,7 +28,7 @@ enum class Profile : unsigned {
 };
 constexpr Profile operator|(Profile a, Profile b) { return Profile(unsigned(a) | unsigned(b)); }
 
-// What is checked of each call, slowly: docs/command_line.md, "Checked runs". The outputs are written once all of it holds.
+// Checks of each call, which are slow: docs/command_line.md, "Checked runs". The outputs are written once all of it holds.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" // of g++ 12: `all` is bl::all's name too
 enum class Debug : unsigned {
@@ -59,23 +59,23 @@ struct Options {
   Engine engine = Engine::automatic;
   Profile profile = Profile::none; // besides those that BROADLOOM_PROFILE names: perf, jitdump, gdb
   // While this is true, calls of the kernel stop and throw CancelledError E0701, most within some
-  // 10 ms: it is looked at before every phase and every block of one. Work that cannot be cut (a fold
-  // in order that keeps no axis, the compiler itself) runs to its end first. What the outputs of a
-  // cancelled call hold is unspecified. Any thread, or a signal handler, may set and reset it.
+  // 10 ms. Calls look at it before every phase and every block of one. Work that cannot be cut (a
+  // fold in order that keeps no axis, the compiler itself) runs to its end first. The outputs of a
+  // cancelled call are unspecified. Any thread, or a signal handler, may set and reset it.
   std::shared_ptr<const std::atomic<bool>> cancel = nullptr;
   Debug debug = Debug::none;
 };
 
-// What to print of a kernel: see Kernel::show.
-// `folded` is the kernel as it is compiled, as text: its scales folded (Scales) where it asks for that, else as `spec`.
-// `call` is what a call does around its nests: arrays, and the steps that fill them.
-// `loop` is the nest as it is meant, `block` what runs: how many positions a turn takes, as lanes and copies, and how each buffer is
-// loaded and stored.
+// The stages that can be printed of a kernel: see Kernel::show. `folded` is the kernel as it is
+// compiled, as text: its scales folded (Scales) where it asks for that, else as `spec`. `call` is
+// what a call does around its nests: arrays, and the steps that fill them. `loop` is the nest as it
+// is meant. `block` is what runs: how many positions a turn takes, as lanes and copies, and how
+// each buffer is loaded and stored.
 enum class Stage { spec, folded, axes, graph, call, plan, loop, block, llvm, assembly, why };
 
 // How to print it. Stages that have no such form ignore it.
 struct ShowFormat {
-  // Of Stage::graph: lines of text, Graphviz's language, or one HTML page with the drawing inside.
+  // For Stage::graph: lines of text, Graphviz's language, or one HTML page with the drawing inside.
   enum class Graph { text, dot, html };
   Graph graph = Graph::text;
   bool whole = false; // Stage::assembly: all code, not only the hot loop

@@ -1,19 +1,19 @@
-// What the folds of a kernel along one axis have come to over one block of the data: of arrays that are too large for one call, or that
-// lie on several machines. The results have the very bits of one call with all of the data.
+// Folds of a kernel along one axis over one block of the data. Arrays may be too large for one call,
+// or lie on several machines. The results have the very bits of one call with all of the data.
 //
 //   bl::Kernel k = bl::compile(bl::parse("kernel k { in x : f32[i, j]; out s = sum(x, j) }"));
 //   const std::int64_t unit = k.unit("j", {{"x", a}});                // blocks begin at multiples of it: 4096 here
 //   bl::Partial first = k.partial("j", 0, {{"x", a}}), second = k.partial("j", a.shape()[1], {{"x", b}});
 //   bl::Results r = k.combine({first, second}, {});                   // the bits of k on a and b side by side
 //
-// Folds of what others along the axis came to (`mean((x - mean(x, j))^2, j)`) take several rounds, Kernel::rounds: blocks of a later one are
-// given what `join` made of all blocks of the one before.
+// Folds of what others along the axis came to (`mean((x - mean(x, j))^2, j)`) take several rounds,
+// Kernel::rounds. Blocks of a later one are given what `join` made of all blocks of the one before.
 //
 //   const Partial means = k.join(std::vector{first, second});
 //   first = k.partial(means, 0, {{"x", a}}), second = k.partial(means, a.shape()[1], {{"x", b}});
 //
-// Scans along the axis (`scan(sum, x, j)`) take a round, too, in which blocks say what each of their leaves has come to; `combine` then gives
-// the part of the outputs that belongs to a block, from what comes before it: it is told where the block begins.
+// Scans along the axis (`scan(sum, x, j)`) take a round, too, in which blocks say what each of their leaves has come to. `combine`
+// then gives the part of the outputs that belongs to a block, from what comes before it. The call says where the block begins.
 //
 //   bl::Kernel c = bl::compile(bl::parse("kernel c { in x : f32[i, j]; out s = scan(sum, x, j) }"));
 //   const Partial all = c.join(std::vector{c.partial("j", 0, {{"x", a}}), c.partial("j", 4096, {{"x", b}})});

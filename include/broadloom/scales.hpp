@@ -1,5 +1,5 @@
-// Whether factors of parameters move to other parameters, so that they cost nothing in a call once these are frozen: LoopSpec::scales,
-// or `set scales = fold` in a text.
+// Do factors of parameters move to other parameters, so that they cost nothing in a call once these
+// are frozen? See LoopSpec::scales, or `set scales = fold` in a text.
 //
 //   keep   they stay where they are written
 //   fold   sum(x * w, k) * s becomes sum(x * (w * s), k), also through bias, relu and pooling; last bits may differ

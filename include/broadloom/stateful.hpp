@@ -11,8 +11,8 @@
 //   step({{"d", d}});
 //   step.save("weights.npz");
 //
-// A call computes all outputs and updates from the states as they were before it. It is all or nothing: where it throws, every state is
-// what it was.
+// A call computes all outputs and updates from the states as they were before it. Either all of a
+// call is done or nothing: where it throws, every state is what it was.
 #pragma once
 
 #include <broadloom/kernel.hpp>
@@ -23,7 +23,7 @@ namespace broadloom {
 
 // (bl::Function is a user's own function in expressions: function.hpp.)
 //
-// It owns its states. It may be moved, not copied. Calls from several threads are made one after another.
+// A StatefulKernel may be moved, not copied. Calls from several threads are made one after another.
 class StatefulKernel {
 public:
   // States whose extents are all declared begin as zeros; `set` or `load` gives the others their arrays. Throws what `compile` throws;
@@ -34,8 +34,8 @@ public:
   StatefulKernel &operator=(StatefulKernel &&) noexcept;
   ~StatefulKernel();
 
-  // Copies an array into a state; where the shape is another one than before, the state has it from now on. Throws DataError E0314 for an
-  // unknown state, and what `Kernel::run` throws for a wrong dtype, rank or declared extent; the state is then as it was.
+  // Copies an array into a state; where the shape is another one than before, the state has it from now on. Throws DataError
+  // E0314 for an unknown state, and what `Kernel::run` throws for a wrong dtype, rank or extent. The state is then as it was.
   void set(std::string_view state, const AnyView &value);
   // A copy of a state, in C order. Throws DataError E0314 for an unknown state or one that has no array yet.
   Array get(std::string_view state) const;
@@ -56,8 +56,8 @@ public:
   }
   Results call(std::span<const NamedView> inputs, Kernel::Line line = Kernel::Line::current());
 
-  // All states as a .npz file, and back; files of numpy.savez have the same form. `load` takes an array for each state, and throws
-  // DataError E0314 where one is missing or unknown, and what `set` throws; then no state has changed.
+  // All states as a .npz file, and back; files of numpy.savez have the same form. `load` takes an array for each state.
+  // If one is missing or unknown it throws DataError E0314, and else what `set` throws; then no state has changed.
   void save(const std::string &path) const;
   void load(const std::string &path);
 

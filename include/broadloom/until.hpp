@@ -23,15 +23,15 @@ struct UntilSteps {
 
 // The let that says whether a loop has ended, a bool for each step: true from the one on at which
 // the condition first holds. All lets that read each other hold still together, so the value of
-// each goes through held(); where one of them goes on, all steps are run.
+// each goes through held(). If one of them goes on, all steps are run.
 class Until {
 public:
   // The condition is one value for each step along `axis`, and reads lets of the loop by `itself`.
   // Throws SpecError E0031 for a count that is not from 1 to 2^40.
   Until(std::string name, const std::string &axis, const Operand &condition, UntilSteps steps = {});
 
-  // What the let with these dims is at a step: the value, or, behind the end, what it was before.
-  // Throws SpecError E0028 where the axis is none of the dims or one has no name.
+  // The value of the let with these dims at a step, or, behind the end, what it was before. Throws
+  // SpecError E0028 where the axis is none of the dims or one has no name.
   Expr held(const std::string &let, const std::vector<AxisRef> &axes, const Operand &value) const;
 
   // `steps(u)`: how many were taken, an i64. The one at which the condition held is among them.

@@ -8,7 +8,7 @@
 
 namespace broadloom {
 
-// Of the shared library that was loaded; before 1.0 it has the minor version of the headers.
+// The version of the loaded library. Before 1.0 it has the minor version of the headers.
 std::string_view version();
 
 } // namespace broadloom

@@ -102,7 +102,8 @@ class Writer:
 
     def text(self, doc):
         code = []
-        for line in [*doc.split("\n"), ""]:
+        whole = re.sub(r"`[^`\n]*\n[^`]*`", lambda match: match[0].replace("\n", " "), doc)  # code is not broken
+        for line in [*whole.split("\n"), ""]:
             is_code = line.startswith("  ")
             if code and not is_code and line.strip():
                 self.code(code)

@@ -1,8 +1,8 @@
-"""Counts sentences of the pages that are hard to read, and holds each page to its bound, which may only fall.
+"""Counts sentences of pages and public headers that are hard to read, and holds each to its bound, which may only fall.
 
 usage: sentences.py            compares the counts with tests/layering/sentences.txt
        sentences.py --bless    lowers the bounds to what there is
-       sentences.py PAGE...    lists such sentences of these pages, the worst first
+       sentences.py PAGE...    lists such sentences of these pages or headers, the worst first
 
 Counted are sentences of more than 25 words, and those that begin with Of, That, What or Where, or with a pronoun
 that has no noun. Code, tables and headings are left out; a code span or a number counts as one word.
@@ -22,6 +22,13 @@ VERBS = ("is are was were has have had does do did can cannot may must will woul
 def pages():
     found = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md"]
     return found + sorted(ROOT.glob("docs/*.md")) + sorted(ROOT.glob("docs/ideas/*.md"))
+
+
+def comments(text):
+    """The comments of a header as the lines of a page; code in them is set in, and is left out."""
+    words = [re.match(r"\s*(?:///?|/\*|\*(?!/))( .*?)?(?:\*/)?$", line) for line in text.splitlines()]
+    lines = [(word[1] or "")[1:] if word else "" for word in words]
+    return "\n".join("" if line.startswith("  ") else line for line in lines)
 
 
 def paragraphs(text):
@@ -63,7 +70,9 @@ def complaint(sentence):
 
 
 def bad(page):
-    found = [(line, why, sentence) for line, sentence in sentences(page.read_text(encoding="utf-8")) if (why := complaint(sentence))]
+    text = page.read_text(encoding="utf-8")
+    text = text if page.suffix == ".md" else comments(text)
+    found = [(line, why, sentence) for line, sentence in sentences(text) if (why := complaint(sentence))]
     return sorted(found, key=lambda one: -len(one[2]))
 
 
@@ -74,6 +83,7 @@ def main(arguments):
                 print(f"{name}:{line}: {why}: {sentence}")
         return 0
     counts = {str(page.relative_to(ROOT)): len(bad(page)) for page in pages()}
+    counts["include"] = sum(len(bad(header)) for header in ROOT.glob("include/**/*.h*"))
     bounds = {}
     if BOUNDS.exists():
         bounds = {name: int(most) for name, most in (line.split() for line in BOUNDS.read_text().splitlines())}

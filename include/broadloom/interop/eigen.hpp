@@ -28,8 +28,8 @@ template <class Derived, class Data> auto view_of_eigen(const Derived &x, Data *
 }
 } // namespace detail
 
-// What lies in memory: Matrix, Array, Map, Ref, Block, .. A vector at compile time has one dim, all else two. The writable ones are no
-// temporary matrices.
+// The memory of a Matrix, Array, Map, Ref, Block, .. A vector at compile time has one dim, all else
+// two. The writable ones are no temporary matrices.
 template <class Derived>
 View<typename Derived::Scalar> view_of_eigen(Eigen::DenseBase<Derived> &x) {
   return detail::view_of_eigen(x.derived(), x.derived().data());
@@ -44,8 +44,8 @@ template <class T>
 using EigenMap = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>, Eigen::Unaligned,
                             Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>>;
 
-// Of an array of two dims, or of one as a column. Throws ShapeError E0101 for another rank, E0117 for strides below 0, DTypeError
-// E0210 for another element type.
+// Takes an array of two dims, or of one as a column. Throws ShapeError E0101 for another rank,
+// E0117 for strides below 0, DTypeError E0210 for another element type.
 template <class T> EigenMap<T> to_eigen(const Array &array) {
   if (array.rank() != 1 && array.rank() != 2)
     throw ShapeError("E0101", "an array of " + std::to_string(array.rank()) + " dims is no matrix",

@@ -15,7 +15,7 @@
 
 namespace broadloom {
 
-// What has a pointer, extents and strides in elements, as all layouts of the standard have.
+// Any type with a pointer, extents and strides in elements, as all layouts of the standard have.
 template <class Span>
 concept StridedSpan = requires(const Span &span) {
   typename Span::element_type;
@@ -25,7 +25,7 @@ concept StridedSpan = requires(const Span &span) {
   span.stride(0);
 };
 
-// Of its elements: const ones can only be read.
+// Const elements can only be read.
 template <StridedSpan Span> View<typename Span::element_type> view_of_mdspan(const Span &span) {
   constexpr std::size_t rank = Span::rank();
   std::array<std::int64_t, rank> shape{}, strides{};
