@@ -397,8 +397,16 @@ void lay_out(GraphDrawing &drawing) {
   const double down = scale_of(drawing);
   lay_out_frames(drawing, true);
   if (scale_of(drawing) < down) lay_out_frames(drawing, false);
-  for (GraphEdge &edge : drawing.edges)
+  double right = 0, bottom = 0; // of where curves swerve to
+  for (GraphEdge &edge : drawing.edges) {
     edge.points = curve(drawing.boxes[edge.from], drawing.boxes[edge.to], drawing.across);
+    const std::vector<GraphPoint> &p = edge.points;
+    right = std::max(right, (p[0].x + 3 * p[1].x + 3 * p[2].x + p[3].x) / 8);
+    bottom = std::max(bottom, (p[0].y + 3 * p[1].y + 3 * p[2].y + p[3].y) / 8);
+  }
+  drawing.width = std::max(drawing.width, right + padding + margin);
+  drawing.height = std::max(drawing.height, bottom + padding + margin);
+  for (GraphFrame &frame : drawing.frames) frame.width = drawing.width - 2 * margin;
 }
 
 } // namespace broadloom::text

@@ -153,6 +153,34 @@ TEST_CASE("What Graphviz is given has sizes, and nothing that a user wrote") {
   CHECK(count(request, "b0 -> b1") == 2);
 }
 
+TEST_CASE("Edges that go around boxes stay inside of the drawing") {
+  const auto spec =
+      parse("kernel k { in x : f32[i, j]; in w : f32[j]; in b : f32[j]; let d = x - mean(x, j)\n"
+            "out y = d / sqrt(mean(d * d, j) + 1e-5) * w + b }");
+  for (const char *text : {"", layers.c_str()}) {
+    const Kernel kernel = compile(*text ? parse(text) : spec);
+    const Path none("/nowhere");
+    const std::string page = kernel.show(Stage::graph, {.graph = ShowFormat::Graph::html});
+    std::smatch size;
+    const std::regex view("viewBox=\"0 0 ([0-9.]+) ([0-9.]+)\"");
+    REQUIRE(std::regex_search(page, size, view));
+    const std::regex path(
+        " d=\"M([0-9.]+) ([0-9.]+) C([0-9.]+) ([0-9.]+) ([0-9.]+) ([0-9.]+) ([0-9.]+) ([0-9.]+)\"");
+    int edges = 0;
+    for (std::sregex_iterator at(page.begin(), page.end(), path), end; at != end; ++at, ++edges)
+      for (double t = 0; t <= 1; t += 0.1) {
+        const auto point = [&](int d) {
+          const auto p = [&](int k) { return std::stod((*at)[std::size_t(2 * k + d + 1)]); };
+          const double s = 1 - t;
+          return s * s * s * p(0) + 3 * s * s * t * p(1) + 3 * s * t * t * p(2) + t * t * t * p(3);
+        };
+        CHECK(point(0) < std::stod(size[1]));
+        CHECK(point(1) < std::stod(size[2]));
+      }
+    CHECK(edges > 4);
+  }
+}
+
 TEST_CASE("Without Graphviz, or with one that fails, boxes of a page stand in layers") {
   const std::string ours =
       compile(parse(layers)).show(Stage::graph, {.graph = ShowFormat::Graph::html});
