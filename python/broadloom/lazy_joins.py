@@ -57,6 +57,10 @@ def pad(array, pad_width, mode="constant", constant_values=0):
     for axis, (before, after) in enumerate(widths):
         if (before, after) == (0, 0):
             continue
+        if array.shape[axis] == 0 and mode == "constant":  # there is no element to read
+            shape = (*array.shape[:axis], before + after, *array.shape[axis + 1:])
+            array = lifted(np.broadcast_to(asked(np.array, constant_values).astype(array.dtype), shape))
+            continue
         places = asked(np.pad, np.arange(array.shape[axis]), (before, after), "edge" if mode == "constant" else mode)
         inside = np.pad(np.ones(array.shape[axis], bool), (before, after)).reshape((-1, *[1] * (array.ndim - 1 - axis)))
         array = along(array, axis, places)
