@@ -22,6 +22,12 @@ std::string listed(const State &state) {
          quoted_list(names_of(state.outputs));
 }
 
+std::string cotangent(const State &state, const std::string &input) {
+  if (!state.name.ends_with("_grad") || !input.starts_with("d_")) return "";
+  return input + " is how much a loss changes with each element of '" + input.substr(2) +
+         "', all ones for its sum; ";
+}
+
 void unknown(const State &state, const char *what, const std::string &word,
              const std::vector<Slot> &slots) {
   throw ArgumentError("E0308",

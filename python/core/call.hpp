@@ -13,6 +13,8 @@ inline constexpr double patient_points = 65536; // below, a call ends before any
 
 std::vector<std::string> names_of(const std::vector<Slot> &slots);
 std::string listed(const State &state); // inputs and outputs, for messages
+// Of a gradient: what a cotangent is that is not given.
+std::string cotangent(const State &state, const std::string &input);
 [[noreturn]] void unknown(const State &state, const char *what, const std::string &word,
                           const std::vector<Slot> &slots);
 
@@ -68,7 +70,7 @@ struct Inputs {
         views[i] = {state.inputs[i].dtype, numbers[i].bytes, false, {}};
       } else
         throw ArgumentError("E0308", "input '" + state.inputs[i].name + "' is not given", {},
-                            listed(state));
+                            cotangent(state, state.inputs[i].name) + listed(state));
     }
   }
 

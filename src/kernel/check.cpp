@@ -43,6 +43,14 @@ std::string declared(const spec::TypedSpec &spec) {
                      names_of(std::span<const spec::TypedOutput>(spec.outputs)));
 }
 
+// Of a gradient: what a cotangent is that is not given.
+std::string cotangent(const spec::TypedSpec &spec, const std::string &input) {
+  if (!spec.name.ends_with("_grad") || !input.starts_with("d_")) return "";
+  return fmt::format("{} is how much a loss changes with each element of '{}', all ones for its "
+                     "sum; ",
+                     input, input.substr(2));
+}
+
 [[noreturn]] void wrong_count(const spec::TypedSpec &spec, std::string_view what, std::size_t given,
                               std::size_t wanted) {
   fail("E0308",
@@ -122,7 +130,7 @@ std::vector<const AnyView *> by_name(const spec::TypedSpec &spec, const Names &n
   for (std::size_t i = 0; i < given; ++i)
     if (operands[i] == nullptr)
       fail("E0308", fmt::format("input '{}' is not given", spec.inputs[i].name),
-           spec.inputs[i].where, declared(spec));
+           spec.inputs[i].where, cotangent(spec, spec.inputs[i].name) + declared(spec));
   return operands;
 }
 

@@ -90,7 +90,9 @@ class Calls(unittest.TestCase):
 
     def test_wrong_arguments_are_argument_errors(self):
         k, x, y = self.kernel, self.x, self.y
+        slopes = bl.compile("kernel k { in x : f64[i]; out y = x * x }").grad("x")
         for wrong, words in ((lambda: k(), "'x' is not given"), (lambda: k(x), "'y' is not given"),
+                             (lambda: slopes(x), "d_y is how much a loss changes with each element of 'y', all ones for its sum"),
                              (lambda: k(x, y, y), "takes 2 inputs, 3 were given"), (lambda: k(x, x=x), "given twice"),
                              (lambda: k(x, yy=y), "no input called 'yy'(?s:.*)did you mean 'y'"),
                              (lambda: k(x, y, out=x), "one array for 2 outputs"),

@@ -58,6 +58,16 @@ TEST_CASE("an unknown name says what it is like, and the kernel is named once") 
   CHECK(error_of([&] { kernel({{"q", w}}); }).help().starts_with("kernel 'scale' declares "));
 }
 
+TEST_CASE("a gradient that lacks a cotangent says what that is") {
+  const bl::LoopSpec spec = bl::parse("kernel k { in x : f32[i]; out y = x * x }");
+  const bl::Kernel slopes = bl::compile(bl::gradient(spec, {"x"}));
+  const std::vector<float> x(5);
+  CHECK(error_of([&] { slopes({{"x", x}}); })
+            .help()
+            .starts_with("d_y is how much a loss changes with each element of 'y', all ones "));
+  CHECK(error_of([&] { slopes({{"d_y", x}}); }).help().starts_with("kernel 'k_grad' declares "));
+}
+
 TEST_CASE("what a text holds moves no terminal through what()") {
   const bl::Error error = error_of([&] { bl::parse("kernel k { in x\x1b[31m : f32[i] }"); });
   CHECK(std::string(error.what()).find('\x1b') == std::string::npos);
