@@ -18,7 +18,7 @@ if int(_numpy.__version__.partition(".")[0]) < 2:
     raise ImportError(f"Broadloom needs NumPy 2, and this is NumPy {_numpy.__version__}: pip install 'numpy>=2.0'")
 
 from . import _core
-from ._core import Bound, Kernel, Results, release_kept_memory
+from ._core import Bound, Device, DeviceArray, Kernel, Results, release_kept_memory
 from .errors import (ArgumentError, AxisError, CancelledError, CompileError, DataError, DTypeError, Error, InternalError,
                      NumberError, Place, PositionError, ShapeError, SpecError)
 from .expr import DType, Expr, checked as _checked, param
@@ -36,13 +36,14 @@ globals().update(ELEMENTWISE)  # bl.exp, bl.where, ..: for traced kernels
 globals().update(FOLDS)  # bl.sum, bl.max, ..
 
 
-def compile(text, name=None, *, threads=0, target="", engine="auto", debug=False):
+def compile(text, name=None, *, threads=0, target="", engine="auto", debug=False, device=""):
     """Compiles the kernel of a text, or the one called `name` where there are several.
 
     `text` is a string, or a path (os.PathLike) of a .loom file, which errors then name. `threads` is the greatest number
     of threads of a call, 0 for as many as the machine gives. `target` is "", "x86-64-v3" or "x86-64-v4"; `engine`
     "auto", "jit", "interpreter" or "reference". Results have the same bits whatever these are, but for "reference".
     `debug` checks each call, slowly: True, or some of "nan", "infinity", "interpreter", "reference" and "memory".
+    `device` is "" or a GPU, "cuda" or "cuda:1", where the arrays of calls lie, too: see docs/gpu.md.
     """
     file = "<text>"
     if isinstance(text, os.PathLike):
@@ -55,7 +56,7 @@ def compile(text, name=None, *, threads=0, target="", engine="auto", debug=False
     elif text.endswith(".loom") and "{" not in text:
         raise ArgumentError("E0401", f"'{text}' is the name of a file, and a str is the text of a kernel", None,
                             f"write bl.compile(pathlib.Path('{text}'))")
-    return _core._compile(text, name, threads, target, engine, debug, file)
+    return _core._compile(text, name, threads, target, engine, debug, file, device)
 
 
 def array(x):

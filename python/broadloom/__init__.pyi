@@ -2,7 +2,10 @@ from os import PathLike
 from typing import Any, Optional, Protocol, Sequence, Union, overload
 
 from . import array_api as array_api, dask as dask, jax as jax, torch as torch
-from ._core import Bound as Bound, Kernel as Kernel, Results as Results, release_kept_memory as release_kept_memory
+from ._core import (
+    Bound as Bound, Device as Device, DeviceArray as DeviceArray, Kernel as Kernel, Results as Results,
+    release_kept_memory as release_kept_memory,
+)
 from .errors import (
     ArgumentError as ArgumentError, AxisError as AxisError, CancelledError as CancelledError, CompileError as CompileError, DataError as DataError,
     DTypeError as DTypeError, Error as Error, InternalError as InternalError, NumberError as NumberError,
@@ -57,7 +60,7 @@ class _Fold(Protocol):
 
 def compile(
     text: Union[str, PathLike[str]], name: Optional[str] = None, *, threads: int = 0, target: str = "", engine: str = "auto",
-    debug: Union[bool, str, Sequence[str]] = False,
+    debug: Union[bool, str, Sequence[str]] = False, device: str = "",
 ) -> Kernel: ...
 
 def set_log_level(level: str) -> None: ...

@@ -158,7 +158,7 @@ nb::object combine(State &state, const nb::handle &blocks, nb::args offset, nb::
          begin ? kernel.combine(all, *begin, inputs) : kernel.combine(all, inputs))
       arrays.push_back(array);
   });
-  return joined(state, all_to_numpy(arrays));
+  return joined(state, all_to_python(state, arrays));
 }
 
 } // namespace broadloom::python

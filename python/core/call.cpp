@@ -5,6 +5,8 @@
 // both would take longer than the work.
 #include "call.hpp"
 
+#include "device.hpp"
+
 #include <cstring>
 
 namespace broadloom::python {
@@ -60,9 +62,15 @@ nb::object joined(const State &state, std::vector<nb::object> arrays) {
   return nb::cast(ResultsObject{state.output_names, nb::borrow<nb::tuple>(tuple)});
 }
 
-std::vector<nb::object> all_to_numpy(std::vector<Array> &arrays) {
+// What a call has made, as Python has it.
+static nb::object to_python(const State &state, Array array) {
+  return state.choices.device.empty() ? to_numpy(std::move(array))
+                                      : to_device_array(state.choices.device, std::move(array));
+}
+
+std::vector<nb::object> all_to_python(const State &state, std::vector<Array> &arrays) {
   std::vector<nb::object> objects;
-  for (Array &array : arrays) objects.push_back(to_numpy(std::move(array)));
+  for (Array &array : arrays) objects.push_back(to_python(state, std::move(array)));
   return objects;
 }
 
@@ -128,7 +136,7 @@ nb::object call_first(State &state, std::span<const AnyView> inputs) {
   std::vector<Layout> layouts;
   for (const Array &array : arrays) layouts.push_back(array.layout());
   state.know_outputs(inputs.data(), std::move(layouts));
-  return joined(state, all_to_numpy(arrays));
+  return joined(state, all_to_python(state, arrays));
 }
 
 nb::object call_repeated(State &state, const Memo &memo, std::span<const AnyView> inputs) {
@@ -148,7 +156,7 @@ nb::object call_repeated(State &state, const Memo &memo, std::span<const AnyView
     views.push_back(arrays.back());
   }
   run(state, points, [&] { kernel.run(inputs, views); });
-  return joined(state, all_to_numpy(arrays));
+  return joined(state, all_to_python(state, arrays));
 }
 
 // Reads the outputs that are given, and makes the others. What is returned for each is in `objects`.
@@ -165,9 +173,12 @@ std::vector<AnyView> read_outputs(State &state, std::span<const AnyView> inputs,
       continue;
     }
     if (signatures.empty()) signatures = state.kernel().infer(inputs);
-    Array array(signatures[o].dtype, signatures[o].shape);
+    const std::string &device = state.choices.device;
+    Array array = device.empty()
+                      ? Array(signatures[o].dtype, signatures[o].shape)
+                      : Device(device).allocate(signatures[o].dtype, signatures[o].shape);
     views[o] = array;
-    objects.push_back(to_numpy(std::move(array)));
+    objects.push_back(to_python(state, std::move(array)));
   }
   return views;
 }
@@ -216,7 +227,7 @@ nb::object call_with_arrays(State &state, PyObject *const *args, std::size_t pos
   const Memo &memo = *kept;
   const std::vector<PyObject *> given = given_outputs(state, arguments.out);
   if (!given.empty()) return call_into(state, inputs, memo, given, keep);
-  if (memo.outputs.empty()) [[unlikely]]
+  if (memo.outputs.empty() || !state.choices.device.empty()) [[unlikely]]
     return call_first(state, inputs.span());
   return call_repeated(state, memo, inputs.span());
 }

@@ -112,6 +112,6 @@ void place_all(Arguments &arguments, const State &state, const nb::args &args,
 
 // One array as it is, several as Results.
 nb::object joined(const State &state, std::vector<nb::object> arrays);
-std::vector<nb::object> all_to_numpy(std::vector<Array> &arrays);
+std::vector<nb::object> all_to_python(const State &state, std::vector<Array> &arrays);
 
 } // namespace broadloom::python

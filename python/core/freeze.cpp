@@ -107,16 +107,16 @@ nb::tuple pickled(const State &state) {
     if (state.defaults_to_one[i]) ones.push_back(state.inputs[i].name);
   const Choices &how = state.choices;
   return nb::make_tuple(print(state.spec()), how.threads, how.target, how.engine, how.debug,
-                        how.most_threads, ones, frozen_values(state));
+                        how.most_threads, ones, frozen_values(state), how.device);
 }
 
 std::shared_ptr<State> unpickled(const nb::tuple &pickle) {
-  if (pickle.size() != 8)
+  if (pickle.size() != 9)
     throw ArgumentError("E0308", "this is no kernel that this version of broadloom has pickled", {},
                         "pickle it again");
   const auto word = [&](std::size_t k) { return nb::cast<std::string>(pickle[k]); };
   const auto words = [&](std::size_t k) { return nb::cast<std::vector<std::string>>(pickle[k]); };
-  Choices how{nb::cast<int>(pickle[1]), word(2), word(3), words(4), 0};
+  Choices how{nb::cast<int>(pickle[1]), word(2), word(3), words(4), 0, word(8)};
   std::shared_ptr<State> made = std::make_shared<State>(parse(word(0)), how);
   made->default_to_one(words(6));
   nb::dict values;

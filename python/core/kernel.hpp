@@ -31,6 +31,7 @@ struct Choices {
   std::string engine = "auto";
   std::vector<std::string> debug; // what is checked of each call: "nan", ..
   int most_threads = 0;           // of a call, by `with_threads`; 0: as compiled
+  std::string device = {};        // that runs it; empty: this process
 };
 
 struct BoundObject;

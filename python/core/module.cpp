@@ -82,11 +82,13 @@ std::vector<std::string> debug_from(const nb::object &debug) {
 }
 
 KernelObject compile_text(nb::str text, const nb::object &name, int threads, std::string target,
-                          std::string engine, const nb::object &debug, const std::string &file) {
+                          std::string engine, const nb::object &debug, const std::string &file,
+                          std::string device) {
   const std::string words = utf8_of(text.ptr());
   const std::string kernel = name.is_none() ? "" : utf8_of(name.ptr());
   return make_kernel(parse(words, kernel, file),
-                     {threads, std::move(target), std::move(engine), debug_from(debug), 0});
+                     {threads, std::move(target), std::move(engine), debug_from(debug), 0,
+                      std::move(device)});
 }
 
 // --- results --------------------------------------------------------------------------------------
@@ -496,8 +498,10 @@ NB_MODULE(_core, module) {
   define_results(module);
   define_bound(module);
   define_kernel(module);
+  define_devices(module);
   module.def("_compile", compile_text, nb::arg("text"), nb::arg("name").none(), nb::arg("threads"),
-             nb::arg("target"), nb::arg("engine"), nb::arg("debug").none(), nb::arg("file"));
+             nb::arg("target"), nb::arg("engine"), nb::arg("debug").none(), nb::arg("file"),
+             nb::arg("device") = "");
   module.def("_restore", [](const nb::args &pickle) {
     return kernel_of(unpickled(nb::borrow<nb::tuple>(pickle)));
   });

@@ -16,6 +16,7 @@ struct Slot {
   DType dtype = DType::F32;
   int rank = 0;
   bool output = false;
+  std::string device = {}; // where its arrays lie; empty: on the host
 };
 
 // Memory for a number that is given in place of an array.

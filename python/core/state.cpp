@@ -43,6 +43,7 @@ Options options_from(const Choices &choices, std::shared_ptr<const std::atomic<b
   Options options;
   options.threads = choices.threads;
   options.target = choices.target;
+  options.device = choices.device;
   options.engine = engine_from(choices.engine);
   options.debug = debug_from(choices.debug);
   options.cancel = std::move(cancel);
@@ -94,13 +95,13 @@ State::State(const LoopSpec &spec, const Choices &how, std::shared_ptr<std::atom
       kernel_(kernel ? std::move(kernel) : compiled(spec, options_from(how, cancel_))) {
   std::map<std::string, int> axes;
   for (const InputInfo &input : kernel_.inputs()) {
-    inputs.push_back({input.name, input.dtype, input.rank(), false});
+    inputs.push_back({input.name, input.dtype, input.rank(), false, how.device});
     std::vector<int> &dims = axes_.emplace_back();
     for (const std::string &axis : input.axes)
       dims.push_back(axes.emplace(axis, int(axes.size())).first->second);
   }
   for (const OutputInfo &output : kernel_.outputs()) {
-    outputs.push_back({output.name, output.dtype, output.rank(), true});
+    outputs.push_back({output.name, output.dtype, output.rank(), true, how.device});
     adds.push_back(output.add);
   }
   text = print(kernel_.spec());

@@ -143,7 +143,7 @@ nb::tuple block(State &state, const nb::sequence &lies, const nb::dict &parts,
     for (const auto &[name, array] : blocks.run(layouts, where, slices)) arrays.push_back(array);
   });
   nb::list made;
-  for (const nb::object &array : all_to_numpy(arrays)) made.append(array);
+  for (const nb::object &array : all_to_python(state, arrays)) made.append(array);
   return nb::tuple(made);
 }
 

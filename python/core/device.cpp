@@ -1,0 +1,186 @@
+// See device.hpp.
+#include "device.hpp"
+
+#include "errors.hpp"
+#include "lock.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace broadloom::python {
+namespace {
+
+// As NumPy's array interface writes them. bf16 has none there.
+constexpr std::array<std::pair<const char *, DType>, 14> type_words{
+    {{"|b1", DType::Bool},
+     {"|i1", DType::I8},
+     {"<i2", DType::I16},
+     {"<i4", DType::I32},
+     {"<i8", DType::I64},
+     {"|u1", DType::U8},
+     {"<u2", DType::U16},
+     {"<u4", DType::U32},
+     {"<u8", DType::U64},
+     {"<f2", DType::F16},
+     {"<f4", DType::F32},
+     {"<f8", DType::F64},
+     {"<c8", DType::C64},
+     {"<c16", DType::C128}}};
+
+std::optional<DType> dtype_of(const std::string &word) {
+  const auto found = std::ranges::find_if(type_words, [&](const auto &t) { return t.first == word; });
+  return found == type_words.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string word_of(DType dtype) {
+  const auto found = std::ranges::find_if(type_words, [&](const auto &t) { return t.second == dtype; });
+  if (found == type_words.end())
+    throw DTypeError("E0203", "arrays of bf16 are handed to no other library of a device", {},
+                     "store as f32: `out z : f32 = ..`");
+  return found->first;
+}
+
+std::string described(const Slot &slot) {
+  return std::string(slot.output ? "output" : "input") + " '" + slot.name + "'";
+}
+
+void read_interface(const nb::dict &told, const Slot &slot, AnyView &view) {
+  const auto word = nb::cast<std::string>(told["typestr"]);
+  const std::optional<DType> dtype = dtype_of(word);
+  if (dtype != slot.dtype)
+    throw DTypeError("E0203",
+                     described(slot) + " is " + std::string(name(slot.dtype)) +
+                         ", the argument is an array of " +
+                         (dtype ? std::string(name(*dtype)) : "'" + word + "'") + " on a device",
+                     {}, "change the dtype there or in the kernel: nothing is converted");
+  const std::vector<std::int64_t> shape = extents_of(told["shape"]);
+  if (shape.size() > std::size_t(max_rank))
+    throw ShapeError("E0110", described(slot) + " has more than 16 dims", {},
+                     "merge dims with reshape");
+  const auto data = nb::cast<nb::tuple>(told["data"]);
+  view.dtype = *dtype;
+  view.data = reinterpret_cast<void *>(nb::cast<std::uintptr_t>(data[0]));
+  view.writable = !nb::cast<bool>(data[1]);
+  view.layout = contiguous_layout(shape);
+  const nb::object strides = told.contains("strides") ? nb::object(told["strides"]) : nb::none();
+  if (strides.is_none()) return;
+  const std::vector<std::int64_t> bytes = extents_of(strides);
+  const auto size = std::int64_t(size_of(*dtype));
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (bytes[d] % size != 0 && shape[d] > 1)
+      throw DataError("E0310",
+                      described(slot) + " steps by " + std::to_string(bytes[d]) +
+                          " bytes along dim " + std::to_string(d) +
+                          ", which is no multiple of its " + std::to_string(size) +
+                          "-byte elements",
+                      {}, "copy it, so that its elements lie side by side");
+    view.layout.strides[d] = bytes[d] / size;
+  }
+}
+
+nb::dict interface_of(const DeviceArrayObject &made) {
+  nb::dict told;
+  nb::list shape, strides;
+  const auto size = std::int64_t(size_of(made.array.dtype()));
+  for (const std::int64_t extent : made.array.shape()) shape.append(extent);
+  for (const std::int64_t step : made.array.strides()) strides.append(step * size);
+  told["shape"] = nb::tuple(shape);
+  told["strides"] = nb::tuple(strides);
+  told["typestr"] = word_of(made.array.dtype());
+  told["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(made.array.raw()), false);
+  told["version"] = 3;
+  return told;
+}
+
+nb::object to_host(const DeviceArrayObject &made) {
+  Array array = [&] {
+    const Unlocked others_run;
+    return Device(made.device).to_host(made.array);
+  }();
+  return to_numpy(std::move(array));
+}
+
+DeviceArrayObject to_device(const Device &device, const nb::object &given) {
+  const nb::object array = nb::module_::import_("numpy").attr("asarray")(given);
+  const Slot slot{"x", numpy_dtype(array), nb::cast<int>(array.attr("ndim")), false};
+  AnyView view;
+  Number number;
+  std::vector<nb::object> keep;
+  read_operand(array.ptr(), slot, view, number, keep);
+  const Unlocked others_run;
+  return {device.name(), device.to_device(view)};
+}
+
+} // namespace
+
+void read_device_operand(PyObject *object, const Slot &slot, AnyView &view,
+                         std::vector<nb::object> &keep) {
+  const nb::handle handle(object);
+  if (nb::hasattr(handle, "__cuda_array_interface__"))
+    return read_interface(nb::cast<nb::dict>(handle.attr("__cuda_array_interface__")), slot, view);
+  if (slot.rank == 0 && !slot.output && is_number(object)) {
+    Number number;
+    write_number(object, slot, number);
+    const AnyView here{slot.dtype, number.bytes, false, {}};
+    auto there = std::make_unique<Array>(Device(slot.device).to_device(here));
+    view = *there;
+    keep.push_back(nb::capsule(there.release(),
+                               [](void *held) noexcept { delete static_cast<Array *>(held); }));
+    return;
+  }
+  throw DataError("E0322",
+                  described(slot) + " does not lie on the device '" + slot.device +
+                      "', where the kernel runs: it is a " + words_of((PyObject *)Py_TYPE(object)),
+                  {}, "take it there first: bl.Device('" + slot.device + "').to_device(x)");
+}
+
+nb::object to_device_array(const std::string &device, Array array) {
+  return nb::cast(DeviceArrayObject{device, std::move(array)});
+}
+
+void define_devices(nb::module_ &module) {
+  nb::class_<DeviceArrayObject>(module, "DeviceArray", nb::is_final(),
+                                "An array of a device. CuPy, PyTorch and others share its memory by "
+                                "`__cuda_array_interface__`.")
+      .def_prop_ro("shape",
+                   [](const DeviceArrayObject &a) {
+                     nb::list shape;
+                     for (const std::int64_t extent : a.array.shape()) shape.append(extent);
+                     return nb::tuple(shape);
+                   })
+      .def_prop_ro("dtype",
+                   [](const DeviceArrayObject &a) {
+                     return nb::module_::import_("numpy").attr("dtype")(word_of(a.array.dtype()));
+                   })
+      .def_prop_ro("device", [](const DeviceArrayObject &a) { return a.device; })
+      .def_prop_ro("__cuda_array_interface__", interface_of)
+      .def("to_host", to_host, "A NumPy array with its elements, once all work on it is done.")
+      .def("__repr__", [](const DeviceArrayObject &a) {
+        std::string shape;
+        for (const std::int64_t extent : a.array.shape())
+          shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+        return "<broadloom.DeviceArray " + std::string(name(a.array.dtype())) + "[" + shape +
+               "] on " + a.device + ">";
+      });
+  nb::class_<Device>(module, "Device", nb::is_final(),
+                     "A GPU that kernels run on: \"cuda\", \"cuda:1\" .., or \"played\", which is this "
+                     "processor doing as a GPU would, for tests.")
+      .def(nb::init<std::string_view>(), nb::arg("name"))
+      .def_prop_ro("name", &Device::name)
+      .def_prop_ro("description", &Device::description)
+      .def("to_device", to_device, nb::arg("x"), "A copy of an array there.")
+      .def(
+          "wait",
+          [](const Device &device) {
+            const Unlocked others_run;
+            device.wait();
+          },
+          "Comes back once all work of the device is done.")
+      .def("__repr__", [](const Device &device) {
+        return "<broadloom.Device " + device.description() + ">";
+      });
+}
+
+} // namespace broadloom::python

@@ -1,0 +1,26 @@
+// Devices and their arrays in Python.
+#pragma once
+
+#include "arrays.hpp"
+
+#include <broadloom/device.hpp>
+
+namespace broadloom::python {
+
+// An array of a device, as Python has it.
+struct DeviceArrayObject {
+  std::string device;
+  Array array;
+};
+
+// The view of an operand of a kernel that runs on a device: what has `__cuda_array_interface__`, or of an input of no dims a
+// number, which is taken there. Throws DataError E0322 for arrays of the host, DTypeError and DataError as read_operand does.
+void read_device_operand(PyObject *object, const Slot &slot, AnyView &view,
+                         std::vector<nb::object> &keep);
+
+nb::object to_device_array(const std::string &device, Array array);
+
+// Device and DeviceArray.
+void define_devices(nb::module_ &module);
+
+} // namespace broadloom::python
