@@ -81,14 +81,28 @@ private:
     });
   }
 
+  // A scan along the only axis that there is, where nothing but blocks of it can be shared out. Beside others ordered steps are faster,
+  // as each lane takes a row.
+  bool is_alone() const {
+    const auto has_one = [&](const Expr &value) { return facts_.axes(value).size() == 1; };
+    return is_scan_ && has_one(g_.value) && std::ranges::all_of(elements_, has_one);
+  }
+
   // A state before each step.
   Expr forward_scan(const std::string &state, bool exclusive) const {
     FoldUse use;
-    use.accumulator = stepping(name_ + "_steps", named(steps_.states[0]));
     use.exclusive = exclusive;
     use.reverse = node_.use->reverse;
-    use.state = state;
     use.init = init_;
+    const Fold fold = node_.use->accumulator.fold();
+    if (is_alone() && (fold == Fold::Prod || fold == Fold::Min || fold == Fold::Max)) {
+      use.accumulator = Accumulator(fold);
+      if (exclusive && fold != Fold::Prod && use.init.empty())
+        use.init = {steps_.init.at(state)}; // of nothing
+    } else {
+      use.accumulator = stepping(name_ + "_steps", named(steps_.states[0]));
+      use.state = state;
+    }
     return make_scan(use, elements_, facts_.axis_ref(axis_), node_.where);
   }
 
@@ -130,6 +144,7 @@ private:
     if (live_.size() < steps_.states.size())
       for (const std::string &state : live_) kind += "_" + state;
     if (read_.size() < steps_.states.size()) kind += "_alone";
+    if (factor().node()) kind += "_in_blocks";
     return facts_.helper(name_ + kind,
                          [&](const std::string &free) { return make_backward(free); });
   }
@@ -164,6 +179,7 @@ private:
       states.push_back(l(state));
       if (is_scan_) args.push_back(q(state));
     }
+    if (factor().node()) states.push_back(back_factor());
     const Names pulled = pull_step(seeds_of_step());
     Accumulator made = accumulator(free, states, args);
     for (const std::string &state : live_) {
@@ -172,11 +188,36 @@ private:
       if (is_scan_ && node_.use->exclusive) next = t_.add(next, named(q(state)));
       if (!next.node()) next = t_.num(0);
       next = Tidier(facts_, numbers()).run(next);
-      Number zero;
-      zero.kind = Number::Kind::Float;
-      made = made.init(l(state), make_literal(zero, node_.where)).step(l(state), next);
+      made = made.init(l(state), number(0)).step(l(state), next);
+    }
+    if (const Expr factor = this->factor(); factor.node()) {
+      const std::string &state = live_[0];
+      const Expr sum = named(l(state)), others = named(l(state) + "_other"),
+                 f = named(back_factor()), after = named(back_factor() + "_other");
+      made = made.init(back_factor(), number(1)).step(back_factor(), t_.mul(f, factor));
+      // A block of large elements may have an infinite factor, and nothing to multiply with it.
+      const Expr moved = t_.where(t_.op(Op::Eq, {sum, t_.num(0)}), t_.num(0), t_.mul(sum, after));
+      made = made.combine(l(state), t_.add(others, moved));
+      made = made.combine(back_factor(), t_.mul(f, after));
     }
     return made;
+  }
+
+  // A step back is linear in the cotangents. With a single one, many steps are one factor and what they add, so blocks of them can be
+  // joined: l = l_other + f_other l. Here the factor of one step, of which there is none where it is always 0.
+  Expr factor() const {
+    if (!is_alone() || live_.size() != 1) return {};
+    const Names pulled = pull_step({{live_[0], named(one)}});
+    const auto found = pulled.find(live_[0]);
+    if (found == pulled.end() || !found->second.node()) return {};
+    return Tidier(facts_, numbers()).run(without_ones(found->second, t_));
+  }
+  std::string back_factor() const { return steps_.prefix + "factor_of_" + live_[0]; }
+  Expr number(double value) const {
+    Number number;
+    number.kind = Number::Kind::Float;
+    number.real = value;
+    return make_literal(number, node_.where);
   }
 
   // Elements are cast to f64, and so is what flows; states of the kernel's accumulator may be bool.

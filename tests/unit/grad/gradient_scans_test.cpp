@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -36,7 +37,59 @@ void check_slopes(const LoopSpec &spec, const std::vector<Given> &inputs) {
 
 const std::string damped = "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m * m }\n";
 
+Array in_f64(std::int64_t count, double (*value)(std::int64_t)) {
+  Array made(f64, {count});
+  for (std::int64_t k = 0; k < count; ++k) made.data<double>()[k] = value(k);
+  return made;
+}
+
+Array slopes(const std::string &body, Engine engine, int threads, const Array &x,
+             const Array &d_y) {
+  Options options;
+  options.engine = engine;
+  options.threads = threads;
+  const LoopSpec spec = parse(damped + "kernel k { in x : f64[i]; out y = " + body + " }");
+  return compile(gradient(spec, {"x"}), options).call({{{"x", x}, {"d_y", d_y}}})["d_x"];
+}
+
 } // namespace
+
+TEST_CASE("the gradient of a scan along the only axis goes back in blocks, as if step by step") {
+  const Array x = in_f64(20000, [](std::int64_t k) { return std::exp(0.01 * std::sin(k * 1.7)); });
+  const Array d_y = in_f64(20000, [](std::int64_t k) { return std::cos(double(k)); });
+  const auto values = [](const Array &array) {
+    return std::vector<double>(array.data<double>(), array.data<double>() + array.size());
+  };
+  for (const std::string fold :
+       {"prod, x, i", "max, x, i", "min, x, i", "damped, x, i", "prod, x, i, exclusive",
+        "damped, x, i, exclusive", "max, x, i, init=1.002", "prod, x, i, init=0.5"})
+    for (const char *option : {"", ", reverse"}) {
+      const std::string body = "scan(" + fold + option + ")";
+      CAPTURE(body);
+      const std::vector<double> truth = values(slopes(body, Engine::reference, 1, x, d_y)),
+                                once = values(slopes(body, Engine::interpreter, 1, x, d_y));
+      for (std::size_t k = 0; k < truth.size(); ++k)
+        if (std::abs(truth[k] - once[k]) > 1e-9 * (1 + std::abs(truth[k]))) {
+          CHECK(once[k] == truth[k]);
+          break;
+        }
+      for (const int threads : {1, 2, 5})
+        CHECK(values(slopes(body, Engine::jit, threads, x, d_y)) == once);
+    }
+}
+
+TEST_CASE("nothing flows back through a block of which the product is infinite") {
+  // Blocks begin at the start where they go forward, and at the end where they go back: there one has 2^1100.
+  const Array x = in_f64(6144, [](std::int64_t k) {
+    return k < 1000 ? 0.5 : k >= 2900 && k < 4000 ? 2 : 1.0;
+  });
+  const Array d_y = in_f64(6144, [](std::int64_t k) { return double(k == 3); });
+  for (const Engine engine : {Engine::reference, Engine::interpreter, Engine::jit}) {
+    const Array got = slopes("scan(prod, x, i)", engine, 2, x, d_y);
+    CHECK(std::count(got.data<double>(), got.data<double>() + 4, 0.125) == 4);
+    CHECK(std::count(got.data<double>() + 4, got.data<double>() + 6144, 0.0) == 6140);
+  }
+}
 
 TEST_CASE("a condition of extent 1 holds at all positions of the scan under it") {
   for (const char *option : {"", ", exclusive", ", reverse"})
