@@ -1,5 +1,7 @@
-// `x[k]` walks an axis k, also where an input is called k: who meant its elements is told to write `x[k[i]]`.
+// Warnings of what a text means where its writer may have meant another thing. `x[k]` walks an axis k, also where an input is called k: who
+// meant its elements is told to write `x[k[i]]`. `out s = reduce(sum) x` keeps all axes of x: who meant one number is told to write `s[]`.
 #include "expr/node.hpp"
+#include "expr/walk.hpp"
 #include "support/log.hpp"
 #include "text/parser.hpp"
 
@@ -23,9 +25,28 @@ std::string advice(const InputDecl &decl) {
   return "its elements say positions as in x[" + element(decl) + "]";
 }
 
+// Without brackets an output keeps the axes of the input of least rank, which are all where there is only one.
+void warn_of_empty_fold(const OutputDecl &out) {
+  const bool folds = out.mode.kind == ModeKind::reduce || out.mode.kind == ModeKind::accumulate;
+  if (!folds || out.has_axes || out.update || !out.mode.use.like.empty()) return;
+  const InputDecl *only = nullptr;
+  bool several = false;
+  expr::Walker().walk(out.value.node(), [&](const ExprNode &node) {
+    if (node.kind != ExprKind::Input) return;
+    several = several || (only && only != node.input.get());
+    only = node.input.get();
+  });
+  if (several || !only || only->dims.empty()) return;
+  support::log().warn("{}:{}:{}: output '{}' keeps all axes of '{}', so nothing is folded: list "
+                      "those to keep, {}[] for one number",
+                      out.where.file, out.where.line, out.where.column, out.name, only->name,
+                      out.name);
+}
+
 } // namespace
 
 void warn_of_misread_names(const Cursor &cursor, const Symbols &symbols, const SpecData &data) {
+  for (const OutputDecl &out : data.outputs) warn_of_empty_fold(out);
   if (symbols.walked.empty()) return;
   const auto warn = [&](const std::string &name, const char *what, const std::string &advice) {
     const auto walked = symbols.walked.find(name);

@@ -47,6 +47,20 @@ TEST_CASE("a mask in the place of positions is warned of, and so is a let") {
             "elements say positions as in x[k[i]]"));
 }
 
+TEST_CASE("a mode that folds nothing, as all axes of the only input are kept, is warned of") {
+  CHECK(warnings_of("kernel g { in x : f32[i, j]\n out s = reduce(sum) exp(x) * x }") ==
+        one("g.loom:2:6: output 's' keeps all axes of 'x', so nothing is folded: list those to "
+            "keep, s[] "
+            "for one number"));
+  for (const char *fine :
+       {"out s[] = reduce(sum) x", "out s[i] = reduce(sum) x", "out s = sum(x)",
+        "in y : f32[i]; out s = reduce(sum) x * y", "in a : f32; out s = reduce(max) a",
+        "out s = reduce(sum, like=x) x", "state w : f32[j]; update w = reduce(sum) x"}) {
+    CAPTURE(fine);
+    CHECK(warnings_of("kernel g { in x : f32[i, j]; " + std::string(fine) + " }").empty());
+  }
+}
+
 TEST_CASE("an axis that has the name of an input that is read is not warned of") {
   for (const char *text : {
            "kernel g { in x : f32[:]; in k : i64[:]; out y[i] = x[k[i]] }",
