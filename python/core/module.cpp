@@ -1,6 +1,7 @@
 // The module broadloom._core: classes and functions as Python sees them.
 #include "blocks.hpp"
 #include "derive.hpp"
+#include "device.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "kernel.hpp"
