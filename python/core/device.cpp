@@ -4,6 +4,8 @@
 #include "errors.hpp"
 #include "lock.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -13,29 +15,30 @@ namespace broadloom::python {
 namespace {
 
 // As NumPy's array interface writes them. bf16 has none there.
-constexpr std::array<std::pair<const char *, DType>, 14> type_words{
-    {{"|b1", DType::Bool},
-     {"|i1", DType::I8},
-     {"<i2", DType::I16},
-     {"<i4", DType::I32},
-     {"<i8", DType::I64},
-     {"|u1", DType::U8},
-     {"<u2", DType::U16},
-     {"<u4", DType::U32},
-     {"<u8", DType::U64},
-     {"<f2", DType::F16},
-     {"<f4", DType::F32},
-     {"<f8", DType::F64},
-     {"<c8", DType::C64},
-     {"<c16", DType::C128}}};
+constexpr std::array<std::pair<const char *, DType>, 14> type_words{{{"|b1", DType::Bool},
+                                                                     {"|i1", DType::I8},
+                                                                     {"<i2", DType::I16},
+                                                                     {"<i4", DType::I32},
+                                                                     {"<i8", DType::I64},
+                                                                     {"|u1", DType::U8},
+                                                                     {"<u2", DType::U16},
+                                                                     {"<u4", DType::U32},
+                                                                     {"<u8", DType::U64},
+                                                                     {"<f2", DType::F16},
+                                                                     {"<f4", DType::F32},
+                                                                     {"<f8", DType::F64},
+                                                                     {"<c8", DType::C64},
+                                                                     {"<c16", DType::C128}}};
 
 std::optional<DType> dtype_of(const std::string &word) {
-  const auto found = std::ranges::find_if(type_words, [&](const auto &t) { return t.first == word; });
+  const auto found =
+      std::ranges::find_if(type_words, [&](const auto &t) { return t.first == word; });
   return found == type_words.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string word_of(DType dtype) {
-  const auto found = std::ranges::find_if(type_words, [&](const auto &t) { return t.second == dtype; });
+  const auto found =
+      std::ranges::find_if(type_words, [&](const auto &t) { return t.second == dtype; });
   if (found == type_words.end())
     throw DTypeError("E0203", "arrays of bf16 are handed to no other library of a device", {},
                      "store as f32: `out z : f32 = ..`");
@@ -141,9 +144,10 @@ nb::object to_device_array(const std::string &device, Array array) {
 }
 
 void define_devices(nb::module_ &module) {
-  nb::class_<DeviceArrayObject>(module, "DeviceArray", nb::is_final(),
-                                "An array of a device. CuPy, PyTorch and others share its memory by "
-                                "`__cuda_array_interface__`.")
+  nb::class_<DeviceArrayObject>(
+      module, "DeviceArray", nb::is_final(),
+      "An array of a device. CuPy, PyTorch and others share its memory by "
+      "`__cuda_array_interface__`.")
       .def_prop_ro("shape",
                    [](const DeviceArrayObject &a) {
                      nb::list shape;
@@ -164,10 +168,13 @@ void define_devices(nb::module_ &module) {
         return "<broadloom.DeviceArray " + std::string(name(a.array.dtype())) + "[" + shape +
                "] on " + a.device + ">";
       });
-  nb::class_<Device>(module, "Device", nb::is_final(),
-                     "A GPU that kernels run on: \"cuda\", \"cuda:1\" .., or \"played\", which is this "
-                     "processor doing as a GPU would, for tests.")
-      .def(nb::init<std::string_view>(), nb::arg("name"))
+  nb::class_<Device>(
+      module, "Device", nb::is_final(),
+      "A GPU that kernels run on: \"cuda\", \"cuda:1\" .., or \"played\", which is this "
+      "processor doing as a GPU would, for tests.")
+      .def(
+          "__init__", [](Device *self, const std::string &name) { new (self) Device(name); },
+          nb::arg("name"))
       .def_prop_ro("name", &Device::name)
       .def_prop_ro("description", &Device::description)
       .def("to_device", to_device, nb::arg("x"), "A copy of an array there.")
@@ -178,9 +185,8 @@ void define_devices(nb::module_ &module) {
             device.wait();
           },
           "Comes back once all work of the device is done.")
-      .def("__repr__", [](const Device &device) {
-        return "<broadloom.Device " + device.description() + ">";
-      });
+      .def("__repr__",
+           [](const Device &device) { return "<broadloom.Device " + device.description() + ">"; });
 }
 
 } // namespace broadloom::python

@@ -87,9 +87,8 @@ KernelObject compile_text(nb::str text, const nb::object &name, int threads, std
                           std::string device) {
   const std::string words = utf8_of(text.ptr());
   const std::string kernel = name.is_none() ? "" : utf8_of(name.ptr());
-  return make_kernel(parse(words, kernel, file),
-                     {threads, std::move(target), std::move(engine), debug_from(debug), 0,
-                      std::move(device)});
+  return make_kernel(parse(words, kernel, file), {threads, std::move(target), std::move(engine),
+                                                  debug_from(debug), 0, std::move(device)});
 }
 
 // --- results --------------------------------------------------------------------------------------
