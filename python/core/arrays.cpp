@@ -1,6 +1,5 @@
 #include "arrays.hpp"
 
-#include "device.hpp"
 #include "errors.hpp"
 #include "log.hpp"
 #include "number.hpp"
@@ -292,8 +291,6 @@ void import_numpy() {
 
 void read_operand(PyObject *object, const Slot &slot, AnyView &view, Number &number,
                   std::vector<nb::object> &keep, Unaligned unaligned) {
-  if (!slot.device.empty()) [[unlikely]]
-    return read_device_operand(object, slot, view, keep);
   if (PyArray_Check(object)) [[likely]] {
     auto *array = reinterpret_cast<PyArrayObject *>(object);
     if (is_masked(array)) [[unlikely]]

@@ -168,7 +168,7 @@ std::vector<AnyView> read_outputs(State &state, std::span<const AnyView> inputs,
   std::vector<Signature> signatures;
   for (std::size_t o = 0; o < views.size(); ++o) {
     if (!given.empty() && given[o] != nullptr) {
-      read_operand(given[o], state.outputs[o], views[o], unused, keep);
+      read_argument(given[o], state.outputs[o], views[o], unused, keep);
       objects.push_back(nb::borrow(given[o]));
       continue;
     }

@@ -1,6 +1,7 @@
 // Inside call.cpp and blocks.cpp: the arguments of a call, and how it runs.
 #pragma once
 
+#include "device.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "kernel.hpp"
@@ -64,7 +65,7 @@ struct Inputs {
     for (std::size_t i = 0; i < views.size(); ++i) {
       PyObject *object = arguments.objects[i];
       if (object != nullptr)
-        read_operand(object, state.inputs[i], views[i], numbers[i], keep, unaligned);
+        read_argument(object, state.inputs[i], views[i], numbers[i], keep, unaligned);
       else if (state.defaults_to_one[i]) {
         write_one(state.inputs[i].dtype, numbers[i]);
         views[i] = {state.inputs[i].dtype, numbers[i].bytes, false, {}};

@@ -18,6 +18,14 @@ struct DeviceArrayObject {
 void read_device_operand(PyObject *object, const Slot &slot, AnyView &view,
                          std::vector<nb::object> &keep);
 
+// An operand, wherever its kernel runs.
+inline void read_argument(PyObject *object, const Slot &slot, AnyView &view, Number &number,
+                          std::vector<nb::object> &keep, Unaligned unaligned = Unaligned::copied) {
+  if (slot.device.empty()) [[likely]]
+    return read_operand(object, slot, view, number, keep, unaligned);
+  read_device_operand(object, slot, view, keep);
+}
+
 nb::object to_device_array(const std::string &device, Array array);
 
 // Device and DeviceArray.

@@ -235,6 +235,13 @@ const std::map<std::string, Exception> exceptions{
     {"E0504",
      {by_call, "jit/built_test.cpp",
       "bytes that are no built kernel are refused, whatever is wrong"}},
+    {"E0322",
+     {by_call, "gpu/device_test.cpp",
+      "an array of the host is refused by a kernel of a device, with its name: E0322"}},
+    {"E0505",
+     {by_call, "gpu/cuda_test.cpp",
+      "without a driver, or with one that does not begin, a CUDA device is not there: E0505"}},
+    {"E0506", {by_call, "gpu/device_test.cpp", "what does not go with a device is refused: E0506"}},
     {"E0503", {by_call, "jit/engine_test.cpp", "an unknown target is refused by its name"}},
 };
 
