@@ -256,8 +256,13 @@ private:
         for (std::int64_t k = within.first; k < within.last; ++k) sum[k] = sum_of(sum[k], value[k]);
       }
     } else {
+      // No processor foresees where the next one goes: beyond the caches its line is asked for in time.
+      const std::int64_t ahead = to_.size() * std::int64_t(sizeof(T)) > (1 << 20) ? 16 : 0;
       for (std::int64_t k = within.first; k < within.last; ++k)
         for (std::int64_t n = 0; n < count; ++n) {
+          if (ahead != 0 && n + ahead < count)
+            __builtin_prefetch(sums + (std::max<std::int64_t>(places[n + ahead], 0) + k * row_.to),
+                               1);
           if (places[n] < 0) continue;
           T &sum = sums[places[n] + k * row_.to];
           sum = sum_of(sum, values[n * step + k * row_.from]);
