@@ -119,6 +119,25 @@ TEST_CASE("arguments by name are vectors as they are") {
   CHECK(z == std::vector<double>{3, 8});
 }
 
+TEST_CASE("arguments by name come in any order, and outputs may be left out") {
+  const bl::Kernel kernel = bl::compile(
+      bl::parse("kernel k { in x : f64[i]; in y : f64[i]; out z = x - y; out w = x * y }"));
+  const std::vector<double> x{5, 7}, y{2, 3}, difference{3, 4}, product{10, 21};
+  std::vector<double> z(2), w(2);
+  const auto called = [&](auto call) {
+    z = w = {0, 0};
+    call();
+    return std::pair(z, w);
+  };
+  const auto all = std::pair(difference, product);
+  CHECK(called([&] { kernel.run({{"x", x}, {"y", y}}, {{"z", z}, {"w", w}}); }) == all);
+  CHECK(called([&] { kernel.run({{"y", y}, {"x", x}}, {{"z", z}, {"w", w}}); }) == all);
+  CHECK(called([&] { kernel.run({{"x", x}, {"y", y}}, {{"w", w}, {"z", z}}); }) == all);
+  CHECK(called([&] { kernel.run({{"x", x}, {"y", y}}, {{"w", w}}); }).second == product);
+  CHECK(z == std::vector<double>{0, 0});
+  CHECK_THROWS_AS(kernel.run({{"x", x}, {"x", y}}, {{"z", z}, {"w", w}}), bl::DataError);
+}
+
 #ifdef __FLT16_MANT_DIG__
 TEST_CASE("the compiler's half floats are f16") {
 #if defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13
