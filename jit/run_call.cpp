@@ -15,6 +15,7 @@
 #include "reference/reference.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 namespace broadloom::jit {
 namespace {
@@ -23,9 +24,19 @@ using namespace act;
 using calls::Step;
 using Ready = RepeatedCall::Ready;
 
+// Once the call is cancelled no further task is begun, and nothing reads what is left undone.
 kernel::RunTasks tasks_of(const KernelImpl &kernel) {
   return [&kernel](std::int64_t count, const std::function<void(std::int64_t)> &task) {
-    runtime::run_tasks(kernel.setup().workers_now(), count, task);
+    const Setup &setup = kernel.setup();
+    const runtime::CancelFlag cancel = setup.options.cancel.get();
+    std::atomic<bool> is_left{false};
+    runtime::run_tasks(setup.workers_now(), count, [&](std::int64_t k) {
+      if (runtime::is_cancelled(cancel)) [[unlikely]]
+        is_left.store(true, std::memory_order_relaxed);
+      else
+        task(k);
+    });
+    if (is_left.load()) setup.fail_cancelled();
   };
 }
 

@@ -88,12 +88,12 @@ struct Setup {
     if (runtime::is_cancelled(options.cancel.get())) [[unlikely]]
       fail_cancelled();
   }
+  [[noreturn]] void fail_cancelled() const;
   // The target's core, with what this process may use of caches and threads.
   support::Machine machine(int threads) const;
 
 private:
   void look_at_facts(kernel::Operands call) const;
-  [[noreturn]] void fail_cancelled() const;
 };
 
 // The number that an environment variable holds, else `usual`.

@@ -15,6 +15,7 @@
 namespace broadloom::kernel {
 
 // Runs task(0) to task(count - 1), at the same time or one after the other, and comes back when all are done. No task throws.
+// Where a call is cancelled it throws, and some are not run.
 using RunTasks =
     std::function<void(std::int64_t count, const std::function<void(std::int64_t)> &task)>;
 void run_in_order(std::int64_t count, const std::function<void(std::int64_t)> &task);

@@ -65,39 +65,42 @@ public:
   }
 
   // Rows are shared out by what is kept, so that each element gets its values in their order. Of values alone one thread adds one
-  // after the other, as any other way would have to sort them first.
+  // after the other, as any other way would have to sort them first. `tasks` are few elements each, as a call may be cancelled in
+  // between.
   void run(const RunTasks &tasks) const {
     const std::int64_t points = points_of(extents_), rows = std::ssize(rows_);
-    const std::int64_t work = points * rows * row_.extent >> 15;
     const std::int64_t pieces = std::clamp<std::int64_t>(row_.extent / least_piece, 1, 16);
-    if (work < 2 || rows * pieces == 1) {
-      std::array<std::int64_t, 1024> places;
-      const support::FloatControl control;
-      for (std::int64_t at = 0; at < points; at += std::ssize(places)) {
-        const std::int64_t end = std::min(points, at + std::ssize(places));
-        find_places(at, end, places.data());
-        add({at, end, places.data()}, {0, rows}, {0, row_.extent});
-      }
+    const std::int64_t most = std::max<std::int64_t>(most_at_once / (rows * row_.extent), 1);
+    if (points * rows * row_.extent < 1 << 16) return add_in_order({0, points});
+    if (rows * pieces == 1) {
+      for (std::int64_t at = 0; at < points; at += most)
+        tasks(1, [&](std::int64_t) { add_in_order({at, std::min(points, at + most)}); });
       return;
     }
-    const Array places = Array::to_be_written(DType::I64, contiguous_layout({&points, 1}));
+    const std::int64_t room = std::min(points, most);
+    const Array places = Array::to_be_written(DType::I64, contiguous_layout({&room, 1}));
     auto *const all = static_cast<std::int64_t *>(places.raw());
-    share_out(points, 1 << 14, tasks, [&](std::int64_t first, std::int64_t last) {
-      find_places(first, last, all + first);
-    });
-    share_out(rows * pieces, std::max<std::int64_t>(rows * pieces / work, 1), tasks,
-              [&](std::int64_t first, std::int64_t last) {
-                const support::FloatControl control;
-                for (std::int64_t n = first; n < last; ++n) {
-                  const std::int64_t piece = n % pieces;
-                  add({0, points, all}, {n / pieces, n / pieces + 1},
-                      {row_.extent * piece / pieces, row_.extent * (piece + 1) / pieces});
-                }
-              });
+    for (std::int64_t at = 0; at < points; at += most) {
+      const std::int64_t end = std::min(points, at + most);
+      share_out(end - at, 1 << 14, tasks, [&](std::int64_t first, std::int64_t last) {
+        find_places(at + first, at + last, all + first);
+      });
+      const std::int64_t work = std::max<std::int64_t>((end - at) * rows * row_.extent >> 15, 1);
+      share_out(rows * pieces, std::max<std::int64_t>(rows * pieces / work, 1), tasks,
+                [&](std::int64_t first, std::int64_t last) {
+                  const support::FloatControl control;
+                  for (std::int64_t n = first; n < last; ++n) {
+                    const std::int64_t piece = n % pieces;
+                    add({at, end, all}, {n / pieces, n / pieces + 1},
+                        {row_.extent * piece / pieces, row_.extent * (piece + 1) / pieces});
+                  }
+                });
+    }
   }
 
 private:
-  static constexpr std::int64_t least_piece = 16; // elements of a row
+  static constexpr std::int64_t least_piece = 16;       // elements of a row
+  static constexpr std::int64_t most_at_once = 1 << 20; // elements: some milliseconds
 
   struct Range {
     std::int64_t first = 0, last = 0;
@@ -154,6 +157,16 @@ private:
                        row.to += kept_.back().to;
                      }
                    });
+  }
+
+  void add_in_order(Range points) const {
+    std::array<std::int64_t, 1024> places;
+    const support::FloatControl control;
+    for (std::int64_t at = points.first; at < points.last; at += std::ssize(places)) {
+      const std::int64_t end = std::min(points.last, at + std::ssize(places));
+      find_places(at, end, places.data());
+      add({at, end, places.data()}, {0, std::ssize(rows_)}, {0, row_.extent});
+    }
   }
 
   void find_places(std::int64_t first, std::int64_t last, std::int64_t *places) const {

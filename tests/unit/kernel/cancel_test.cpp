@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -63,6 +64,40 @@ TEST_CASE("A call that would take hours stops soon after the flag is set") {
     });
     CHECK(code_of([&] { kernel.run({x, y}, {z}); }) == "E0701");
     impatient.join();
+  }
+}
+
+// One thread adds single values in their order; pieces of rows are shared out.
+TEST_CASE("Sums through positions and the lists of positions stop soon after the flag is set") {
+  const std::int64_t points = 1 << 24;
+  const Array k(i64, {points}), x(f64, {points}), b(f64, {1000}), y(f64, {1000});
+  const Array wide(f64, {1 << 18, 64}), many(i64, {1 << 18}), table(f64, {1000, 64}),
+      sum(f64, {1000, 64});
+  for (int n = 0; n < points; ++n) k.data<std::int64_t>()[n] = n % 997;
+  const LoopSpec of_values = parse("kernel s { in x : f64[n]; in k : i64[n]; in b : f64[:]\n"
+                                   "out y = sum(x, like=b[k[n]]) }"),
+                 of_rows = parse("kernel s { in x : f64[n, j]; in k : i64[n]; in b : f64[:, :]\n"
+                                 "out y = sum(x, like=b[k[n], j]) }");
+  const auto stops = [](const LoopSpec &spec, const std::initializer_list<AnyView> inputs,
+                        const AnyView &output, int threads) {
+    using Clock = std::chrono::steady_clock;
+    const auto flag = std::make_shared<std::atomic<bool>>(false);
+    const Kernel kernel = compile(spec, with(flag, Engine::automatic, threads));
+    const auto begin = Clock::now();
+    kernel.run(inputs, {output});
+    const auto whole = Clock::now() - begin;
+    std::thread impatient([&] {
+      std::this_thread::sleep_for(whole / 8);
+      *flag = true;
+    });
+    CHECK(code_of([&] { kernel.run(inputs, {output}); }) == "E0701");
+    impatient.join();
+    *flag = false;
+    CHECK(code_of([&] { kernel.run(inputs, {output}); }) == "none");
+  };
+  for (const int threads : {1, 2}) {
+    stops(of_values, {x, k, b}, y, threads);
+    stops(of_rows, {wide, many, table}, sum, threads);
   }
 }
 
