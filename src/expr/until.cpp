@@ -6,7 +6,8 @@
 
 namespace broadloom {
 
-Expr steps_taken(const Expr &done, const std::string &axis, const Place &where) {
+Expr steps_taken(const Expr &done, const Place &where) {
+  const std::string axis = done.node()->name + "_0"; // of its own (spec::own_axis)
   const auto number = [&](std::int64_t value) {
     return make_literal({Number::Kind::Int, value, 0, false}, where);
   };
@@ -61,8 +62,6 @@ Expr Until::held(const std::string &let, const std::vector<AxisRef> &axes,
   return make_op(ops::Op::Where, {done, self, value.expr()}, where);
 }
 
-Expr Until::steps(std::source_location where) const {
-  return steps_taken(done_, name_ + "_steps", place_of(where));
-}
+Expr Until::steps(std::source_location where) const { return steps_taken(done_, place_of(where)); }
 
 } // namespace broadloom

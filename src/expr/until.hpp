@@ -7,7 +7,7 @@
 
 namespace broadloom {
 
-// Those before the one at which `done` is true, and that one: `axis` is what it walks here.
-Expr steps_taken(const Expr &done, const std::string &axis, const Place &where);
+// Those before the one at which `done` is true, and that one.
+Expr steps_taken(const Expr &done, const Place &where);
 
 } // namespace broadloom

@@ -57,6 +57,31 @@ ops::Scalar filling(const Number &number, DType dtype, const std::string &seen,
   return value;
 }
 
+// Arrays that are read at positions, and outputs that are joins: those with dims whose axes the compiler names.
+std::unordered_set<std::string>
+arrays_named_by(const std::vector<std::shared_ptr<const InputDecl>> &decls,
+                const std::vector<OutputDecl> &outputs) {
+  std::unordered_set<std::string> arrays;
+  for (const auto &decl : decls)
+    if (decl->window) arrays.insert(decl->window->of->name);
+  for (const OutputDecl &output : outputs) {
+    const ExprNode &value = *output.value.node();
+    if (value.kind == ExprKind::Input && value.input->window) arrays.insert(output.name);
+  }
+  return arrays;
+}
+
+// h_0 of h[h_0], or of its cotangent d_h[h_0], as gradients and steps(h) read them: no number counts it, so unlabelled dims lie as if
+// it were not there.
+bool is_own_label(const std::string &label, const std::unordered_set<std::string> &arrays) {
+  const std::size_t end = label.rfind('_');
+  if (end == std::string::npos || end + 1 == label.size() ||
+      label.find_first_not_of("0123456789", end + 1) != std::string::npos)
+    return false;
+  const std::string array = label.substr(0, end);
+  return arrays.contains(array) || arrays.contains("d_" + array);
+}
+
 } // namespace
 
 Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
@@ -259,10 +284,20 @@ void Space::name_axes() {
   };
   for (std::uint32_t i = 0; i < decls_.size(); ++i)
     if (named_.insert(i).second) order_of_labels_.push_back(i);
+  const auto arrays = arrays_named_by(decls_, data_.outputs);
+  bool has_own = false;
+  std::unordered_set<std::string> declared;
+  for (const auto &decl : decls_)
+    for (const Dim &dim : decl->dims)
+      if (!decl->window) declared.insert(dim.label);
   for (const std::uint32_t i : order_of_labels_) {
     const auto &decl = decls_[i];
     if (!decl->labelled()) continue;
     for (const Dim &dim : decl->dims) {
+      if (decl->window && !declared.contains(dim.label) && is_own_label(dim.label, arrays)) {
+        has_own = true;
+        continue;
+      }
       if (!label_axis_.try_emplace(dim.label, int(out_.axes.size())).second) continue;
       if (out_.axes.size() == expr::max_axes) too_many(*decl);
       out_.axes.push_back({dim.label, true});
@@ -271,6 +306,7 @@ void Space::name_axes() {
   if (!out_.axes.empty()) return;
   int axes = 0;
   for (const auto &decl : decls_) {
+    if (has_own && (decl->window || decl->materialised)) continue;
     axes = std::max(axes, int(decl->dims.size()));
     if (decl->placement != Placement::Axes) continue;
     for (int axis : decl->axes) {
@@ -289,6 +325,15 @@ void Space::name_own_axes() {
   std::unordered_set<std::string> needed; // a window is declared where it is named
   for (const auto &decl : data_.inputs)
     if (decl->window) needed.insert(decl->window->of->name);
+  for (const std::uint32_t i : order_of_labels_)
+    for (const Dim &dim : decls_[i]->dims) {
+      if (dim.label.empty() || label_axis_.contains(dim.label)) continue;
+      if (out_.axes.size() == expr::max_axes)
+        fail("E0013", "a kernel has at most " + std::to_string(expr::max_axes) + " axes",
+             shown(decls_[i]->where), "use fewer labels");
+      label_axis_.emplace(dim.label, int(out_.axes.size()));
+      out_.axes.push_back({dim.label, true, true});
+    }
   for (const auto &decl : decls_) {
     if (!has_own_axes(*decl)) continue;
     std::size_t fresh = 0;

@@ -59,6 +59,8 @@ AxisSet TypedSpec::shown_axes() const {
   for (std::size_t axis = 0; axis < axes.size(); ++axis)
     if (!axes[axis].implied) shown = shown | AxisSet::of(int(axis));
   for (const TypedOutput &output : outputs) shown = shown | AxisSet::of(output.axes);
+  for (const TypedInput &input : inputs)
+    if (input.window) shown = shown | input.axes();
   return shown;
 }
 

@@ -463,7 +463,7 @@ private:
     const Token paren = cursor_.expect(Tok::RightParen, "')'");
     const Place place = cursor_.source().place(token, paren);
     const Expr &done = symbols_.look_up(end->second)->second.expr;
-    push_value(steps_taken(done, let + "_steps", place), token, paren);
+    push_value(steps_taken(done, place), token, paren);
   }
 
   [[noreturn]] void unknown_function(const std::string &word, const Token &token) {

@@ -325,3 +325,27 @@ TEST_CASE("a let with an extent may be read at many depths of reductions") {
   }
   CHECK(code_of(body + "out z = t" + std::to_string(deep)).empty());
 }
+
+TEST_CASE("axes that the compiler names move no unlabelled input") {
+  const Array x(f64, {4}), b(f64, {4}), p(f64, {3}), a = Array(f64, {});
+  std::fill_n(x.data<double>(), 4, 2.0);
+  std::fill_n(b.data<double>(), 4, 3.0);
+  std::fill_n(p.data<double>(), 3, 1.0);
+  a.data<double>()[0] = 2;
+  const std::string loop = "let u[t < 5 until abs(u[t] - u[t - 1]) < 1e-3] = "
+                           "(u[t - 1] + a / u[t - 1]) / 2 from a\n";
+  for (const std::string dims : {"i", ":"})
+    for (const std::string &other :
+         {loop + "out n = steps(u)", std::string("out q[r] = concat(r, p[r], p[r])"),
+          std::string("out q[r, s] = stack(s, p[r], p[r])"),
+          std::string("out q[2*r] = p[r]\nout q[2*r + 1] = p[r]")}) {
+      INFO(other);
+      const Results results =
+          compile(kernel("in x : f64[" + dims + "]\nin b : f64[:]\n" +
+                         "in p : f64[:]\nin a : f64\nout z = x * b\n" + other))
+              .call(std::vector<NamedView>{{"x", x}, {"b", b}, {"p", p}, {"a", a}});
+      const Array z = results["z"].copy();
+      REQUIRE(z.shape().size() == 1);
+      CHECK(values<double>(z) == std::vector<double>(4, 6));
+    }
+}
