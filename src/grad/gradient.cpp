@@ -16,9 +16,11 @@
 #include "grad/declarations.hpp"
 #include "grad/folds.hpp"
 #include "grad/forward.hpp"
+#include "grad/labels.hpp"
 #include "grad/modes.hpp"
 #include "grad/named_parts.hpp"
 #include "grad/named_starts.hpp"
+#include "grad/placed.hpp"
 #include "grad/request.hpp"
 #include "grad/scans_first.hpp"
 #include "grad/share.hpp"
@@ -33,6 +35,7 @@
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
+#include "support/text.hpp"
 
 #include <broadloom/gradient.hpp>
 
@@ -320,18 +323,43 @@ static Derived derived_of(const SpecData &kernel, const std::vector<std::string>
   return finished(std::move(made), std::move(forward), has_arrays);
 }
 
+// Unlabelled dims and numbers of axes lie where the labels of a kernel put them, of which the derived one may have more or fewer. Where
+// that would move one, the kernel is taken with a label for each axis.
+static Derived derived_in_place(const SpecData &kernel, const std::vector<std::string> &wrt,
+                                const GradientOptions &options, const SaveWithin *within) {
+  const SpecData expanded = spec::expand_calls(kernel, spec::Calls::WithoutDerivatives);
+  if (grad::has_labels_alone(expanded)) return derived_of(kernel, wrt, options, within);
+  std::exception_ptr refused;
+  try {
+    Derived made = derived_of(kernel, wrt, options, within);
+    const SpecData backward =
+        spec::expand_calls(made.backward.data(), spec::Calls::WithoutDerivatives);
+    if (grad::lies_as_before(expanded, backward)) return made;
+  } catch (const Error &error) {
+    if (!grad::is_of_places(error.code())) throw;
+    refused = std::current_exception();
+  }
+  if (const auto labelled = grad::labelled(expanded, grad::Stretch::Kept))
+    return derived_of(*labelled, wrt, options, within);
+  if (refused) std::rethrow_exception(refused);
+  support::fail("E0607",
+                "an input without labels lies elsewhere in what flows back than in the kernel",
+                support::with_text(kernel.where, kernel.source.get()),
+                "label the dims of all inputs, and name axes by their labels");
+}
+
 // Parts of a kernel become arrays, which cost memory, only where there is no other way.
 static Derived derived(const SpecData &kernel, const std::vector<std::string> &wrt,
                        const GradientOptions &options, const SaveWithin *within = nullptr) {
   grad::require_once(kernel, {wrt, options.of});
   try {
-    return derived_of(kernel, wrt, options, within);
+    return derived_in_place(kernel, wrt, options, within);
   } catch (const SpecError &error) {
     if (error.code() != "E0601") throw;
     const auto named =
         grad::name_parts(spec::expand_calls(kernel, spec::Calls::WithoutDerivatives), wrt);
     if (!named) throw;
-    return derived_of(*named, wrt, options, within);
+    return derived_in_place(*named, wrt, options, within);
   }
 }
 

@@ -29,18 +29,17 @@ public:
         split_(spec::split_lets(data, analysis::analyse)) {}
 
   std::optional<SpecData> run() {
-    if (counts_axes()) return std::nullopt;
     std::vector<const spec::TypedSpec *> kernels{&typed_};
     if (split_)
       for (const auto &let : split_->lets) kernels.push_back(&let->typed);
     for (const spec::TypedSpec *kernel : kernels) find_groups(*kernel);
-    if (lacking_.empty()) return std::nullopt;
+    if (lacking_.empty() && !counts_axes(data_)) return std::nullopt;
     for (const spec::TypedSpec *kernel : kernels)
       if (meets_itself(*kernel)) return std::nullopt;
-    if (!name_groups()) return std::nullopt;
+    if (!name_groups() || !counts_alike()) return std::nullopt;
     spec::Decls changed;
     for (const std::string &input : lacking_) changed[input] = with_labels(input);
-    SpecData made = spec::redeclared(data_, changed, labels());
+    SpecData made = spec::redeclared(data_, changed, labels(typed_));
     made.order = Order::f;
     made.order_given = false;
     keep_order(made);
@@ -51,21 +50,28 @@ private:
   // "x" and 1 is dim 1 of x, "i" and -1 the label i.
   using Member = std::pair<std::string, int>;
 
-  // Is an axis named by its number where that hangs on the kernel of a let, or in a definition?
-  bool counts_axes() const {
-    bool counts = false;
-    expr::Walker walker;
-    spec::for_each_root(data_, [&](const Expr &root) {
-      walker.walk(root.node(), [&](const ExprNode &node) {
-        counts = counts || (split_ && node.kind != ExprKind::Join && has_number(node.axes));
-        if (node.kind != ExprKind::Call) return;
-        walker.walk(node.function->body.node(),
-                    [&](const ExprNode &part) { counts = counts || has_number(part.axes); });
-      });
+  static bool counts_axes(const SpecData &kernel) {
+    bool counts = std::ranges::any_of(
+        kernel.outputs, [](const OutputDecl &output) { return has_number(output.axes); });
+    spec::for_each_node(kernel, [&](const ExprNode &node) {
+      counts = counts || (node.kind != ExprKind::Join && has_number(node.axes));
     });
-    for (const OutputDecl &output : data_.outputs)
-      counts = counts || (split_ && has_number(output.axes));
     return counts;
+  }
+
+  // A number is to be one label: in all kernels of lets that have numbers, and in no definition.
+  bool counts_alike() const {
+    bool defines = false;
+    expr::Walker walker;
+    spec::for_each_node(data_, [&](const ExprNode &node) {
+      if (node.kind != ExprKind::Call) return;
+      walker.walk(node.function->body.node(),
+                  [&](const ExprNode &part) { defines = defines || has_number(part.axes); });
+    });
+    const std::vector<std::string> names = labels(typed_);
+    return !defines && (!split_ || std::ranges::all_of(split_->lets, [&](const auto &let) {
+      return !counts_axes(let->data) || labels(let->typed) == names;
+    }));
   }
 
   Member root(Member member) const {
@@ -157,16 +163,16 @@ private:
   }
 
   // Of the axes that positions count.
-  std::vector<std::string> labels() const {
+  std::vector<std::string> labels(const spec::TypedSpec &kernel) const {
     std::vector<std::string> labels;
-    for (std::size_t axis = 0; axis < typed_.axes.size(); ++axis)
-      if (!typed_.axes[axis].implied) labels.push_back(name_of(int(axis)));
+    for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis)
+      if (!kernel.axes[axis].implied) labels.push_back(name_of(kernel, int(axis)));
     return labels;
   }
-  std::string name_of(int axis) const {
-    const spec::Axis &known = typed_.axes[std::size_t(axis)];
+  std::string name_of(const spec::TypedSpec &kernel, int axis) const {
+    const spec::Axis &known = kernel.axes[std::size_t(axis)];
     if (known.labelled) return known.name;
-    const auto found = member(typed_, axis);
+    const auto found = member(kernel, axis);
     return found ? names_.at(root(*found)) : known.name;
   }
 
@@ -175,7 +181,7 @@ private:
     const spec::TypedSpec now = analysis::analyse(made);
     for (std::size_t k = 0; k < made.outputs.size(); ++k) {
       AxisNames before, after;
-      for (const int axis : typed_.outputs[k].axes) before.push_back(name_of(axis));
+      for (const int axis : typed_.outputs[k].axes) before.push_back(name_of(typed_, axis));
       for (const int axis : now.outputs[k].axes) after.push_back(now.axes[std::size_t(axis)].name);
       if (before == after) continue;
       made.outputs[k].has_axes = true;

@@ -14,8 +14,8 @@ namespace broadloom::grad {
 // Where inputs meet, may a dim of 1 be repeated, as before? Else all that meet are equally long.
 enum class Stretch { Kept, Dropped };
 
-// None where no axis lacks a label, or names for them do not exist: a let that is an array counts
-// its axes, or has an input elsewhere than another let does. `data` has all inputs declared and
+// None where no axis lacks a label or has a number, or names for them do not exist: two lets that are
+// arrays count other axes, or one has an input elsewhere than another does. `data` has all inputs declared and
 // only calls that stay.
 std::optional<SpecData> labelled(const SpecData &data, Stretch stretch);
 

@@ -60,8 +60,9 @@ public:
                                  [&](const std::string &let) { return is_listed(let); });
     };
     std::erase_if(windows_, [&](const auto &window) { return !is_there(*window); });
-    for (const auto &input : data_.inputs) { // the lets name these
-      const bool needed = input->window && is_there(*input);
+    const std::unordered_set<std::string> named = named_windows();
+    for (const auto &input : data_.inputs) { // an axis of one that nothing names would be counted
+      const bool needed = input->window && named.contains(input->name) && is_there(*input);
       if (needed && declared_.insert(input->name).second) windows_.push_back(input);
     }
     made_.inputs.insert(made_.inputs.end(), windows_.begin(), windows_.end());
@@ -195,7 +196,7 @@ private:
     std::unordered_set<std::string> own;
     for (const auto &let : split_.lets) {
       for (const spec::Axis &axis : let->typed.axes)
-        if (axis.labelled && !axis.implied && !declared.contains(axis.name)) own.insert(axis.name);
+        if (is_walked(let->typed, axis) && !declared.contains(axis.name)) own.insert(axis.name);
       // By these own_names() calls its dims, where d_h[h_0] beside x[h_0] may end before x does.
       for (std::size_t dim = 0; dim < let->typed.outputs[0].axes.size(); ++dim)
         own.insert(spec::own_axis(let->data.outputs[0].name, dim));
@@ -209,6 +210,15 @@ private:
                             fresh_axis(input->name.substr(2) + "_" + std::to_string(dim)));
     }
     return names;
+  }
+
+  // By a label that something reads: of those that no number counts only windows do.
+  static bool is_walked(const spec::TypedSpec &kernel, const spec::Axis &axis) {
+    const auto at = int(&axis - kernel.axes.data());
+    return axis.labelled &&
+           (!axis.implied || std::ranges::any_of(kernel.inputs, [&](const auto &in) {
+             return in.window && in.axes().has(at);
+           }));
   }
 
   std::unordered_set<std::string> declared_labels() const {
@@ -284,7 +294,7 @@ private:
     Names names;
     for (std::size_t a = 0; a < let.typed.axes.size(); ++a) {
       const spec::Axis &axis = let.typed.axes[a];
-      if (!axis.labelled || axis.implied || declared.contains(axis.name)) continue;
+      if (!is_walked(let.typed, axis) || declared.contains(axis.name)) continue;
       const auto dim = std::find(dims.begin(), dims.end(), int(a));
       if (dim != dims.end())
         names[axis.name] = spec::own_axis(name, std::size_t(dim - dims.begin()));
@@ -410,6 +420,16 @@ private:
     }
     for (std::size_t k = 0; k < all.size(); ++k)
       if (listed[k]) made_.lets.push_back(all[k]);
+  }
+
+  // By like= and of= in what is made.
+  std::unordered_set<std::string> named_windows() const {
+    std::unordered_set<std::string> names;
+    spec::for_each_node(made_, [&](const ExprNode &node) {
+      names.insert(node.of.begin(), node.of.end());
+      if (node.use) names.insert(node.use->like.begin(), node.use->like.end());
+    });
+    return names;
   }
 
   bool is_listed(const std::string &name) const {

@@ -1,5 +1,7 @@
 // Gradients and directional derivatives of kernels with lets that are arrays, where windows alone say how long an axis is and what is
 // derived does not read the one that ends it: what flows stops where the kernel does.
+#include "spec/spec.hpp"
+
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>
@@ -215,4 +217,101 @@ TEST_CASE(
   const Results both = compile(gradient(spec, {"v", "x"})).call(all),
                 one = compile(gradient(spec, {"v"}, {.of = {"a"}})).call(some);
   for (int k = 0; k < 5; ++k) CHECK(both["d_v"].data<double>()[k] == one["d_v"].data<double>()[k]);
+}
+
+namespace {
+
+// All gradients of a kernel, of all outputs together and of each alone.
+void check_placed(const std::string &body, const std::vector<std::string> &wrt,
+                  const std::vector<NamedView> &inputs) {
+  INFO(body);
+  const LoopSpec spec = parse("kernel k {\n" + body + "\n}");
+  CHECK(check_gradient(spec, inputs).passed());
+  const Results kept = compile(spec).call(inputs);
+  std::vector<NamedView> pulled = inputs;
+  std::vector<std::string> names;
+  std::vector<Array> cotangents;
+  for (const auto &output : spec.data().outputs) names.push_back("d_" + output.name);
+  for (const auto &output : spec.data().outputs) cotangents.push_back(kept[output.name].copy());
+  for (std::size_t k = 0; k < names.size(); ++k) pulled.push_back({names[k], cotangents[k]});
+  const LoopSpec all = gradient(spec, wrt, {.value = true});
+  CAPTURE(print(all));
+  CHECK(print(parse(print(all))) == print(all));
+  const Results both = compile(all).call(pulled);
+  for (const auto &output : spec.data().outputs) {
+    const Array was = kept[output.name].copy(), is = both[output.name].copy();
+    CHECK(std::vector(is.shape().begin(), is.shape().end()) ==
+          std::vector(was.shape().begin(), was.shape().end()));
+  }
+  CHECK(check_gradient(all, pulled).passed());
+}
+
+Array table() {
+  Array array(DType::F64, {3, 4});
+  for (std::int64_t k = 0; k < 12; ++k) array.data<double>()[k] = 0.3 + 0.07 * double(k * k % 11);
+  return array;
+}
+
+} // namespace
+
+TEST_CASE("unlabelled inputs lie in what flows back where they lie in the kernel") {
+  const Array x = wavy(4, 0.3), b = wavy(4, 0.5), w = wavy(2, 0.2), three = wavy(3, 0.4);
+  check_placed("in x : f64[i]\nin b : f64[:]\nlet h[t] = h[t - 1] * 0.5 + x[t]\n"
+               "out z = x * b\nout y = h[-1]",
+               {"x", "b"}, {{"x", x}, {"b", b}});
+  check_placed("in x : f64[i]\nin w : f64[u]\nin b : f64[:]\nlet h[p] = sum(x[p + u] * w[u], u)\n"
+               "out z = x * b\nout y = h[m]",
+               {"x", "w", "b"}, {{"x", x}, {"w", w}, {"b", three}});
+  check_placed("in x : f64[i]\nin w : f64[:]\nin b : f64[:]\nlet h[p] = sum(x[p + u] * w[u], u)\n"
+               "out z = x * b\nout y = h[m]",
+               {"x", "w", "b"}, {{"x", x}, {"w", w}, {"b", three}});
+  check_placed("order c\nin x : f64[i]\nin b : f64[:]\nlet h[p] = x[p + 1] * 2\n"
+               "out z = x * b\nout y = h[m] * b",
+               {"x", "b"}, {{"x", x}, {"b", b}});
+  check_placed("in x : f64[i]\nin b : f64[:]\nout z = x * b\nout y = x[k + 1] * x[k]", {"x", "b"},
+               {{"x", x}, {"b", three}});
+  const Array pairs = table(), row = wavy(4, 0.6);
+  check_placed("in x : f64[:, :]\nin w : f64[:]\nlet h[t] = h[t - 1] * 0.5 + x[t, 1]\n"
+               "out y = h[-1]\nout z = x * w\nout p = sum(x * w, like=w)",
+               {"x", "w"}, {{"x", pairs}, {"w", row}});
+}
+
+TEST_CASE("a number of an axis names in what flows back the axis that it names in the kernel") {
+  const Array x = table();
+  for (const std::string dims : {"i, j", ":, :"})
+    check_placed("in x : f64[" + dims +
+                     "]\nlet h[t] = h[t - 1] * 0.5 + x[t, 1]\nout y = h[-1]\n"
+                     "out z = sum(x * x, -1)\nout q = max(x, -2)\nout s = scan(sum, x * x, -1)\n"
+                     "out e = x * iota(-1) * extent(0)",
+                 {"x"}, {{"x", x}});
+}
+
+TEST_CASE("outputs keep their shapes beside lets that a forward kernel saves") {
+  const LoopSpec spec = parse("kernel k { in x : f64[i]; in b : f64[:]; in k : i64[i]\n"
+                              "let h = sum(x * x, like=b[k[i]])\n"
+                              "out z = h * b; out y = h[k[i]] * x }");
+  const Array x = wavy(4, 0.3), b = wavy(4, 0.5), k(i64, {4});
+  for (int n = 0; n < 4; ++n) k.data<std::int64_t>()[n] = n * n % 4;
+  const std::vector<NamedView> inputs{{"x", x}, {"b", b}, {"k", k}};
+  const Results plain = compile(spec).call(inputs),
+                saving = compile(saving_forward(spec, {"x"})).call(inputs);
+  for (const char *name : {"z", "y"}) {
+    const Array was = plain[name].copy(), is = saving[name].copy();
+    REQUIRE(std::vector(is.shape().begin(), is.shape().end()) ==
+            std::vector(was.shape().begin(), was.shape().end()));
+    for (std::int64_t n = 0; n < was.size(); ++n)
+      CHECK(is.data<double>()[n] == was.data<double>()[n]);
+  }
+}
+
+TEST_CASE("an input that would lie in two places in what flows back is an error") {
+  const LoopSpec spec = parse("kernel k { in x : f64[i]; in b : f64[:]\n"
+                              "let h[p] = x[p + 1] * b\nout z = x * h[m] * b }");
+  try {
+    gradient(spec, {"x"});
+    FAIL("no error");
+  } catch (const SpecError &error) {
+    CHECK(error.code() == "E0607");
+    CHECK(std::string(error.what()).find("lies elsewhere") != std::string::npos);
+  }
 }
