@@ -83,4 +83,24 @@ void keep_said(SpecData &derived, const SpecData &kernel,
   }
 }
 
+void keep_counted(SpecData &derived, const spec::Split &split) {
+  const auto say = [](const std::vector<std::shared_ptr<const InputDecl>> &axes,
+                      const std::string &label) {
+    return std::ranges::any_of(axes,
+                               [&](const auto &axis) { return axis->dims[0].label == label; });
+  };
+  const auto is_another = [&](const auto &let, const std::string &label) { // a u of its own
+    return !say(let->data.axes, label) &&
+           std::ranges::count(let->typed.axes, label, &spec::Axis::name);
+  };
+  for (const auto &let : split.lets)
+    for (const auto &axis : let->data.axes) {
+      const std::string &label = axis->dims[0].label;
+      if (!say(derived.axes, label) && std::ranges::none_of(split.lets, [&](const auto &other) {
+            return is_another(other, label);
+          }))
+        derived.axes.push_back(axis);
+    }
+}
+
 } // namespace broadloom::grad

@@ -4,7 +4,7 @@
 //   out t_o0[v, u, q] = ...         where what it is made of reads q first
 #pragma once
 
-#include "spec/spec.hpp"
+#include "spec/materialise.hpp"
 
 #include <string>
 #include <unordered_map>
@@ -18,5 +18,9 @@ void keep_axis_order(SpecData &derived, const SpecData &kernel,
 // What an output says of an axis holds in the whole kernel. Where it is not among those that are derived, another one says it.
 void keep_said(SpecData &derived, const SpecData &kernel,
                const std::unordered_map<std::string, std::string> &names);
+
+// `out y[i, u < 3] = x[(k[i] + u) % 7]` alone says how long u is in the kernel of the positions. Where what is derived lacks that output,
+// it says so of the axis.
+void keep_counted(SpecData &derived, const spec::Split &split);
 
 } // namespace broadloom::grad

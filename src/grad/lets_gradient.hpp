@@ -8,6 +8,7 @@
 #include "facts/substitute.hpp"
 #include "facts/terms.hpp"
 #include "grad/accumulator_names.hpp"
+#include "grad/axis_order.hpp"
 #include "grad/bounds.hpp"
 #include "grad/rename_axes.hpp"
 #include "grad/scans_first.hpp"
@@ -168,6 +169,7 @@ private:
     options.value = options.add = false;
     made_ = gradient_(split_.rest, names, options);
     made_.axes = data_.axes; // by the extents of lets, where these say them
+    if (!options_.value) keep_counted(made_, split_);
     const Decls bounds = spec::declared_inputs(split_.rest);
     stay_inside_one_by_one(bounds);
     const Names axes = names_of_cotangents(made_.inputs);

@@ -315,3 +315,12 @@ TEST_CASE("an input that would lie in two places in what flows back is an error"
     CHECK(std::string(error.what()).find("lies elsewhere") != std::string::npos);
   }
 }
+
+TEST_CASE("what flows back through computed positions knows the extents that outputs say") {
+  const LoopSpec spec =
+      parse("kernel k { in x : f64[7]; in k : i64[i]; out y[i, u < 3] = x[(k[i] + u) % 7]^2 }");
+  CHECK(print(gradient(spec, {"x"})).find("axis u < 3") != std::string::npos);
+  const Array x = wavy(7, 0.3), k(i64, {4});
+  for (int n = 0; n < 4; ++n) k.data<std::int64_t>()[n] = n * n;
+  CHECK(check_gradient(spec, {{"x", x}, {"k", k}}).passed());
+}
