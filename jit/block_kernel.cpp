@@ -7,6 +7,7 @@
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
+#include "support/text.hpp"
 
 #include <broadloom/block_kernel.hpp>
 
@@ -100,8 +101,9 @@ void BlockKernel::Impl::check(std::span<const Layout> inputs) const {
          help_of_sums);
   if (inputs.size() != typed().callers_inputs())
     fail("E0308",
-         fmt::format("kernel '{}' takes {} inputs, {} were given", typed().name,
-                     typed().callers_inputs(), inputs.size()),
+         fmt::format("kernel '{}' takes {}, {} {} given", typed().name,
+                     support::count(std::int64_t(typed().callers_inputs()), "input"), inputs.size(),
+                     inputs.size() == 1 ? "was" : "were"),
          {}, "say how each of them lies, in declared order");
 }
 

@@ -17,7 +17,7 @@ import dask
 import dask.array as da
 
 from ._core import Kernel
-from .errors import ArgumentError, DTypeError, ShapeError, SpecError
+from .errors import ArgumentError, DTypeError, ShapeError, SpecError, takes
 
 
 class RechunkWarning(UserWarning):
@@ -122,7 +122,7 @@ class Call:
     def placed(self, args, kwargs):
         names = [said.name for said in self.inputs]
         if len(args) > len(names):
-            raise ArgumentError("E0308", f"kernel '{self.kernel.name}' takes {len(names)} inputs, {len(args)} were given", None,
+            raise ArgumentError("E0308", f"kernel '{self.kernel.name}' {takes(len(names), 'input', len(args))}", None,
                                 "the inputs are " + ", ".join(names))
         given = dict(zip(names, args))
         for name, arg in kwargs.items():

@@ -88,6 +88,11 @@ class InternalError(Error, RuntimeError):
     """A bug in Broadloom: please report it."""
 
 
+def takes(count: int, noun: str, given: int) -> str:
+    """takes 1 input, 2 were given"""
+    return f"takes {count} {noun}{'' if count == 1 else 's'}, {given} {'was' if given == 1 else 'were'} given"
+
+
 for _class in (Error, SpecError, ShapeError, AxisError, PositionError, DTypeError, NumberError, DataError, ArgumentError,
                CompileError, CancelledError, InternalError):
     _class.__module__ = "broadloom"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from .errors import ArgumentError, SpecError
+from .errors import ArgumentError, SpecError, takes
 from .expr import Expr, binary, caller, dtype_name, filled, function, operand, unary
 from .numpy_calls import Call
 
@@ -139,7 +139,7 @@ def _is_lazy(value) -> bool:
 def _elementwise(name: str, count: int):
     def call(*args):
         if len(args) != count:
-            raise SpecError("E0009", f"{name} takes {count} arguments, {len(args)} were given", caller(), "see docs/functions.md")
+            raise SpecError("E0009", f"{name} {takes(count, 'argument', len(args))}", caller(), "see docs/functions.md")
         if not any(isinstance(arg, Expr) for arg in args):
             if any(_is_lazy(arg) for arg in args):
                 from .lazy_numpy import call_ours

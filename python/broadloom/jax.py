@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from ._core import Kernel
 from ._derivatives import DIFFERENTIABLE, Saving, check_policy, differentiable, moving, refuse_adding
-from .errors import ArgumentError, DTypeError
+from .errors import ArgumentError, DTypeError, takes
 
 
 def _dtype(word: str):
@@ -116,7 +116,7 @@ def function(kernel: Kernel, *, wrt=None, policy="auto", forward=False) -> Any:
 
     def checked(args):
         if len(args) != len(inputs):
-            raise ArgumentError("E0308", f"kernel '{kernel.name}' takes {len(inputs)} inputs, {len(args)} were given", None,
+            raise ArgumentError("E0308", f"kernel '{kernel.name}' {takes(len(inputs), 'input', len(args))}", None,
                                 "pass them by position, in declared order")
         arrays = []
         for said, arg in zip(inputs, args):

@@ -10,7 +10,7 @@ import torch
 
 from ._core import Kernel
 from ._derivatives import DIFFERENTIABLE, Saving, check_policy, differentiable, moving, refuse_adding
-from .errors import ArgumentError, DTypeError
+from .errors import ArgumentError, DTypeError, takes
 
 _DTYPES = {"bool": torch.bool, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
            "c64": torch.complex64, "c128": torch.complex128,
@@ -164,7 +164,7 @@ def function(kernel: Kernel, *, wrt=None, policy="auto") -> Any:
 
     def called(*args):
         if len(args) != len(inputs):
-            raise ArgumentError("E0308", f"kernel '{kernel.name}' takes {len(inputs)} inputs, {len(args)} were given", None,
+            raise ArgumentError("E0308", f"kernel '{kernel.name}' {takes(len(inputs), 'input', len(args))}", None,
                                 "pass them by position, in declared order")
         tensors = [operation.tensor(said, arg) for said, arg in zip(inputs, args)]
         noted = saver if saver and operation.is_derived_by(tensors) else operation

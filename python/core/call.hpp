@@ -48,7 +48,8 @@ struct Arguments {
     if (count > objects.size())
       throw ArgumentError("E0308",
                           "kernel '" + state.name + "' takes " + std::to_string(objects.size()) +
-                              " inputs, " + std::to_string(count) + " were given",
+                              (objects.size() == 1 ? " input, " : " inputs, ") +
+                              std::to_string(count) + (count == 1 ? " was" : " were") + " given",
                           {}, listed(state));
     for (std::size_t k = 0; k < count; ++k) objects[k] = args[k];
   }

@@ -23,6 +23,13 @@ template <class T> void put(T value, Number &number) {
                    {}, "pass a number within the type, or declare a wider one");
 }
 
+[[noreturn]] void too_large(const Slot &slot) {
+  throw DTypeError("E0202",
+                   "an integer is too large for input '" + slot.name + "', which is " +
+                       std::string(name(slot.dtype)),
+                   {}, "pass a number within the type, as float('inf') is");
+}
+
 template <class T> void put_integer(PyObject *object, const Slot &slot, Number &number) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
@@ -39,10 +46,13 @@ template <class T> void put_integer(PyObject *object, const Slot &slot, Number &
   put(T(value), number);
 }
 
-std::complex<double> value_of(PyObject *object) {
-  const double real =
-      PyComplex_RealAsDouble(object); // an int that is too large is an OverflowError
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+std::complex<double> value_of(PyObject *object, const Slot &slot) {
+  const double real = PyComplex_RealAsDouble(object);
+  if (PyErr_Occurred() != nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw nb::python_error();
+    PyErr_Clear(); // of an int: its digits may be more than Python writes
+    too_large(slot);
+  }
   return {real, PyComplex_ImagAsDouble(object)};
 }
 
@@ -77,12 +87,12 @@ void write_number(PyObject *object, const Slot &slot, Number &number) {
   case DType::U16: return put_integer<std::uint16_t>(object, slot, number);
   case DType::U32: return put_integer<std::uint32_t>(object, slot, number);
   case DType::U64: return put_integer<std::uint64_t>(object, slot, number);
-  case DType::F16: return put(float16(value_of(object).real()), number);
-  case DType::BF16: return put(bfloat16(value_of(object).real()), number);
-  case DType::F32: return put(float(value_of(object).real()), number);
-  case DType::F64: return put(value_of(object).real(), number);
-  case DType::C64: return put(std::complex<float>(value_of(object)), number);
-  case DType::C128: return put(value_of(object), number);
+  case DType::F16: return put(float16(value_of(object, slot).real()), number);
+  case DType::BF16: return put(bfloat16(value_of(object, slot).real()), number);
+  case DType::F32: return put(float(value_of(object, slot).real()), number);
+  case DType::F64: return put(value_of(object, slot).real(), number);
+  case DType::C64: return put(std::complex<float>(value_of(object, slot)), number);
+  case DType::C128: return put(value_of(object, slot), number);
   }
 }
 

@@ -88,12 +88,22 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(bl.ArgumentError, "takes no arguments"):
             bound(1)
 
+    def test_an_integer_that_no_float_is_near_is_an_error_of_ours(self):
+        for dtype in ("f16", "bf16", "f32", "f64", "c64", "c128"):
+            k = bl.compile("kernel k { in x : %s; out y = x * 2 }" % dtype)
+            for number in (10**400, -(10**5000)):
+                with self.assertRaisesRegex(bl.DTypeError, "an integer is too large for input 'x'") as caught:
+                    k(number)
+                self.assertEqual(caught.exception.code, "E0202")
+
     def test_wrong_arguments_are_argument_errors(self):
         k, x, y = self.kernel, self.x, self.y
         slopes = bl.compile("kernel k { in x : f64[i]; out y = x * x }").grad("x")
         for wrong, words in ((lambda: k(), "'x' is not given"), (lambda: k(x), "'y' is not given"),
                              (lambda: slopes(x), "d_y is how much a loss changes with each element of 'y', all ones for its sum"),
-                             (lambda: k(x, y, y), "takes 2 inputs, 3 were given"), (lambda: k(x, x=x), "given twice"),
+                             (lambda: k(x, y, y), "takes 2 inputs, 3 were given"),
+                             (lambda: bl.compile("kernel k { in x : f64; out y = x }")(1, 2), "takes 1 input, 2 were given"),
+                             (lambda: k(x, x=x), "given twice"),
                              (lambda: k(x, yy=y), "no input called 'yy'(?s:.*)did you mean 'y'"),
                              (lambda: k(x, y, out=x), "one array for 2 outputs"),
                              (lambda: k(x, y, out=(x,)), "1 arrays for 2 outputs"),
