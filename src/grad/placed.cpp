@@ -15,7 +15,7 @@ namespace {
 
 using spec::TypedInput;
 using spec::TypedSpec;
-using Names = std::vector<std::set<std::string>>; // of each axis: what it may be called
+using NamesOfAxes = std::vector<std::set<std::string>>; // of each axis: what it may be called
 
 // By their numbers: those that stand along an axis beside others in an operation, or that a value with axes is like. Where others lie
 // is no matter.
@@ -110,7 +110,7 @@ std::set<std::string> names_elsewhere(const Part &part, int axis) {
   return names;
 }
 
-bool lies_at(const Part &part, const TypedInput &input, const Names &names) {
+bool lies_at(const Part &part, const TypedInput &input, const NamesOfAxes &names) {
   if (input.axis_of_dim.size() != names.size()) return false;
   for (std::size_t dim = 0; dim < names.size(); ++dim)
     if (!names[dim].contains(name_of(part, input.axis_of_dim[dim]))) return false;
@@ -143,8 +143,8 @@ private:
       return known->name == input.name && lies_at(part, input, names_in(same, *known));
     });
   }
-  static Names names_in(const Part &part, const TypedInput &input) {
-    Names names;
+  static NamesOfAxes names_in(const Part &part, const TypedInput &input) {
+    NamesOfAxes names;
     for (const int axis : input.axis_of_dim) names.push_back(names_elsewhere(part, axis));
     return names;
   }
@@ -169,7 +169,7 @@ private:
       if (std::ranges::any_of(output.axes,
                               [&](int axis) { return rest.typed.axes[std::size_t(axis)].implied; }))
         return true;
-      Names names;
+      NamesOfAxes names;
       for (const int axis : output.axes) names.push_back(names_elsewhere(rest, axis));
       return lies_at(part, input, names);
     }
