@@ -138,6 +138,7 @@ BlockKernel::BlockKernel(const LoopSpec &spec, const Options &options) try {
   auto made = std::make_shared<Impl>();
   made->kernel = detail::make_kernel(spec, unchecked, {});
   const jit::Setup &setup = made->kernel->setup();
+  setup.refuse_on_device("blocks of its outputs");
   const spec::TypedSpec &typed = setup.whole();
   const auto refuse = [&](const std::string &why, const char *help) {
     fail("E0060", fmt::format("kernel '{}' has no blocks: {}", typed.name, why), {}, help);

@@ -83,6 +83,7 @@ inline bool KernelImpl::run_again(const Specialisation *special, Operands operan
 // is planned.
 void KernelImpl::run_unchecked(Operands call, const jit::LetWatch &watch) const {
   const std::shared_ptr<const jit::CallPlan> plan = plans_.of(*this, call);
+  if (setup_.device) executor_.check_on_device(call);
   setup_.check_facts(call);
   jit::run_call(*this, *plan, call, watch);
 }

@@ -12,6 +12,8 @@ namespace broadloom {
 using jit::gpu::open;
 
 static jit::gpu::Device &device_of(const std::shared_ptr<void> &impl) {
+  if (!impl)
+    support::fail("E0317", "this device was moved from", {}, "use the one that it was moved to");
   return *static_cast<jit::gpu::Device *>(impl.get());
 }
 
@@ -43,7 +45,14 @@ static bool is_dense(const AnyView &view, const kernel::Reach &reach) {
 }
 
 Array Device::to_device(const AnyView &array) const try {
-  if (!is_dense(array, kernel::reach_of(array.layout, array.dtype))) {
+  const kernel::Reach reach = kernel::reach_of(array.layout, array.dtype);
+  if (reach.low != reach.high && array.data == nullptr)
+    support::fail("E0306", "the array that is taken to the device has no memory", {},
+                  "give it its elements first");
+  if (reach.low != reach.high &&
+      device_of(impl_).has(static_cast<const char *>(array.data) + reach.low))
+    return to_device(to_host(array)); // from the device to itself
+  if (!is_dense(array, reach)) {
     Array dense(array.dtype, array.layout.shape());
     array::copy_elements(array, dense.raw(), dense.layout());
     return to_device(dense);

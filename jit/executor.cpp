@@ -63,7 +63,7 @@ void Executor::execute(const Specialisation &special, Operands operands) const {
         copy |= !(special.exact[i * outputs + o] && addresses[i] == addresses[inputs + o]);
   }
   if (copy) [[unlikely]]
-    return execute_on_copies(special, operands);
+    return execute_on_copies(special, operands, addresses.data());
   invoke(special, addresses.data(), false);
 }
 
@@ -81,12 +81,37 @@ static bool must_copy(const Specialisation &special, Operands operands, std::siz
   return false;
 }
 
+void Executor::check_on_device(Operands call) const {
+  const spec::TypedSpec &typed = setup_.typed;
+  const std::size_t inputs = typed.callers_inputs();
+  for (std::size_t k = 0; k < call.size(); ++k) {
+    if (call[k] == nullptr || call[k]->data == nullptr) continue;
+    const kernel::Reach reach = kernel::reach_of(call[k]->layout, call[k]->dtype);
+    if (reach.low != reach.high &&
+        !setup_.device->has(static_cast<const char *>(call[k]->data) + reach.low))
+      fail_elsewhere(k < inputs,
+                     k < inputs ? typed.inputs[k].name : typed.outputs[k - inputs].name);
+  }
+}
+
+void Executor::fail_elsewhere(bool is_input, const std::string &name) const {
+  support::fail("E0322",
+                fmt::format("{} '{}' of kernel '{}' does not lie on the device '{}', where the "
+                            "kernel runs",
+                            is_input ? "input" : "output", name, setup_.typed.name,
+                            setup_.device->name()),
+                {}, "take it there first: Device::to_device");
+}
+
 // The numbers that a part of a call is given lie in its plan, and are taken to the device. No other operand may lie elsewhere.
 std::vector<std::shared_ptr<void>>
 Executor::take_to_device(const Specialisation &special, Operands operands, void **addresses) const {
   std::vector<std::shared_ptr<void>> numbers;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const kernel::Reach reach = special.operands[k].reach;
+    if (operands[k] == nullptr || reach.low == reach.high ||
+        setup_.device->has(static_cast<const char *>(operands[k]->data) + reach.low))
+      continue;
     if (k < special.input_count && kernel::is_part_number(setup_.typed.inputs[k])) {
       const auto bytes = std::size_t(reach.high - reach.low);
       numbers.push_back(setup_.device->allocate(bytes));
@@ -94,20 +119,9 @@ Executor::take_to_device(const Specialisation &special, Operands operands, void 
       addresses[k] = numbers.back().get();
       continue;
     }
-    const auto name_of = [&](std::size_t operand) {
-      return operand < special.input_count
-                 ? setup_.typed.inputs[operand].name
-                 : setup_.typed.outputs[operand - special.input_count].name;
-    };
-    if (operands[k] == nullptr || reach.low == reach.high ||
-        setup_.device->has(static_cast<const char *>(operands[k]->data) + reach.low))
-      continue;
-    support::fail("E0322",
-                  fmt::format("{} '{}' of kernel '{}' does not lie on the device '{}', where the "
-                              "kernel runs",
-                              k < special.input_count ? "input" : "output", name_of(k),
-                              setup_.typed.name, setup_.device->name()),
-                  {}, "take it there first: Device::to_device");
+    fail_elsewhere(k < special.input_count,
+                   k < special.input_count ? setup_.typed.inputs[k].name
+                                           : setup_.typed.outputs[k - special.input_count].name);
   }
   return numbers;
 }
@@ -135,10 +149,11 @@ void *Executor::copy_on_device(const AnyView &view, kernel::Reach reach,
   return static_cast<char *>(copies.back().get()) - reach.low;
 }
 
-void Executor::execute_on_copies(const Specialisation &special, Operands operands) const {
+void Executor::execute_on_copies(const Specialisation &special, Operands operands,
+                                 void *const *given) const {
   if (special.engine == Engine::interpreter && setup_.engine == Engine::automatic)
     return interpret_or_refer(special, operands);
-  std::vector<void *> addresses = kernel::addresses_of(operands);
+  std::vector<void *> addresses(given, given + operands.size());
   std::vector<kernel::OperandCopy> copies; // all are made before the first output is written
   std::vector<std::shared_ptr<void>> device_copies;
   for (std::size_t i = 0; i < special.input_count; ++i) {

@@ -28,17 +28,21 @@ public:
   // that such a call has to run; else empty.
   std::vector<char *> ready_buffers(const Specialisation &special, kernel::Operands operands) const;
   void run_reference(kernel::Operands operands) const;
+  // Before the host does a step of a call for a device. Throws DataError E0322.
+  void check_on_device(kernel::Operands call) const;
 
   std::int64_t interpreted() const { return interpreted_.load(std::memory_order_relaxed); }
 
 private:
+  [[noreturn]] void fail_elsewhere(bool is_input, const std::string &name) const;
   std::vector<std::shared_ptr<void>>
   take_to_device(const Specialisation &special, kernel::Operands operands, void **addresses) const;
   void *copy_on_device(const AnyView &view, kernel::Reach reach,
                        std::vector<std::shared_ptr<void>> &copies) const;
   void invoke_on_device(const Specialisation &special, void *const *addresses) const;
   void launch_phases(const Specialisation &special, const loop::Frame &frame) const;
-  void execute_on_copies(const Specialisation &special, kernel::Operands operands) const;
+  void execute_on_copies(const Specialisation &special, kernel::Operands operands,
+                         void *const *given) const;
   void execute_twice(const Specialisation &special, kernel::Operands operands) const; // twice.cpp
   void interpret_or_refer(const Specialisation &special, kernel::Operands operands) const;
   void invoke(const Specialisation &special, void *const *addresses, bool interpreted) const;

@@ -25,6 +25,7 @@ using Value = FrozenParameters::Value;
 
 // The values of parameters of a kernel that is not frozen, checked and copied.
 std::vector<Value> read_values(const KernelImpl &kernel, std::span<const NamedView> given) {
+  kernel.setup().refuse_on_device("frozen parameters");
   const spec::TypedSpec &spec = kernel.typed();
   std::vector<std::string> parameters;
   for (const spec::TypedInput &input : spec.callers())

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 
 namespace broadloom::jit {
 namespace {
@@ -199,10 +200,22 @@ private:
     if (is_step) record(pad, of, to, row);
   }
 
+  // The operands of a kernel, of which the host reads those that say positions of this window.
+  std::vector<AnyView> read_positions(gpu::OnHost &host, const spec::TypedSpec &typed,
+                                      std::size_t window, std::vector<AnyView> views) const {
+    std::set<std::size_t> indices;
+    for (const spec::TypedWindow::Form &form : typed.inputs[window].window->forms)
+      for (const spec::TypedWindow::Index &index : form.indices)
+        indices.insert({std::size_t(index.input), std::size_t(typed.array_of(index.input))});
+    for (const std::size_t index : indices) views[index] = host.read(views[index]);
+    return views;
+  }
+
   void look_at(const KernelImpl &kernel, std::size_t window, const std::vector<MemRef> &operands,
                const Layout &layout, bool elements) const {
     gpu::OnHost host(device());
-    const std::vector<AnyView> inputs = host.read(views(operands));
+    const std::vector<AnyView> inputs =
+        read_positions(host, kernel.typed(), window, views(operands));
     const std::vector<const AnyView *> pointers = kernel::pointers_to(inputs);
     kernel::check_gathered(kernel.typed(), window, pointers, elements);
     kernel::listed_positions(kernel.typed(), window, layout, pointers, tasks_of(kernel));
@@ -214,7 +227,8 @@ private:
       return look_at(*gather.kernel, gather.window, gather.operands, gather.to.view.layout, false);
     if (gather.what == Gather::What::Output) gather.kernel->setup().stop_if_cancelled();
     gpu::OnHost host(device());
-    const std::vector<AnyView> inputs = host.read(views(gather.operands));
+    const std::vector<AnyView> inputs =
+        read_positions(host, typed, gather.window, views(gather.operands));
     const std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
     const AnyView to = view(gather.to);
     kernel::check_gathered(typed, gather.window, operands, true);
@@ -231,7 +245,8 @@ private:
   void take(const Scatter &scatter) {
     const spec::TypedSpec &typed = scatter.kernel->typed();
     gpu::OnHost host(device());
-    const std::vector<AnyView> inputs = host.read(views(scatter.operands));
+    const std::vector<AnyView> inputs =
+        read_positions(host, typed, scatter.window, views(scatter.operands));
     const std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
     const AnyView values = view(scatter.values), to = view(scatter.to);
     kernel::check_gathered(typed, scatter.window, operands, false);
@@ -611,6 +626,7 @@ RepeatedCall::RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallP
   for (std::size_t k = 0; k < call.size(); ++k)
     call_.push_back(call[k] != nullptr ? &named_[k] : nullptr);
   arrays_ = arrays_of(*plan_, call_, static_cast<char *>(memory_.raw()));
+  if (kernel.setup().device) kernel.executor().check_on_device(call_);
   CallRun site(kernel_, *plan_, call_, arrays_);
   site.look();
   ready_.resize(plan_->runs);

@@ -86,6 +86,14 @@ Array Setup::array_of(DType dtype, const Layout &layout) const {
   return Array(memory, dtype, memory.get(), layout);
 }
 
+void Setup::refuse_on_device(const char *what) const {
+  if (device)
+    support::fail("E0506",
+                  "kernel '" + typed.name + "' runs on the device '" + device->name() +
+                      "', which does not go with " + what,
+                  {}, "compile it without Options::device: the bits are the same");
+}
+
 void Setup::look_at_facts(kernel::Operands call) const {
   if (!device) return kernel::check_facts(typed, facts, call);
   gpu::OnHost host(device.get());

@@ -50,6 +50,7 @@ const KernelImpl &SubKernels::of_part(const kernel::PartId &id) const {
 
 std::shared_ptr<const FoldBlocks> SubKernels::fold_blocks(const std::string &axis) const {
   const Setup &setup = kernel_.setup();
+  setup.refuse_on_device("folds of blocks of data");
   if (setup.engine == Engine::reference)
     support::fail("E0060",
                   "kernel '" + setup.typed.name +

@@ -78,6 +78,7 @@ void emit(llvm::Module &module, const loop::Program &program, const block::Progr
     const char *const names[] = {"frame", "lo", "hi"};
     for (unsigned a = 0; a < 3; ++a) function->getArg(a)->setName(names[a]);
     set_attributes(*function, target);
+    if (threads) function->setConvergent();
     if (lines) lines->attach(*function);
     PhaseEmitter(program, k, target, blocks, function, listing, count_paths)
         .run([&](llvm::Function &part) {

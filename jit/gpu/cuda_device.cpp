@@ -42,9 +42,12 @@ struct Module {
   const Cuda &cuda;
   Cuda::Handle context, module = nullptr;
   std::vector<Cuda::Handle> phases;
-  ~Module() {
-    const Entered here(cuda, context);
-    if (module != nullptr) cuda.unload_module(module);
+  ~Module() { // throws nothing: the context cannot be entered in a child of a fork, or at the end
+    if (module == nullptr || cuda.push_context(context) != 0) return;
+    cuda.wait(nullptr); // what was launched may still run it
+    cuda.unload_module(module);
+    Cuda::Handle before = nullptr;
+    cuda.pop_context(&before);
   }
 };
 
@@ -58,6 +61,14 @@ public:
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     bytes = std::max(granule, (bytes + granule - 1) / granule * granule);
+    Cuda::Pointer memory = taken(bytes);
+    return {reinterpret_cast<void *>(memory),
+            [self = shared_from_this(), bytes](void *given) { self->keep(given, bytes); }};
+  }
+
+private:
+  // So many bytes or more, which `bytes` becomes.
+  Cuda::Pointer taken(std::size_t &bytes) {
     const std::lock_guard lock(mutex_);
     auto found = idle_.lower_bound(bytes);
     if (found != idle_.end() && found->first > 2 * bytes) found = idle_.end();
@@ -78,12 +89,18 @@ public:
                       {}, "let arrays go that nobody needs");
       cuda_.check(result, "gives no memory");
     }
-    return {reinterpret_cast<void *>(memory), [self = shared_from_this(), bytes](void *given) {
-              const std::lock_guard mine(self->mutex_);
-              self->idle_.emplace(bytes, reinterpret_cast<Cuda::Pointer>(given));
-            }};
+    return memory;
   }
 
+  void keep(void *given, std::size_t bytes) noexcept {
+    try {
+      const std::lock_guard lock(mutex_);
+      idle_.emplace(bytes, reinterpret_cast<Cuda::Pointer>(given));
+    } catch (const std::exception &) { // no memory to note it in, or a torn child: it is lost
+    }
+  }
+
+public:
   void copy_in(void *to, const void *from, std::size_t bytes) override {
     if (bytes == 0) return;
     const Entered here(cuda_, context_);

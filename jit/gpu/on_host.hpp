@@ -24,11 +24,6 @@ public:
 
   AnyView read(const AnyView &view) { return device_ == nullptr ? view : brought(view, false); }
   AnyView written(const AnyView &view) { return device_ == nullptr ? view : brought(view, true); }
-  std::vector<AnyView> read(std::vector<AnyView> views) {
-    for (AnyView &view : views) view = read(view);
-    return views;
-  }
-
   void done() {
     for (const Copy &copy : copies_)
       if (copy.goes_back) device_->copy_in(copy.there, copy.bytes.data(), copy.bytes.size());
@@ -43,7 +38,10 @@ private:
 
   AnyView brought(const AnyView &view, bool goes_back) {
     const kernel::Reach reach = kernel::reach_of(view.layout, view.dtype);
-    if (view.data == nullptr || reach.low == reach.high) return view;
+    const char *first = static_cast<const char *>(view.data) + reach.low;
+    if (view.data == nullptr || reach.low == reach.high || !device_->has(first) ||
+        !device_->has(first + (reach.high - reach.low) - 1))
+      return view; // what is seen, and not read, may lie anywhere
     Copy copy{static_cast<char *>(view.data) + reach.low,
               std::vector<char>(std::size_t(reach.high - reach.low)), goes_back};
     device_->copy_out(copy.bytes.data(), copy.there, copy.bytes.size());

@@ -102,10 +102,13 @@ private:
       if (mprotect(piece, bytes, how) != 0) support::bug("a piece of a played device is gone");
   }
   void give_back(void *piece) noexcept {
-    const std::lock_guard lock(mutex_);
-    const auto found = pieces_.find(static_cast<char *>(piece));
-    munmap(found->first, found->second);
-    pieces_.erase(found);
+    try {
+      const std::lock_guard lock(mutex_);
+      const auto found = pieces_.find(static_cast<char *>(piece));
+      munmap(found->first, found->second);
+      pieces_.erase(found);
+    } catch (const std::exception &) { // a torn child: it is lost
+    }
   }
 
   mutable support::Mutex mutex_; // of all below, and of the memory

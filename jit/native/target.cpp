@@ -49,8 +49,8 @@ constexpr std::array isas = {
 #endif
     // Devices. Code for an older one runs on all that came later.
     Isa{"sm_70", "nvptx64-nvidia-cuda", "sm_70", "+ptx70", "one", gpu, 0, false, true},
-    Isa{"sm_80", "nvptx64-nvidia-cuda", "sm_80", "+ptx71", "one", gpu, 0, false, true},
-    Isa{"sm_90", "nvptx64-nvidia-cuda", "sm_90", "+ptx80", "one", gpu, 0, false, true},
+    Isa{"sm_80", "nvptx64-nvidia-cuda", "sm_80", "+ptx70", "one", gpu, 0, false, true},
+    Isa{"sm_90", "nvptx64-nvidia-cuda", "sm_90", "+ptx78", "one", gpu, 0, false, true},
 };
 
 #undef BL_V3

@@ -174,9 +174,8 @@ std::vector<AnyView> read_outputs(State &state, std::span<const AnyView> inputs,
     }
     if (signatures.empty()) signatures = state.kernel().infer(inputs);
     const std::string &device = state.choices.device;
-    Array array = device.empty()
-                      ? Array(signatures[o].dtype, signatures[o].shape)
-                      : Device(device).allocate(signatures[o].dtype, signatures[o].shape);
+    Array array(signatures[o].dtype, signatures[o].shape); // zeros, as `+=` begins with them
+    if (!device.empty()) array = Device(device).to_device(array);
     views[o] = array;
     objects.push_back(to_python(state, std::move(array)));
   }
@@ -293,6 +292,11 @@ void prepare(State &state, nb::args args, nb::kwargs kwargs) {
 
 GradientCheck check(State &state, nb::args args, nb::kwargs kwargs,
                     const GradientCheckOptions &wanted) {
+  if (!state.choices.device.empty())
+    throw CompileError("E0506",
+                       "derivatives of kernel '" + state.name +
+                           "' are not checked on the device '" + state.choices.device + "'",
+                       {}, "check it without device=: the bits are the same");
   Arguments arguments(state);
   place_all(arguments, state, args, kwargs);
   std::vector<nb::object> keep;

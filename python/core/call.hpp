@@ -70,6 +70,7 @@ struct Inputs {
       else if (state.defaults_to_one[i]) {
         write_one(state.inputs[i].dtype, numbers[i]);
         views[i] = {state.inputs[i].dtype, numbers[i].bytes, false, {}};
+        if (!state.inputs[i].device.empty()) take_to_device(state.inputs[i], views[i], keep);
       } else
         throw ArgumentError("E0308", "input '" + state.inputs[i].name + "' is not given", {},
                             cotangent(state, state.inputs[i].name) + listed(state));

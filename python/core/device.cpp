@@ -49,7 +49,11 @@ std::string described(const Slot &slot) {
   return std::string(slot.output ? "output" : "input") + " '" + slot.name + "'";
 }
 
-void read_interface(const nb::dict &told, const Slot &slot, AnyView &view) {
+void read_interface(const nb::object &interface, const Slot &slot, AnyView &view) {
+  const auto told = nb::cast<nb::dict>(interface);
+  if (told.contains("mask") && !told["mask"].is_none())
+    throw DataError("E0310", described(slot) + " is an array of a device with a mask", {},
+                    "fill it first, or pass the mask as an input of its own");
   const auto word = nb::cast<std::string>(told["typestr"]);
   const std::optional<DType> dtype = dtype_of(word);
   if (dtype != slot.dtype)
@@ -70,6 +74,7 @@ void read_interface(const nb::dict &told, const Slot &slot, AnyView &view) {
   const nb::object strides = told.contains("strides") ? nb::object(told["strides"]) : nb::none();
   if (strides.is_none()) return;
   const std::vector<std::int64_t> bytes = extents_of(strides);
+  if (bytes.size() != shape.size()) throw nb::cast_error();
   const auto size = std::int64_t(size_of(*dtype));
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (bytes[d] % size != 0 && shape[d] > 1)
@@ -94,6 +99,7 @@ nb::dict interface_of(const DeviceArrayObject &made) {
   told["typestr"] = word_of(made.array.dtype());
   told["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(made.array.raw()), false);
   told["version"] = 3;
+  told["stream"] = 1; // what is still to be done is on the default stream
   return told;
 }
 
@@ -121,22 +127,36 @@ DeviceArrayObject to_device(const Device &device, const nb::object &given) {
 void read_device_operand(PyObject *object, const Slot &slot, AnyView &view,
                          std::vector<nb::object> &keep) {
   const nb::handle handle(object);
-  if (nb::hasattr(handle, "__cuda_array_interface__"))
-    return read_interface(nb::cast<nb::dict>(handle.attr("__cuda_array_interface__")), slot, view);
+  if (nb::hasattr(handle, "__cuda_array_interface__")) {
+    const nb::object told = handle.attr("__cuda_array_interface__");
+    try {
+      return read_interface(told, slot, view);
+    } catch (const std::bad_cast &) {
+    } catch (const nb::python_error &error) {
+      if (!error.matches(PyExc_KeyError) && !error.matches(PyExc_TypeError)) throw;
+    }
+    throw DataError("E0310",
+                    described(slot) + ": __cuda_array_interface__ of " +
+                        words_of((PyObject *)Py_TYPE(object)) + " says no array",
+                    {}, "it has shape, typestr and data, and strides for each dim or none");
+  }
   if (slot.rank == 0 && !slot.output && is_number(object)) {
     Number number;
     write_number(object, slot, number);
-    const AnyView here{slot.dtype, number.bytes, false, {}};
-    auto there = std::make_unique<Array>(Device(slot.device).to_device(here));
-    view = *there;
-    keep.push_back(nb::capsule(there.release(),
-                               [](void *held) noexcept { delete static_cast<Array *>(held); }));
-    return;
+    view = {slot.dtype, number.bytes, false, {}};
+    return take_to_device(slot, view, keep);
   }
   throw DataError("E0322",
                   described(slot) + " does not lie on the device '" + slot.device +
                       "', where the kernel runs: it is a " + words_of((PyObject *)Py_TYPE(object)),
                   {}, "take it there first: bl.Device('" + slot.device + "').to_device(x)");
+}
+
+void take_to_device(const Slot &slot, AnyView &view, std::vector<nb::object> &keep) {
+  auto there = std::make_unique<Array>(Device(slot.device).to_device(view));
+  view = *there;
+  keep.push_back(
+      nb::capsule(there.release(), [](void *held) noexcept { delete static_cast<Array *>(held); }));
 }
 
 nb::object to_device_array(const std::string &device, Array array) {

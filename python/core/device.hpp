@@ -18,6 +18,9 @@ struct DeviceArrayObject {
 void read_device_operand(PyObject *object, const Slot &slot, AnyView &view,
                          std::vector<nb::object> &keep);
 
+// In place of a view of a number: that of a copy on the device.
+void take_to_device(const Slot &slot, AnyView &view, std::vector<nb::object> &keep);
+
 // An operand, wherever its kernel runs.
 inline void read_argument(PyObject *object, const Slot &slot, AnyView &view, Number &number,
                           std::vector<nb::object> &keep, Unaligned unaligned = Unaligned::copied) {
