@@ -64,6 +64,30 @@ class Devices(unittest.TestCase):
         with self.assertRaisesRegex(bl.CompileError, "E0506"):
             bl.compile("kernel k { in x : f32[i]; out y = 2 * x }", device="played", engine="interpreter")
 
+    def test_an_interface_that_says_no_array_is_an_error(self):
+        k = bl.compile("kernel k { in x : f32[i, j]; out s = sum(x, j) }", device="played")
+        there = bl.Device("played").to_device(numbers(6, 10))
+        for wrong in ({"strides": (4,)}, {"data": None}, {"typestr": None}, {"shape": 3}, {"mask": there}):
+            with self.assertRaisesRegex(bl.DataError, "E0310"):
+                k(Other(there, **wrong))
+        other = Other(there)
+        other.told = 7
+        with self.assertRaisesRegex(bl.DataError, "E0310"):
+            k(other)
+
+    def test_gradients_run_on_the_device_and_are_not_checked_there(self):
+        x = numbers(5)
+        k = bl.compile("kernel k { in x : f32[i]; out s = sum(x * x) }", device="played")
+        there = bl.Device("played").to_device(x)
+        self.assertEqual(k.grad("x")(there).to_host().tolist(), (2 * x).tolist())
+        with self.assertRaisesRegex(bl.CompileError, "E0506"):
+            k.check(there)
+
+    def test_parameters_of_a_kernel_of_a_device_are_not_frozen(self):
+        k = bl.compile("kernel k { in x : f32[i]; param w : f32[i]; out y = x * w }", device="played")
+        with self.assertRaisesRegex(bl.CompileError, "E0506"):
+            k.freeze(w=np.ones(3, np.float32))
+
     def test_a_kernel_of_a_device_is_pickled_with_it(self):
         k = pickle.loads(pickle.dumps(bl.compile("kernel k { in x : f32[i]; out y = 2 * x }", device="played")))
         self.assertEqual(k(bl.Device("played").to_device(np.arange(3, dtype=np.float32))).to_host().tolist(), [0, 2, 4])
