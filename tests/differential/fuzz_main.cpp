@@ -350,8 +350,10 @@ int report(const Plan &plan, std::uint64_t failed) {
   }
   for (const char *code : run_time_paths)
     if (all["decision " + std::string(code)] == 0) missing.emplace_back(code);
-  if (all["in warps"] == 0) missing.emplace_back("threads as lanes");
-  if (all["on a device"] == 0) missing.emplace_back("devices");
+  if (plan.style != Style::Large) { // whose kernels are too large for that
+    if (all["in warps"] == 0) missing.emplace_back("threads as lanes");
+    if (all["on a device"] == 0) missing.emplace_back("devices");
+  }
   if (all["windowed"] == 0) missing.emplace_back("windows");
   if (all["gathered"] == 0) missing.emplace_back("gathers");
   if (all["computed"] == 0) missing.emplace_back("positions that are computed");
