@@ -30,10 +30,7 @@ std::string Device::description() const {
 }
 
 Array Device::allocate(DType dtype, const ExtentList &shape) const try {
-  const Layout layout = contiguous_layout(shape);
-  const std::shared_ptr<void> memory =
-      device_of(impl_).allocate(std::size_t(element_count(layout)) * size_of(dtype));
-  return Array(memory, dtype, memory.get(), layout);
+  return device_of(impl_).array(dtype, contiguous_layout(shape));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -52,15 +49,10 @@ Array Device::to_device(const AnyView &array) const try {
   if (reach.low != reach.high &&
       device_of(impl_).has(static_cast<const char *>(array.data) + reach.low))
     return to_device(to_host(array)); // from the device to itself
-  if (!is_dense(array, reach)) {
-    Array dense(array.dtype, array.layout.shape());
-    array::copy_elements(array, dense.raw(), dense.layout());
-    return to_device(dense);
-  }
-  const std::size_t bytes = std::size_t(element_count(array.layout)) * size_of(array.dtype);
-  const std::shared_ptr<void> memory = device_of(impl_).allocate(bytes);
-  device_of(impl_).copy_in(memory.get(), array.data, bytes);
-  return Array(memory, array.dtype, memory.get(), array.layout);
+  if (!is_dense(array, reach)) return to_device(array::dense_copy(array));
+  Array there = device_of(impl_).array(array.dtype, array.layout);
+  device_of(impl_).copy_in(there.raw(), array.data, std::size_t(reach.high));
+  return there;
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

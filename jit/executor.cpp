@@ -2,9 +2,9 @@
 #include "jit/executor.hpp"
 
 #include "array/copy.hpp"
+#include "jit/call_memory.hpp"
 #include "jit/failure.hpp"
 #include "jit/gpu/device.hpp"
-#include "jit/runtime/scratch.hpp"
 #include "jit/runtime/small.hpp"
 #include "kernel/check.hpp"
 #include "kernel/operand_copy.hpp"
@@ -195,9 +195,7 @@ void Executor::interpret_or_refer(const Specialisation &special, Operands operan
 
 void Executor::invoke(const Specialisation &special, void *const *addresses,
                       bool interpreted) const {
-  if (setup_.device) [[unlikely]]
-    return invoke_on_device(special, addresses);
-  const runtime::Scratch scratch(special.scratch_bytes);
+  const CallMemory scratch(setup_, special.scratch_bytes);
   Small<char *, few_buffers> buffers(special.buffers.size());
   for (std::size_t b = 0; b < special.buffers.size(); ++b) {
     const Specialisation::Source source = special.buffers[b];
@@ -205,16 +203,6 @@ void Executor::invoke(const Specialisation &special, void *const *addresses,
                                      : scratch.data() + source.scratch_at;
   }
   run_phases(special, buffers.data(), interpreted);
-}
-
-void Executor::invoke_on_device(const Specialisation &special, void *const *addresses) const {
-  const std::shared_ptr<void> scratch =
-      special.scratch_bytes > 0 ? setup_.device->allocate(special.scratch_bytes) : nullptr;
-  std::vector<char *> buffers;
-  for (const Specialisation::Source source : special.buffers)
-    buffers.push_back(source.operand >= 0 ? static_cast<char *>(addresses[source.operand])
-                                          : static_cast<char *>(scratch.get()) + source.scratch_at);
-  run_phases(special, buffers.data());
 }
 
 void Executor::run_phases(const Specialisation &special, char *const *buffers,
@@ -252,10 +240,10 @@ void Executor::launch_phases(const Specialisation &special, const loop::Frame &f
   const loop::Program &program = special.pattern->program;
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     setup_.stop_if_cancelled();
-    const gpu::Boxes boxes =
-        gpu::boxes_of(program, p, special.binding.extents, setup_.device->warps());
-    if (boxes.number > 0)
-      setup_.device->launch(*special.pattern->code, program, p, frame, boxes, special.rows.bytes);
+    const plan::Grid grid =
+        gpu::grid_of(program, p, special.binding.extents, setup_.device->warps());
+    if (grid.blocks > 0)
+      setup_.device->launch(*special.pattern->code, program, p, frame, grid, special.rows.bytes);
   }
 }
 

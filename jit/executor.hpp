@@ -39,7 +39,6 @@ private:
   take_to_device(const Specialisation &special, kernel::Operands operands, void **addresses) const;
   void *copy_on_device(const AnyView &view, kernel::Reach reach,
                        std::vector<std::shared_ptr<void>> &copies) const;
-  void invoke_on_device(const Specialisation &special, void *const *addresses) const;
   void launch_phases(const Specialisation &special, const loop::Frame &frame) const;
   void execute_on_copies(const Specialisation &special, kernel::Operands operands,
                          void *const *given) const;

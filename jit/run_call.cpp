@@ -3,11 +3,11 @@
 
 #include "array/copy.hpp"
 #include "calls/record.hpp"
+#include "jit/call_memory.hpp"
 #include "jit/choose_call.hpp"
 #include "jit/gpu/on_host.hpp"
 #include "jit/kernel.hpp"
 #include "jit/run_tiles.hpp"
-#include "jit/runtime/scratch.hpp"
 #include "jit/runtime/threads.hpp"
 #include "kernel/check.hpp"
 #include "kernel/gather.hpp"
@@ -203,6 +203,7 @@ private:
   // The operands of a kernel, of which the host reads those that say positions of this window.
   std::vector<AnyView> read_positions(gpu::OnHost &host, const spec::TypedSpec &typed,
                                       std::size_t window, std::vector<AnyView> views) const {
+    if (device() == nullptr) return views;
     std::set<std::size_t> indices;
     for (const spec::TypedWindow::Form &form : typed.inputs[window].window->forms)
       for (const spec::TypedWindow::Index &index : form.indices)
@@ -594,13 +595,7 @@ private:
 
 void run_call(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
               const LetWatch &watch) {
-  const auto bytes = std::size_t(std::max<std::int64_t>(plan.bytes, 1));
-  if (gpu::Device *device = kernel.setup().device.get()) {
-    const std::shared_ptr<void> memory = device->allocate(bytes);
-    return CallRun(kernel, plan, call, arrays_of(plan, call, static_cast<char *>(memory.get())))
-        .run(watch);
-  }
-  const runtime::Scratch memory(bytes);
+  const CallMemory memory(kernel.setup(), std::size_t(std::max<std::int64_t>(plan.bytes, 1)));
   CallRun(kernel, plan, call, arrays_of(plan, call, memory.data())).run(watch);
 }
 

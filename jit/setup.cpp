@@ -80,10 +80,7 @@ support::Machine Setup::machine(int threads) const {
 }
 
 Array Setup::array_of(DType dtype, const Layout &layout) const {
-  if (!device) return Array(dtype, layout.shape());
-  const std::shared_ptr<void> memory =
-      device->allocate(std::size_t(element_count(layout)) * size_of(dtype));
-  return Array(memory, dtype, memory.get(), layout);
+  return device ? device->array(dtype, layout) : Array(dtype, layout.shape());
 }
 
 void Setup::refuse_on_device(const char *what) const {

@@ -31,7 +31,6 @@ public:
   AllStates join(const loop::Loop &loop, const AllStates &left, const AllStates &right);
   // By the tree's halving: first whole vectors, then the halves of the one that is left.
   States join_lanes(loop::AccId acc, std::vector<States> lanes);
-  States join_threads(loop::AccId acc, States states);
   // With `count` lanes that have had no step.
   States join_identities(loop::AccId acc, const States &states, int count);
 
@@ -55,6 +54,8 @@ public:
   void store(const Slots &slots, llvm::Value *index, const Values &states);
 
 private:
+  States join_threads(loop::AccId acc, States states);
+
   const loop::Program &program_;
   Builder &ir_;
   Lanes &lanes_;

@@ -9,7 +9,6 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
 
-#include <algorithm>
 #include <numeric>
 
 namespace broadloom::jit {
@@ -153,10 +152,10 @@ llvm::Value *Lanes::divide_flooring(DType compute, llvm::Value *a, llvm::Value *
 // narrower ones and scalars are filled up.
 llvm::Value *Lanes::vector_math(Op op, DType compute, llvm::ArrayRef<llvm::Value *> args) {
   const std::string name = op == Op::Pow ? "pow" : std::string(ops::info(op).spelling);
-  const int piece = std::max(1, target_.isa->math_bits / (8 * static_cast<int>(size_of(compute))));
+  const int piece =
+      are_threads() ? 1 : target_.vector_bits() / (8 * static_cast<int>(size_of(compute)));
   const int count = width(args[0]);
-  llvm::Type *vector = scalar_type(compute);
-  if (piece > 1) vector = llvm::FixedVectorType::get(vector, static_cast<unsigned>(piece));
+  llvm::Type *vector = type(compute, piece);
   llvm::Module *module = ir_.GetInsertBlock()->getModule();
   const std::vector<llvm::Type *> parameters(args.size(), vector);
   const bool own_form = compute == DType::F32 && math::find_form(name, accuracy_);

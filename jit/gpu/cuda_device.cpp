@@ -66,41 +66,6 @@ public:
             [self = shared_from_this(), bytes](void *given) { self->keep(given, bytes); }};
   }
 
-private:
-  // So many bytes or more, which `bytes` becomes.
-  Cuda::Pointer taken(std::size_t &bytes) {
-    const std::lock_guard lock(mutex_);
-    auto found = idle_.lower_bound(bytes);
-    if (found != idle_.end() && found->first > 2 * bytes) found = idle_.end();
-    Cuda::Pointer memory = 0;
-    if (found != idle_.end()) {
-      bytes = found->first;
-      memory = found->second;
-      idle_.erase(found);
-    } else {
-      const Entered here(cuda_, context_);
-      Cuda::Result result = cuda_.allocate(&memory, bytes);
-      if (result == cuda_out_of_memory) {
-        release_idle();
-        result = cuda_.allocate(&memory, bytes);
-      }
-      if (result == cuda_out_of_memory)
-        support::fail("E0305", fmt::format("the device '{}' has no {} bytes left", name(), bytes),
-                      {}, "let arrays go that nobody needs");
-      cuda_.check(result, "gives no memory");
-    }
-    return memory;
-  }
-
-  void keep(void *given, std::size_t bytes) noexcept {
-    try {
-      const std::lock_guard lock(mutex_);
-      idle_.emplace(bytes, reinterpret_cast<Cuda::Pointer>(given));
-    } catch (const std::exception &) { // no memory to note it in, or a torn child: it is lost
-    }
-  }
-
-public:
   void copy_in(void *to, const void *from, std::size_t bytes) override {
     if (bytes == 0) return;
     const Entered here(cuda_, context_);
@@ -147,9 +112,9 @@ public:
   }
 
   void launch(const Code &code, const loop::Program &program, std::size_t phase,
-              const loop::Frame &frame, const Boxes &boxes, std::int64_t row_bytes) override {
-    std::vector<std::int64_t> words = words_of(program, phase, frame, boxes, row_bytes);
-    const std::int64_t warps = std::min<std::int64_t>(boxes.number, this->warps());
+              const loop::Frame &frame, const plan::Grid &grid, std::int64_t row_bytes) override {
+    std::vector<std::int64_t> words = words_of(program, phase, frame, grid, row_bytes);
+    const std::int64_t warps = std::min<std::int64_t>(grid.blocks, this->warps());
     const auto groups = unsigned((warps + warps_of_group - 1) / warps_of_group);
     void *parameters[] = {words.data()};
     const Entered here(cuda_, context_);
@@ -160,6 +125,39 @@ public:
   }
 
 private:
+  // So many bytes or more, which `bytes` becomes.
+  Cuda::Pointer taken(std::size_t &bytes) {
+    const std::lock_guard lock(mutex_);
+    auto found = idle_.lower_bound(bytes);
+    if (found != idle_.end() && found->first > 2 * bytes) found = idle_.end();
+    Cuda::Pointer memory = 0;
+    if (found != idle_.end()) {
+      bytes = found->first;
+      memory = found->second;
+      idle_.erase(found);
+    } else {
+      const Entered here(cuda_, context_);
+      Cuda::Result result = cuda_.allocate(&memory, bytes);
+      if (result == cuda_out_of_memory) {
+        release_idle();
+        result = cuda_.allocate(&memory, bytes);
+      }
+      if (result == cuda_out_of_memory)
+        support::fail("E0305", fmt::format("the device '{}' has no {} bytes left", name(), bytes),
+                      {}, "let arrays go that nobody needs");
+      cuda_.check(result, "gives no memory");
+    }
+    return memory;
+  }
+
+  void keep(void *given, std::size_t bytes) noexcept {
+    try {
+      const std::lock_guard lock(mutex_);
+      idle_.emplace(bytes, reinterpret_cast<Cuda::Pointer>(given));
+    } catch (const std::exception &) { // no memory to note it in, or a torn child: it is lost
+    }
+  }
+
   void release_idle() { // under the lock, in the context
     cuda_.wait(nullptr);
     for (const auto &[bytes, memory] : idle_) cuda_.free(memory);

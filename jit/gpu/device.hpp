@@ -6,12 +6,14 @@
 // none of them looks at an element. What is left is one small class: memory, copies, code, launches. It is a CUDA
 // device (cuda_device.cpp), or a played one (played_device.cpp): this processor, on memory that nobody may touch
 // outside of launches and copies.
-// Example: auto device = gpu::open("cuda:0"); (open.hpp)          device->launch(*code, 0, frame, boxes, rows);
+// Example: auto device = gpu::open("cuda:0"); (open.hpp)          device->launch(*code, program, 0, frame, grid, rows);
 #pragma once
 
 #include "jit/native/code.hpp"
 #include "jit/native/target.hpp"
-#include "loop/loop.hpp"
+#include "plan/tasks.hpp"
+
+#include <broadloom/array.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,12 +24,6 @@
 #include <vector>
 
 namespace broadloom::jit::gpu {
-
-// How the parallel axes of a phase are cut: [axis] boxes along it, and the most positions of each.
-struct Boxes {
-  std::vector<std::int64_t> counts, grains;
-  std::int64_t number = 1; // in all; 0 where an extent is 0: nothing runs
-};
 
 class Device {
 public:
@@ -51,7 +47,14 @@ public:
   // Begins to run a phase: later launches and copies wait for it. Each warp's rows lie `row_bytes` apart, for warps()
   // of them.
   virtual void launch(const Code &code, const loop::Program &program, std::size_t phase,
-                      const loop::Frame &frame, const Boxes &boxes, std::int64_t row_bytes) = 0;
+                      const loop::Frame &frame, const plan::Grid &grid, std::int64_t row_bytes) = 0;
+
+  // A new array, whose elements are not set.
+  Array array(DType dtype, const Layout &layout) {
+    const std::shared_ptr<void> memory =
+        allocate(std::size_t(element_count(layout)) * size_of(dtype));
+    return Array(memory, dtype, memory.get(), layout);
+  }
 
 protected:
   Device(std::string name, Target target, int warps)
@@ -63,13 +66,13 @@ private:
   const int warps_;
 };
 
-// The boxes of a phase for so many warps.
-Boxes boxes_of(const loop::Program &program, std::size_t phase,
-               std::span<const std::int64_t> extents, int warps);
+// How a phase is cut for so many warps.
+plan::Grid grid_of(const loop::Program &program, std::size_t phase,
+                   std::span<const std::int64_t> extents, int warps);
 
 // What a kernel is launched with: runtime/launch.hpp. Throws CompileError E0502 where it is too much.
 std::vector<std::int64_t> words_of(const loop::Program &program, std::size_t phase,
-                                   const loop::Frame &frame, const Boxes &boxes,
+                                   const loop::Frame &frame, const plan::Grid &grid,
                                    std::int64_t row_bytes);
 
 // Code for a device that nobody has opened: there to be shown.

@@ -3,7 +3,6 @@
 
 #include "jit/native/backend.hpp"
 #include "jit/runtime/launch.hpp"
-#include "plan/tasks.hpp"
 #include "support/fail.hpp"
 
 #include <fmt/format.h>
@@ -14,36 +13,38 @@ namespace broadloom::jit::gpu {
 
 // A position is a box of its own but along lanes, where a box has whole turns of a warp: enough of them that all warps have some
 // work, and no more than that, as what is known for a box is computed once in it.
-Boxes boxes_of(const loop::Program &program, std::size_t phase,
-               std::span<const std::int64_t> extents, int warps) {
+plan::Grid grid_of(const loop::Program &program, std::size_t phase,
+                   std::span<const std::int64_t> extents, int warps) {
   const loop::Phase &own = program.phases[phase];
   const auto lanes = plan::vector_axis_of(program, own);
   const bool in_order = loop::handing_loop(program, own) != nullptr;
   constexpr std::int64_t most_turns = 16;
-  Boxes boxes;
+  plan::Grid grid;
   std::int64_t others = 1; // boxes along the other axes
   for (std::size_t k = 0; k < own.parallel.size(); ++k)
     if (!lanes || k != *lanes) others *= extents[own.parallel[k].index];
   for (std::size_t k = 0; k < own.parallel.size(); ++k) {
     const std::int64_t extent = extents[own.parallel[k].index];
-    std::int64_t grain = 1;
+    std::int64_t step = 1;
     if (in_order) {
-      grain = std::max<std::int64_t>(extent, 1);
+      step = std::max<std::int64_t>(extent, 1);
     } else if (lanes && k == *lanes) {
       const std::int64_t turns = (extent + runtime::warp_threads - 1) / runtime::warp_threads;
       const std::int64_t asked =
           std::max<std::int64_t>(1, warps / std::max<std::int64_t>(others, 1));
-      grain = std::clamp<std::int64_t>(turns / asked, 1, most_turns) * runtime::warp_threads;
+      step = std::clamp<std::int64_t>(turns / asked, 1, most_turns) * runtime::warp_threads;
     }
-    boxes.grains.push_back(grain);
-    boxes.counts.push_back((extent + grain - 1) / grain);
-    boxes.number *= boxes.counts.back();
+    grid.lo.push_back(0);
+    grid.hi.push_back(extent);
+    grid.step.push_back(step);
+    grid.count.push_back((extent + step - 1) / step);
+    grid.blocks *= grid.count.back();
   }
-  return boxes;
+  return grid;
 }
 
 std::vector<std::int64_t> words_of(const loop::Program &program, std::size_t phase,
-                                   const loop::Frame &frame, const Boxes &boxes,
+                                   const loop::Frame &frame, const plan::Grid &grid,
                                    std::int64_t row_bytes) {
   const runtime::LaunchLayout layout(program, phase);
   if (layout.words * sizeof(std::int64_t) > runtime::most_launch_bytes)
@@ -63,9 +64,9 @@ std::vector<std::int64_t> words_of(const loop::Program &program, std::size_t pha
     words[layout.buffers + b] = std::int64_t(reinterpret_cast<std::uintptr_t>(frame.buffers[b]));
   }
   words[layout.row_bytes] = row_bytes;
-  words[layout.boxes] = boxes.number;
-  std::ranges::copy(boxes.counts, &words[layout.counts]);
-  std::ranges::copy(boxes.grains, &words[layout.grains]);
+  words[layout.boxes] = grid.blocks;
+  std::ranges::copy(grid.count, &words[layout.counts]);
+  std::ranges::copy(grid.step, &words[layout.grains]);
   return words;
 }
 

@@ -12,8 +12,6 @@
 
 #include <broadloom/array.hpp>
 
-#include <deque>
-#include <memory>
 #include <vector>
 
 namespace broadloom::jit::gpu {
@@ -52,7 +50,7 @@ private:
   }
 
   Device *const device_;
-  std::deque<Copy> copies_;
+  std::vector<Copy> copies_; // whose bytes stay where they are
 };
 
 } // namespace broadloom::jit::gpu

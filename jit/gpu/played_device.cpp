@@ -2,6 +2,7 @@
 #include "jit/gpu/played_device.hpp"
 
 #include "jit/native/backend.hpp"
+#include "jit/runtime/threads.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -56,29 +57,23 @@ public:
   }
 
   void launch(const Code &code, const loop::Program &program, std::size_t phase,
-              const loop::Frame &frame, const Boxes &boxes, std::int64_t row_bytes) override {
-    words_of(program, phase, frame, boxes, row_bytes); // its limit holds here, too
-    const std::vector<loop::AxisId> &axes = program.phases[phase].parallel;
-    std::vector<std::int64_t> lo(axes.size()), hi(axes.size());
+              const loop::Frame &frame, const plan::Grid &grid, std::int64_t row_bytes) override {
+    words_of(program, phase, frame, grid, row_bytes); // its limit holds here, too
+    std::vector<std::int64_t> lo(grid.lo.size()), hi(grid.lo.size());
     std::vector<char *> buffers(frame.buffers, frame.buffers + program.buffers.size());
     loop::Frame own = frame;
     own.buffers = buffers.data();
     opened([&] {
       const support::FloatControl control;
       ++launched_.launches;
-      launched_.boxes += boxes.number;
+      launched_.boxes += grid.blocks;
       // As a device's warps take them, the last warp first.
-      for (std::int64_t warp = std::min<std::int64_t>(warps(), boxes.number); warp-- > 0;) {
+      for (std::int64_t warp = std::min<std::int64_t>(warps(), grid.blocks); warp-- > 0;) {
         for (std::size_t b = 0; b < buffers.size(); ++b)
           if (program.buffers[b].role == loop::Role::Row)
             buffers[b] = frame.buffers[b] + warp * row_bytes;
-        for (std::int64_t box = warp; box < boxes.number; box += warps()) {
-          std::int64_t left = box;
-          for (std::size_t k = axes.size(); k-- > 0;) {
-            lo[k] = left % boxes.counts[k] * boxes.grains[k];
-            hi[k] = std::min(lo[k] + boxes.grains[k], frame.extents[axes[k].index]);
-            left /= boxes.counts[k];
-          }
+        for (std::int64_t box = warp; box < grid.blocks; box += warps()) {
+          runtime::place_block(grid, box, lo.data(), hi.data());
           code.phases()[phase](&own, lo.data(), hi.data());
         }
       }

@@ -37,20 +37,20 @@ constexpr support::Machine neon{.vector_bits = 128, .registers = 32, .least_mask
   "movbe"
 
 constexpr std::array isas = {
-    Isa{"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "v3", avx2, 256, true},
+    Isa{"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "v3", avx2, true},
     Isa{"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64",
-        BL_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", "v4", avx512, 512, true},
-    Isa{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", neon, 128, false},
+        BL_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", "v4", avx512, true},
+    Isa{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", neon, false},
 // A GPU's code and math, played by this processor, for tests.
 #if defined(__x86_64__)
-    Isa{"warp", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "one", gpu, 0, true},
+    Isa{"warp", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "one", gpu, true},
 #else
-    Isa{"warp", "aarch64-unknown-linux-gnu", "generic", "+neon", "one", gpu, 0, false},
+    Isa{"warp", "aarch64-unknown-linux-gnu", "generic", "+neon", "one", gpu, false},
 #endif
     // Devices. Code for an older one runs on all that came later.
-    Isa{"sm_70", "nvptx64-nvidia-cuda", "sm_70", "+ptx70", "one", gpu, 0, false, true},
-    Isa{"sm_80", "nvptx64-nvidia-cuda", "sm_80", "+ptx70", "one", gpu, 0, false, true},
-    Isa{"sm_90", "nvptx64-nvidia-cuda", "sm_90", "+ptx78", "one", gpu, 0, false, true},
+    Isa{"sm_70", "nvptx64-nvidia-cuda", "sm_70", "+ptx70", "one", gpu, false, true},
+    Isa{"sm_80", "nvptx64-nvidia-cuda", "sm_80", "+ptx70", "one", gpu, false, true},
+    Isa{"sm_90", "nvptx64-nvidia-cuda", "sm_90", "+ptx78", "one", gpu, false, true},
 };
 
 #undef BL_V3

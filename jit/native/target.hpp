@@ -19,7 +19,6 @@ struct Isa {
   std::string_view features;   // "+sse3,+ssse3,.."
   std::string_view math;       // of the embedded bitcode: jit/math/embedded.hpp
   support::Machine core;       // without its memory and threads
-  int math_bits;               // of its vectors; 0: one value
   bool fences_streams = false; // stores around the caches are not ordered with others
   bool device = false;         // a GPU, which this process reaches through its driver
 };

@@ -88,10 +88,6 @@ std::optional<DType> dtype_of(const PyArray_Descr *descr) {
   }
 }
 
-std::string described(const Slot &slot) {
-  return std::string(slot.output ? "output" : "input") + " '" + slot.name + "'";
-}
-
 [[noreturn]] void wrong_type(const Slot &slot, const std::string &given, std::string help = {}) {
   if (help.empty())
     help = "pass an array of " + numpy_name(slot.dtype) +
@@ -151,12 +147,7 @@ void read_array(PyArrayObject *array, const Slot &slot, AnyView &view, Unaligned
   for (int d = 0; d < rank; ++d) {
     view.layout.extents[std::size_t(d)] = extents[d];
     if (strides[d] % size != 0 && extents[d] > 1) [[unlikely]]
-      throw DataError("E0310",
-                      described(slot) + " steps by " + std::to_string(strides[d]) +
-                          " bytes along dim " + std::to_string(d) +
-                          ", which is no multiple of its " + std::to_string(size) +
-                          "-byte elements",
-                      {}, "copy it: numpy.ascontiguousarray(x)");
+      fail_uneven(slot, std::size_t(d), strides[d], "copy it: numpy.ascontiguousarray(x)");
     view.layout.strides[std::size_t(d)] = strides[d] / size;
   }
 }
@@ -284,6 +275,18 @@ PyArray_Descr *descr_of(DType dtype) {
 }
 
 } // namespace
+
+std::string described(const Slot &slot) {
+  return std::string(slot.output ? "output" : "input") + " '" + slot.name + "'";
+}
+
+void fail_uneven(const Slot &slot, std::size_t dim, std::int64_t bytes, const char *help) {
+  throw DataError("E0310",
+                  described(slot) + " steps by " + std::to_string(bytes) + " bytes along dim " +
+                      std::to_string(dim) + ", which is no multiple of its " +
+                      std::to_string(size_of(slot.dtype)) + "-byte elements",
+                  {}, help);
+}
 
 void import_numpy() {
   if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();

@@ -17,6 +17,13 @@ namespace nb = nanobind;
 // Fills the table of NumPy's functions. Throws nb::python_error where there is no NumPy.
 void import_numpy();
 
+// "input 'x'".
+std::string described(const Slot &slot);
+
+// That neighbours along a dim lie apart by no whole elements: DataError E0310.
+[[noreturn]] void fail_uneven(const Slot &slot, std::size_t dim, std::int64_t bytes,
+                              const char *help);
+
 // A shape, a sequence of numbers. Throws what nanobind throws for other objects.
 std::vector<std::int64_t> extents_of(const nb::handle &shape);
 

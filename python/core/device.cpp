@@ -45,10 +45,6 @@ std::string word_of(DType dtype) {
   return found->first;
 }
 
-std::string described(const Slot &slot) {
-  return std::string(slot.output ? "output" : "input") + " '" + slot.name + "'";
-}
-
 void read_interface(const nb::object &interface, const Slot &slot, AnyView &view) {
   const auto told = nb::cast<nb::dict>(interface);
   if (told.contains("mask") && !told["mask"].is_none())
@@ -78,12 +74,7 @@ void read_interface(const nb::object &interface, const Slot &slot, AnyView &view
   const auto size = std::int64_t(size_of(*dtype));
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (bytes[d] % size != 0 && shape[d] > 1)
-      throw DataError("E0310",
-                      described(slot) + " steps by " + std::to_string(bytes[d]) +
-                          " bytes along dim " + std::to_string(d) +
-                          ", which is no multiple of its " + std::to_string(size) +
-                          "-byte elements",
-                      {}, "copy it, so that its elements lie side by side");
+      fail_uneven(slot, d, bytes[d], "copy it, so that its elements lie side by side");
     view.layout.strides[d] = bytes[d] / size;
   }
 }

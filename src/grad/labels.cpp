@@ -50,15 +50,6 @@ private:
   // "x" and 1 is dim 1 of x, "i" and -1 the label i.
   using Member = std::pair<std::string, int>;
 
-  static bool counts_axes(const SpecData &kernel) {
-    bool counts = std::ranges::any_of(
-        kernel.outputs, [](const OutputDecl &output) { return has_number(output.axes); });
-    spec::for_each_node(kernel, [&](const ExprNode &node) {
-      counts = counts || (node.kind != ExprKind::Join && has_number(node.axes));
-    });
-    return counts;
-  }
-
   // A number is to be one label: in all kernels of lets that have numbers, and in no definition.
   bool counts_alike() const {
     bool defines = false;
@@ -201,6 +192,15 @@ private:
 };
 
 } // namespace
+
+bool counts_axes(const SpecData &kernel) {
+  bool counts = std::ranges::any_of(
+      kernel.outputs, [](const OutputDecl &output) { return has_number(output.axes); });
+  spec::for_each_node(kernel, [&](const ExprNode &node) {
+    counts = counts || (node.kind != ExprKind::Join && has_number(node.axes));
+  });
+  return counts;
+}
 
 std::optional<SpecData> labelled(const SpecData &data, Stretch stretch) {
   return Labeller(data, stretch).run();

@@ -19,4 +19,7 @@ enum class Stretch { Kept, Dropped };
 // only calls that stay.
 std::optional<SpecData> labelled(const SpecData &data, Stretch stretch);
 
+// Whether some axis is named by its number, as in `sum(x, -1)`.
+bool counts_axes(const SpecData &kernel);
+
 } // namespace broadloom::grad

@@ -2,6 +2,7 @@
 #include "grad/placed.hpp"
 
 #include "analysis/analyse.hpp"
+#include "grad/labels.hpp"
 #include "spec/materialise.hpp"
 #include "spec/own_axis.hpp"
 
@@ -72,19 +73,6 @@ std::vector<Part> parts_of(const SpecData &kernel) {
   return parts;
 }
 
-bool has_numbers(const SpecData &data) {
-  const auto is_number = [](const AxisRef &axis) {
-    return std::holds_alternative<int>(axis.value());
-  };
-  bool found = false;
-  spec::for_each_node(data, [&](const ExprNode &node) {
-    found = found || (node.kind != ExprKind::Join && std::ranges::any_of(node.axes, is_number));
-  });
-  for (const OutputDecl &output : data.outputs)
-    found = found || std::ranges::any_of(output.axes, is_number);
-  return found;
-}
-
 // Axes without labels meet where `order` aligns them.
 std::string name_of(const Part &part, int axis) {
   const spec::Axis &known = part.typed.axes[std::size_t(axis)];
@@ -127,7 +115,7 @@ public:
       const Part *same = part.let.empty() ? nullptr : before(part.let);
       for (const TypedInput *input : part.placed())
         if (!(same ? lies_in(part, *input, *same) : lies_as_in_all(part, *input))) return false;
-      return same != nullptr || !has_numbers(part.data) || counts_as_in_all(part);
+      return same != nullptr || !counts_axes(part.data) || counts_as_in_all(part);
     });
   }
 
@@ -178,7 +166,7 @@ private:
 
   bool counts_as_in_all(const Part &part) const {
     return std::ranges::all_of(before_, [&](const Part &old) {
-      return !has_numbers(old.data) || placed_axes(old) == placed_axes(part);
+      return !counts_axes(old.data) || placed_axes(old) == placed_axes(part);
     });
   }
 
@@ -188,7 +176,7 @@ private:
 } // namespace
 
 bool has_labels_alone(const SpecData &kernel) {
-  return !has_numbers(kernel) && std::ranges::all_of(kernel.inputs, [](const auto &input) {
+  return !counts_axes(kernel) && std::ranges::all_of(kernel.inputs, [](const auto &input) {
     return input->window || input->dims.empty() || input->labelled();
   });
 }

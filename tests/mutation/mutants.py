@@ -25,7 +25,7 @@ MUTANTS = [
      "      !lanes_.are_threads())        // of which there may be more than slots",
      "      true)        // of which there may be more than slots"),
     ("devices: boxes of another grain", "jit/gpu/launch.cpp",
-     "boxes.counts.push_back((extent + grain - 1) / grain);", "boxes.counts.push_back(extent / grain);"),
+     "grid.count.push_back((extent + step - 1) / step);", "grid.count.push_back(extent / step);"),
     ("devices: what the host has written stays there", "jit/gpu/on_host.hpp",
      "      if (copy.goes_back) device_", "      if (false) device_"),
     ("windows: the index of an axis that cancels out", "src/rewrite/reindex.cpp",

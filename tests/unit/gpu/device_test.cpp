@@ -173,13 +173,13 @@ TEST_CASE("positions are boxes of their own, but for lanes, of which a box has w
   program.phases = {{{loop::Stmt::run({0})}, {{0}, {1}}, 1}};
   const auto cut = [&](std::int64_t i, std::int64_t j, int warps) {
     const std::vector<std::int64_t> extents{i, j};
-    return gpu::boxes_of(program, 0, extents, warps);
+    return gpu::grid_of(program, 0, extents, warps);
   };
-  CHECK(cut(3, 100, 1000).counts == std::vector<std::int64_t>{3, 4});
-  CHECK(cut(3, 100, 1000).grains == std::vector<std::int64_t>{1, 32});
-  CHECK(cut(1, 32 * 1000, 10).grains == std::vector<std::int64_t>{1, 32 * 16});
-  CHECK(cut(1, 32 * 1000, 500).grains == std::vector<std::int64_t>{1, 64});
-  CHECK(cut(0, 100, 10).number == 0);
+  CHECK(cut(3, 100, 1000).count == std::vector<std::int64_t>{3, 4});
+  CHECK(cut(3, 100, 1000).step == std::vector<std::int64_t>{1, 32});
+  CHECK(cut(1, 32 * 1000, 10).step == std::vector<std::int64_t>{1, 32 * 16});
+  CHECK(cut(1, 32 * 1000, 500).step == std::vector<std::int64_t>{1, 64});
+  CHECK(cut(0, 100, 10).blocks == 0);
 }
 
 TEST_CASE("the remainder by shifts is that of the system's libm, to the bit") {
