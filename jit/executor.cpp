@@ -103,7 +103,8 @@ void Executor::fail_elsewhere(bool is_input, const std::string &name) const {
                 {}, "take it there first: Device::to_device");
 }
 
-// The numbers that a part of a call is given lie in its plan, and are taken to the device. No other operand may lie elsewhere.
+// The numbers that a part of a call is given lie in its plan, and are taken to the device. No other
+// operand may lie elsewhere.
 std::vector<std::shared_ptr<void>>
 Executor::take_to_device(const Specialisation &special, Operands operands, void **addresses) const {
   std::vector<std::shared_ptr<void>> numbers;

@@ -24,7 +24,8 @@ using Pointers = jit::Small<const AnyView *, jit::few_operands>;
 
 using kernel::pointers_to;
 
-// Whether these are all operands, in declared order: as most calls name them, and then nothing is looked up.
+// Whether these are all operands, in declared order: as most calls name them, and then nothing is
+// looked up.
 bool are_in_order(const jit::Setup &setup, std::span<const NamedView> inputs,
                   std::span<const NamedView> outputs) {
   const auto has_name = [](const NamedView &given, const auto &declared) {

@@ -2,11 +2,9 @@
 #include "jit/run_call.hpp"
 
 #include "array/copy.hpp"
-#include "calls/record.hpp"
 #include "jit/call_memory.hpp"
+#include "jit/call_run.hpp"
 #include "jit/choose_call.hpp"
-#include "jit/gpu/on_host.hpp"
-#include "jit/kernel.hpp"
 #include "jit/run_tiles.hpp"
 #include "jit/runtime/threads.hpp"
 #include "kernel/check.hpp"
@@ -23,7 +21,6 @@ namespace {
 
 using namespace act;
 using calls::Step;
-using Ready = RepeatedCall::Ready;
 
 // Once the call is cancelled no further task is begun, and nothing reads what is left undone.
 kernel::RunTasks tasks_of(const KernelImpl &kernel) {
@@ -75,523 +72,285 @@ std::vector<char *> arrays_of(const CallPlan &plan, kernel::Operands call, char 
   return arrays;
 }
 
-// One call: a plan, and where its arrays are. What is `ready` was looked at before.
-class CallRun {
-public:
-  CallRun(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
-          std::span<char *const> arrays, std::span<const Ready> ready = {})
-      : kernel_(kernel), plan_(plan), call_(call), arrays_(arrays), ready_(ready),
-        there_(plan.loops.size()), recorder_(calls::Recorder::here()) {
-    for (const TimeLoop &loop : plan.loops) held_.emplace_back(loop.blocks.size(), -1);
-  }
-
-  void run(const LetWatch &watch) {
-    watch_ = &watch;
-    has_borders_ = !ready_.empty() && plan_.copies_stay;
-    if (plan_.lets &&
-        (watch || recorder_ != nullptr || kernel_.setup().engine == Engine::reference))
-      lets_ = kernel_.subs().lets().views(*plan_.lets, arrays_[plan_.operands]);
-    if (recorder_ != nullptr) record_arrays();
-    for (std::size_t p = 0; kernel_.setup().profile == Profile::paths && p < plan_.paths.size();
-         ++p)
-      count(plan_.paths[p]);
-    take_all(plan_.actions);
-  }
-
-  // All that a call looks at before it computes: pointers, and positions that elements say. Those
-  // that it computes itself are looked at in each run, once they are there.
-  void look() {
-    for (const Action &action : plan_.actions) {
-      const auto *gather = std::get_if<Gather>(&action);
-      const auto *scatter = std::get_if<Scatter>(&action);
-      if ((gather != nullptr && computes_positions(gather->kernel->typed(), gather->window)) ||
-          (scatter != nullptr && computes_positions(scatter->kernel->typed(), scatter->window)))
-        continue;
-      if (gather != nullptr && gather->what == Gather::What::Copy) // positions of others, maybe
-        take(*gather);
-      else if (gather != nullptr)
-        look_at(*gather->kernel, gather->window, gather->operands, gather->to.view.layout,
-                gather->what != Gather::What::Look);
-      else if (scatter != nullptr)
-        look_at(*scatter->kernel, scatter->window, scatter->operands, scatter->values.view.layout,
-                false);
-      else if (std::holds_alternative<CheckInput>(action) ||
-               std::holds_alternative<CheckApart>(action) || std::holds_alternative<Pad>(action))
-        std::visit([&](const auto &one) { take(one); }, action);
-      else if (const auto *copy = std::get_if<Copy>(&action);
-               copy && copy->kind == Step::Kind::Copy)
-        take(*copy);
-    }
-  }
-
-  AnyView view(const MemRef &operand) const {
-    AnyView view = operand.view;
-    view.data = operand.at(arrays_, t_);
-    return view;
-  }
-  std::vector<AnyView> views(const std::vector<MemRef> &operands) const {
-    return views_at(operands, arrays_, t_);
-  }
-
-private:
-  gpu::Device *device() const { return kernel_.setup().device.get(); }
-  void take_all(const std::vector<Action> &actions) {
-    for (const Action &action : actions) std::visit([&](const auto &one) { take(one); }, action);
-  }
-
-  void take(const CheckInput &check) {
-    if (!ready_.empty()) return;
-    const AnyView input = view(check.operand);
-    if (!kernel::has_memory(input))
-      kernel::check_pointer(check.kernel->typed(), check.input, input);
-  }
-  void take(const CheckApart &check) {
-    if (!ready_.empty()) return;
-    const std::vector<AnyView> outputs = views(check.operands);
-    kernel::check_apart(check.kernel->typed(), pointers_to(check.operands, outputs));
-  }
-
-  const Ready &ready_for(const Run &run) {
-    if (!ready_.empty() && !ready_[run.number].views.empty()) return ready_[run.number];
-    own_.resize(plan_.runs);
-    Ready &ready = own_[run.number];
-    if (ready.views.empty()) {
-      ready.views = views(run.operands);
-      ready.operands = pointers_to(run.operands, ready.views);
-    } else {
-      for (std::size_t k = 0; k < ready.views.size(); ++k)
-        ready.views[k].data = run.operands[k].at(arrays_, t_);
-    }
-    return ready;
-  }
-  void take(const Run &run) {
-    const Ready &ready = ready_for(run);
-    if (recorder_ != nullptr) [[unlikely]]
-      record(run, ready.operands);
-    if (!ready.buffers.empty())
-      run.kernel->executor().run_phases(*ready.special, ready.buffers.data());
-    else if (ready.special)
-      run.kernel->executor().execute(*ready.special, ready.operands);
-    else
-      run.kernel->run_windowed(ready.operands, {run.lies});
-  }
-
-  void take(const Pad &pad) {
-    const AnyView of = view(pad.of), to = view(pad.to);
-    if (pad.row) return pad_row(pad, of, to, pad.row->first + (pad.row->moves ? t_ : 0));
-    if (pad.comes_later && has_borders_) return;
-    gpu::OnHost host(device());
-    const AnyView from = host.read(of), into = host.written(to);
-    if (pad.comes_later)
-      kernel::pad_numbers(pad.padding, from, into);
-    else
-      has_borders_ ? kernel::pad_again(pad.padding, from, into)
-                   : kernel::pad(pad.padding, from, into);
-    host.done();
-    if (!pad.comes_later) record(pad, of, to);
-  }
-  void pad_row(const Pad &pad, const AnyView &of, const AnyView &to, std::int64_t row,
-               bool is_step = true) {
-    if (row >= pad.row->most) return;
-    if (pad.row->kept > 0) row %= pad.row->kept;
-    gpu::OnHost host(device());
-    kernel::pad_rows_again(pad.padding, host.read(of), host.written(to), pad.row->dim, row, 1);
-    host.done();
-    if (is_step) record(pad, of, to, row);
-  }
-
-  // The operands of a kernel, of which the host reads those that say positions of this window.
-  std::vector<AnyView> read_positions(gpu::OnHost &host, const spec::TypedSpec &typed,
-                                      std::size_t window, std::vector<AnyView> views) const {
-    if (device() == nullptr) return views;
-    std::set<std::size_t> indices;
-    for (const spec::TypedWindow::Form &form : typed.inputs[window].window->forms)
-      for (const spec::TypedWindow::Index &index : form.indices)
-        indices.insert({std::size_t(index.input), std::size_t(typed.array_of(index.input))});
-    for (const std::size_t index : indices) views[index] = host.read(views[index]);
-    return views;
-  }
-
-  void look_at(const KernelImpl &kernel, std::size_t window, const std::vector<MemRef> &operands,
-               const Layout &layout, bool elements) const {
-    gpu::OnHost host(device());
-    const std::vector<AnyView> inputs =
-        read_positions(host, kernel.typed(), window, views(operands));
-    const std::vector<const AnyView *> pointers = kernel::pointers_to(inputs);
-    kernel::check_gathered(kernel.typed(), window, pointers, elements);
-    kernel::listed_positions(kernel.typed(), window, layout, pointers, tasks_of(kernel));
-  }
-
-  void take(const Gather &gather) {
-    const spec::TypedSpec &typed = gather.kernel->typed();
-    if (gather.what == Gather::What::Look)
-      return look_at(*gather.kernel, gather.window, gather.operands, gather.to.view.layout, false);
-    if (gather.what == Gather::What::Output) gather.kernel->setup().stop_if_cancelled();
-    gpu::OnHost host(device());
-    const std::vector<AnyView> inputs =
-        read_positions(host, typed, gather.window, views(gather.operands));
-    const std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
-    const AnyView to = view(gather.to);
-    kernel::check_gathered(typed, gather.window, operands, true);
-    kernel::gather(typed, gather.window, operands, host.read(view(gather.of)),
-                   borrowed(host.written(to)), tasks_of(*gather.kernel));
-    host.done();
-    if (recorder_ != nullptr)
-      recorder_->add({Step::Kind::Gather,
-                      {},
-                      {},
-                      {recorded(typed, typed.inputs[gather.window].axis_of_dim, to)}});
-  }
-
-  void take(const Scatter &scatter) {
-    const spec::TypedSpec &typed = scatter.kernel->typed();
-    gpu::OnHost host(device());
-    const std::vector<AnyView> inputs =
-        read_positions(host, typed, scatter.window, views(scatter.operands));
-    const std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
-    const AnyView values = view(scatter.values), to = view(scatter.to);
-    kernel::check_gathered(typed, scatter.window, operands, false);
-    kernel::scatter(typed, scatter.window, operands, borrowed(host.read(values)),
-                    borrowed(host.written(to)), tasks_of(*scatter.kernel));
-    host.done();
-    if (recorder_ != nullptr)
-      recorder_->add({Step::Kind::Scatter,
-                      {},
-                      {recorded(typed, typed.inputs[scatter.window].axis_of_dim, values)},
-                      {{to, {}}}});
-  }
-
-  void take(const Copy &copy) {
-    const AnyView from = view(copy.from), to = view(copy.to);
-    copy_elements(from, to);
-    if (recorder_ != nullptr) recorder_->add(copy.kind, from, to);
-  }
-
-  void take(const Count &count) {
-    const AnyView to = view(count.to);
-    const std::int64_t steps = to.layout.extents[0];
-    gpu::OnHost host(device());
-    auto *numbers = static_cast<std::int64_t *>(host.written(to).data);
-    for (std::int64_t t = 0; t < steps; ++t) numbers[t] = t;
-    host.done();
-    if (recorder_ != nullptr) recorder_->add(Step::Kind::Count, {}, to);
-  }
-
-  void take(const Told &told) {
-    if (!*watch_) return;
-    (*watch_)(told.let, is_in_loop_ ? std::optional(t_) : std::nullopt, view(told.row), lets_);
-  }
-
-  // Loops.
-  void take(const For &action) {
-    const TimeLoop &loop = plan_.loops[action.loop];
-    number_ = action.loop;
-    std::int64_t rested = 0, skipped = 0; // steps in a row
-    for (n_ = 0; n_ < loop.steps; ++n_) {
-      rested = loop.rest && is_at_rest(loop) ? rested + 1 : 0;
-      if (loop.rest && rested > loop.rest->after) {
-        repeat_last(loop, ++skipped);
-        continue;
-      }
-      skipped = 0;
-      step(loop, n_);
-      if (loop.end && is_over(loop)) repeat(loop);
-    }
-    is_in_loop_ = false;
-    t_ = 0;
-    if (loop.segment() > 0) save_last(loop, action.loop);
-  }
-  void step(const TimeLoop &loop, std::int64_t n) {
-    is_in_loop_ = true;
-    t_ = loop.step(n);
-    take_all(loop.body);
-  }
-
-  // Whether no further step would change a member.
-  bool is_over(const TimeLoop &loop) {
-    if (n_ < loop.end->back) return false;
-    const TimeLoop::Member &member = loop.members[loop.end->member];
-    const AnyView done = row_of(member, row_at(loop, member, n_ - loop.end->back));
-    if (!*static_cast<const bool *>(gpu::OnHost(device()).read(done).data)) return false;
-    if (recorder_ != nullptr) recorder_->add({Step::Kind::For, {}, {{done}}, {}});
-    return true;
-  }
-
-  // Whether what is there before the loop says so of the n-th step.
-  bool is_at_rest(const TimeLoop &loop) {
-    const AnyView says = whole(loop.rest->says);
-    const std::int64_t at = loop.step(n_) + loop.rest->shift;
-    if (at < 0 || at >= says.layout.extents[0]) return false;
-    gpu::OnHost host(device());
-    const auto *element = static_cast<const char *>(host.read(array::rows_of(says, 0, at, 1)).data);
-    return ops::convert(ops::load(element, says.dtype), says.dtype, DType::Bool).bits != 0;
-  }
-  void repeat_last(const TimeLoop &loop, std::int64_t skipped) {
-    if (skipped == 1) count_path(Path::LoopEnded);
-    if (recorder_ != nullptr) {
-      const std::int64_t at = loop.step(n_) + loop.rest->shift;
-      recorder_->add(
-          {Step::Kind::For, {}, {{array::rows_of(whole(loop.rest->says), 0, at, 1)}}, {}});
-    }
-    repeat_row(loop, n_ - 1, skipped);
-  }
-
-  // The rows of all steps behind this one. Of a ring only those are written that stay in it, unless
-  // somebody looks at each, or some of them are saved.
-  void repeat(const TimeLoop &loop) {
-    const std::int64_t last = n_;
-    if (last + 1 < loop.steps) count_path(Path::LoopEnded);
-    for (n_ = last + 1; n_ < loop.steps; ++n_) repeat_row(loop, last, n_ - last);
-    --n_;
-  }
-  void count_path(Path path) const {
-    if (kernel_.setup().profile == Profile::paths) count(path);
-  }
-
-  // The row of this step, which is that of the n-th; `skipped` steps in a row have repeated it.
-  void repeat_row(const TimeLoop &loop, std::int64_t n, std::int64_t skipped) {
-    const bool all = *watch_ || loop.segment() > 0;
-    t_ = loop.step(n_);
-    if (loop.segment() > 0 && n_ % loop.segment() == 0) save_rows(loop, number_);
-    kernel_.setup().stop_if_cancelled();
-    for (const TimeLoop::Member &member : loop.members) {
-      const AnyView from = row_of(member, row_at(loop, member, n)),
-                    to = row_of(member, row_at(loop, member, n_));
-      if ((all || !is_full(member.kept, skipped)) && from.data != to.data) copy_elements(from, to);
-    }
-    for (const Action &action : loop.body) {
-      if (const auto *pad = std::get_if<Pad>(&action);
-          pad && pad->row &&
-          (all || !is_full(std::max(pad->row->kept, loop.members[pad->row->member].kept), skipped)))
-        pad_row(*pad, view(pad->of), view(pad->to), pad->row->first + t_, false);
-      if (const auto *told = std::get_if<Told>(&action)) take(*told);
-    }
-  }
-  // Whether all rows of a ring are this one.
-  static bool is_full(std::int64_t kept, std::int64_t skipped) {
-    return kept > 0 && skipped > kept;
-  }
-
-  // The row of the n-th step, of the array that begins with the start.
-  static std::int64_t row_at(const TimeLoop &loop, const TimeLoop::Member &member, std::int64_t n) {
-    return loop.backwards ? loop.step(n) : n + member.lag;
-  }
-  // Row c of those before the n-th step.
-  static std::int64_t row_before(const TimeLoop &loop, std::int64_t n, std::int64_t c) {
-    return (loop.backwards ? loop.steps - n : n) + c;
-  }
-  AnyView row_of(const TimeLoop::Member &member, std::int64_t row) const {
-    return array::rows_of(whole(member.rows), member.dim, member.kept > 0 ? row % member.kept : row,
-                          1);
-  }
-  AnyView saved_row(const TimeLoop::Member &member, std::int64_t row) const {
-    return array::rows_of(whole(member.saved), member.dim, row, 1);
-  }
-  AnyView whole(const MemRef &operand) const {
-    AnyView view = operand.view;
-    view.data = operand.at(arrays_);
-    return view;
-  }
-  void copy_elements(const AnyView &from, const AnyView &to) const {
-    gpu::OnHost host(device());
-    const AnyView into = host.written(to);
-    array::copy_elements(host.read(from), into.data, into.layout);
-    host.done();
-  }
-
-  // What the next segment goes on from.
-  void take(const Save &save) {
-    const TimeLoop &loop = plan_.loops[save.loop];
-    if (n_ % loop.segment() != 0) return;
-    save_rows(loop, save.loop);
-    for (const TimeLoop::Member &member : loop.members)
-      if (recorder_ != nullptr && !again_from_)
-        recorder_->add(Step::Kind::Save, whole(member.rows), whole(member.saved));
-  }
-  // Of each level at which a block begins. Those from which it is computed again are there.
-  void save_rows(const TimeLoop &loop, std::size_t number) {
-    for (std::size_t level = 0; level < again_from_.value_or(loop.blocks.size()); ++level) {
-      if (n_ % loop.blocks[level] != 0) continue;
-      for (const TimeLoop::Member &member : loop.members)
-        for (std::int64_t c = 0; c < member.lag; ++c)
-          copy_elements(row_of(member, row_before(loop, n_, c)),
-                        saved_row(member, place_of_saved(loop, level, n_) * member.lag + c));
-      if (level + 1 < loop.blocks.size()) held_[number][level] = n_ / loop.blocks[level + 1];
-    }
-  }
-  // Where the rows before a block lie: those of the largest blocks first, in units of the rows of
-  // one.
-  static std::int64_t place_of_saved(const TimeLoop &loop, std::size_t level, std::int64_t n) {
-    const std::vector<std::int64_t> &blocks = loop.blocks;
-    if (level + 1 == blocks.size()) return n / blocks[level];
-    std::int64_t place = (loop.steps + blocks.back() - 1) / blocks.back();
-    for (std::size_t above = blocks.size() - 1; --above > level;)
-      place += blocks[above + 1] / blocks[above];
-    return place + n % blocks[level + 1] / blocks[level];
-  }
-  void save_last(const TimeLoop &loop, std::size_t number) {
-    for (const TimeLoop::Member &member : loop.members)
-      copy_elements(row_of(member, loop.backwards ? 0 : loop.steps - 1 + member.lag),
-                    saved_row(member, member.saved.view.layout.extents[member.dim] - 1));
-    there_[number] = std::max<std::int64_t>(0, loop.steps - loop.segment());
-  }
-
-  // Has the steps there that what follows reads at its own step.
-  void take(const Again &again) {
-    const TimeLoop &loop = plan_.loops[again.loop];
-    std::int64_t &there = there_[again.loop];
-    const std::int64_t last = t_ + loop.last_step_read;
-    const std::int64_t n =
-        std::clamp<std::int64_t>(loop.backwards ? loop.steps - 1 - last : last, 0, loop.steps - 1);
-    if (n >= there && n < there + loop.segment()) return;
-    there = n - n % loop.segment();
-    // From the smallest blocks whose rows are there.
-    std::size_t level = 0;
-    while (level + 1 < loop.blocks.size() && held_[again.loop][level] != n / loop.blocks[level + 1])
-      ++level;
-    const std::int64_t begin = n - n % loop.blocks[level];
-    const AnyView rows = whole(loop.members[0].rows);
-    if (recorder_ != nullptr) recorder_->add(Step::Kind::Again, rows, rows); // until the next
-    for (std::size_t m = 0; m < loop.members.size(); ++m)
-      for (std::int64_t c = 0; c < loop.members[m].lag; ++c)
-        bring_row(loop, m, row_before(loop, begin, c),
-                  place_of_saved(loop, level, begin) * loop.members[m].lag + c);
-    const std::int64_t t = t_, n_here = n_;
-    again_from_ = level;
-    for (n_ = begin; n_ < std::min(there + loop.segment(), loop.steps); ++n_) step(loop, n_);
-    again_from_.reset();
-    t_ = t;
-    n_ = n_here;
-    if (recorder_ != nullptr) recorder_->add(Step::Kind::Again, rows, rows);
-    for (const Pad &pad : again.pads) {
-      const AnyView of = whole(pad.of), to = whole(pad.to);
-      gpu::OnHost host(device());
-      kernel::pad_again(pad.padding, host.read(of), host.written(to));
-      host.done();
-      record(pad, of, to);
-    }
-  }
-  void bring_row(const TimeLoop &loop, std::size_t member, std::int64_t row, std::int64_t saved) {
-    copy_elements(saved_row(loop.members[member], saved), row_of(loop.members[member], row));
-    for (const Action &action : loop.body)
-      if (const auto *pad = std::get_if<Pad>(&action);
-          pad && pad->row && pad->row->member == member)
-        pad_row(*pad, whole(pad->of), whole(pad->to), row);
-  }
-
-  void take(const InTiles &in) {
-    const TileWatch watch{
-        [&](const std::string &let, const AnyView &whole) { recorder_->name(let, whole); },
-        [&](const Run &run, const std::vector<const AnyView *> &operands) {
-          record(run, operands);
-        },
-        [&](const Tiles::Border &border, const AnyView &of, const AnyView &copy,
-            const Tiles::PaddedRows &rows) {
-          record(border.padding, {{of}, {array::rows_of(of, border.dim, rows.row, rows.count)}},
-                 {{copy}, {array::rows_of(copy, border.dim, rows.copy_row, rows.count)}});
-        }};
-    run_tiles(kernel_, plan_.tiles[in.number], arrays_, recorder_ != nullptr ? &watch : nullptr);
-  }
-
-  void take(const ByReference &loop) {
-    const Lets &lets = kernel_.subs().lets();
-    std::vector<AnyView> inputs;
-    for (const AnyView *input : call_.first(kernel_.typed().callers_inputs()))
-      inputs.push_back(*input);
-    const std::size_t first = loop.first_let;
-    const std::vector<Array> made = reference::evaluate_loop(
-        lets.specs(), first, inputs, std::span(lets_).first(first),
-        kernel_.setup().options.cancel.get(), kernel_.setup().threads_now());
-    for (std::size_t m = 0; m < made.size(); ++m) {
-      const spec::Recurrence &own = *lets.specs()[first + m]->recurrence;
-      const AnyView &rows = lets_[first + m];
-      const AnyView to = array::rows_of(rows, own.dim, own.backwards ? 0 : -own.lag,
-                                        rows.layout.extents[own.dim] + own.lag);
-      copy_elements(made[m], to);
-    }
-    const spec::Recurrence &own = *lets.specs()[first]->recurrence;
-    const std::int64_t steps = lets_[first].layout.extents[own.dim];
-    for (std::int64_t n = 0; *watch_ && n < steps; ++n)
-      for (std::size_t m = 0; m < made.size(); ++m) {
-        const std::int64_t t = own.backwards ? steps - 1 - n : n;
-        const std::size_t dim = lets.specs()[first + m]->recurrence->dim;
-        (*watch_)(first + m, t, array::rows_of(lets_[first + m], dim, t, 1), lets_);
-      }
-  }
-
-  // For calls::Recorder.
-  void record_arrays() {
-    const spec::TypedSpec &typed = kernel_.typed();
-    const std::size_t inputs = typed.callers_inputs();
-    const std::vector<std::string> outputs = arrays_of_outputs(typed);
-    for (std::size_t k = 0; k < call_.size(); ++k)
-      if (call_[k] != nullptr)
-        recorder_->name(k < inputs ? typed.inputs[k].name : outputs[k - inputs], *call_[k]);
-    const Lets &lets = kernel_.subs().lets();
-    for (std::size_t k = 0; k < lets.specs().size(); ++k) {
-      const spec::Materialised &let = *lets.specs()[k];
-      if (!plan_.needed[k] && !let.join && !lets.rows_of_loop(k)) continue;
-      if (!plan_.lets->in_tiles.empty() && plan_.lets->in_tiles[k]) continue;
-      AnyView rows = lets_[k];
-      if (let.recurrence) {
-        const spec::Recurrence &loop = *let.recurrence;
-        rows = array::rows_of(rows, loop.dim, loop.backwards ? 0 : -loop.lag,
-                              rows.layout.extents[loop.dim] + loop.lag);
-      }
-      recorder_->name(let.typed.outputs[0].name, rows);
-    }
-  }
-
-  void record(const Run &run, const std::vector<const AnyView *> &operands) {
-    const spec::TypedSpec &spec = run.kernel->typed();
-    calls::Event event{.kernel = std::string(run.name)};
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (operands[k] == nullptr) continue;
-      const bool is_output = k >= spec.inputs.size();
-      const std::vector<int> &axes =
-          is_output ? spec.outputs[k - spec.inputs.size()].axes : spec.inputs[k].axis_of_dim;
-      (is_output ? event.to : event.from).push_back(recorded(spec, axes, *operands[k], true));
-    }
-    recorder_->add(std::move(event));
-  }
-
-  // All of a copy with borders, or a row of it.
-  void record(const Pad &pad, const AnyView &of, const AnyView &to, std::int64_t row = -1) {
-    if (recorder_ == nullptr) return;
-    if (row < 0) return record(pad.padding, {{of}}, {{to}});
-    record(pad.padding, {{of}, {array::rows_of(of, pad.row->dim, row, 1)}},
-           {{to}, {array::rows_of(to, pad.row->dim, row, 1)}});
-  }
-  void record(const kernel::Padding &padding, std::vector<calls::Operand> from,
-              std::vector<calls::Operand> to) {
-    calls::Event event{Step::Kind::Pad, {}, std::move(from), std::move(to)};
-    for (const spec::TypedWindow::Pad &border : padding.pads)
-      event.borders.push_back({border.dim, border.before, border.after});
-    for (const kernel::Padding::Dim &dim : padding.dims)
-      event.reach.push_back({dim.first, dim.last, dim.divisor});
-    recorder_->add(std::move(event));
-  }
-
-  const KernelImpl &kernel_;
-  const CallPlan &plan_;
-  const kernel::Operands call_;
-  const std::span<char *const> arrays_;
-  const std::span<const Ready> ready_; // [run]; empty: of a call that comes once
-  std::vector<Ready> own_;             // [run]
-  std::vector<AnyView> lets_;          // for who looks at them
-  const LetWatch *watch_ = nullptr;
-  bool has_borders_ = false;        // copies have their zeros and borders of numbers already
-  std::vector<std::int64_t> there_; // [loop]: from which step on a segment is there
-  std::int64_t n_ = 0, t_ = 0;      // the n-th step, for position t
-  std::size_t number_ = 0;          // of the loop
-  bool is_in_loop_ = false;
-  std::optional<std::size_t> again_from_ = {}; // steps are run again: from the blocks of this level
-  std::vector<std::vector<std::int64_t>>
-      held_; // [loop][level]: the block of the next one whose rows are there
-  calls::Recorder *const recorder_;
-};
-
 } // namespace
+
+void CallRun::run(const LetWatch &watch) {
+  watch_ = &watch;
+  has_borders_ = !ready_.empty() && plan_.copies_stay;
+  if (plan_.lets && (watch || recorder_ != nullptr || kernel_.setup().engine == Engine::reference))
+    lets_ = kernel_.subs().lets().views(*plan_.lets, arrays_[plan_.operands]);
+  if (recorder_ != nullptr) record_arrays();
+  for (std::size_t p = 0; kernel_.setup().profile == Profile::paths && p < plan_.paths.size(); ++p)
+    count(plan_.paths[p]);
+  take_all(plan_.actions);
+}
+
+void CallRun::look() {
+  for (const Action &action : plan_.actions) {
+    const auto *gather = std::get_if<Gather>(&action);
+    const auto *scatter = std::get_if<Scatter>(&action);
+    if ((gather != nullptr && computes_positions(gather->kernel->typed(), gather->window)) ||
+        (scatter != nullptr && computes_positions(scatter->kernel->typed(), scatter->window)))
+      continue;
+    if (gather != nullptr && gather->what == Gather::What::Copy) // positions of others, maybe
+      take(*gather);
+    else if (gather != nullptr)
+      look_at(*gather->kernel, gather->window, gather->operands, gather->to.view.layout,
+              gather->what != Gather::What::Look);
+    else if (scatter != nullptr)
+      look_at(*scatter->kernel, scatter->window, scatter->operands, scatter->values.view.layout,
+              false);
+    else if (std::holds_alternative<CheckInput>(action) ||
+             std::holds_alternative<CheckApart>(action) || std::holds_alternative<Pad>(action))
+      std::visit([&](const auto &one) { take(one); }, action);
+    else if (const auto *copy = std::get_if<Copy>(&action); copy && copy->kind == Step::Kind::Copy)
+      take(*copy);
+  }
+}
+
+AnyView CallRun::view(const MemRef &operand) const {
+  AnyView view = operand.view;
+  view.data = operand.at(arrays_, t_);
+  return view;
+}
+
+std::vector<AnyView> CallRun::views(const std::vector<MemRef> &operands) const {
+  return views_at(operands, arrays_, t_);
+}
+
+void CallRun::take(const CheckInput &check) {
+  if (!ready_.empty()) return;
+  const AnyView input = view(check.operand);
+  if (!kernel::has_memory(input)) kernel::check_pointer(check.kernel->typed(), check.input, input);
+}
+
+void CallRun::take(const CheckApart &check) {
+  if (!ready_.empty()) return;
+  const std::vector<AnyView> outputs = views(check.operands);
+  kernel::check_apart(check.kernel->typed(), pointers_to(check.operands, outputs));
+}
+
+const CallRun::Ready &CallRun::ready_for(const Run &run) {
+  if (!ready_.empty() && !ready_[run.number].views.empty()) return ready_[run.number];
+  own_.resize(plan_.runs);
+  Ready &ready = own_[run.number];
+  if (ready.views.empty()) {
+    ready.views = views(run.operands);
+    ready.operands = pointers_to(run.operands, ready.views);
+  } else {
+    for (std::size_t k = 0; k < ready.views.size(); ++k)
+      ready.views[k].data = run.operands[k].at(arrays_, t_);
+  }
+  return ready;
+}
+
+void CallRun::take(const Run &run) {
+  const Ready &ready = ready_for(run);
+  if (recorder_ != nullptr) [[unlikely]]
+    record(run, ready.operands);
+  if (!ready.buffers.empty())
+    run.kernel->executor().run_phases(*ready.special, ready.buffers.data());
+  else if (ready.special)
+    run.kernel->executor().execute(*ready.special, ready.operands);
+  else
+    run.kernel->run_windowed(ready.operands, {run.lies});
+}
+
+void CallRun::take(const Pad &pad) {
+  const AnyView of = view(pad.of), to = view(pad.to);
+  if (pad.row) return pad_row(pad, of, to, pad.row->first + (pad.row->moves ? t_ : 0));
+  if (pad.comes_later && has_borders_) return;
+  gpu::OnHost host(device());
+  const AnyView from = host.read(of), into = host.written(to);
+  if (pad.comes_later)
+    kernel::pad_numbers(pad.padding, from, into);
+  else
+    has_borders_ ? kernel::pad_again(pad.padding, from, into)
+                 : kernel::pad(pad.padding, from, into);
+  host.done();
+  if (!pad.comes_later) record(pad, of, to);
+}
+
+void CallRun::pad_row(const Pad &pad, const AnyView &of, const AnyView &to, std::int64_t row,
+                      bool is_step) {
+  if (row >= pad.row->most) return;
+  if (pad.row->kept > 0) row %= pad.row->kept;
+  gpu::OnHost host(device());
+  kernel::pad_rows_again(pad.padding, host.read(of), host.written(to), pad.row->dim, row, 1);
+  host.done();
+  if (is_step) record(pad, of, to, row);
+}
+
+std::vector<AnyView> CallRun::read_positions(gpu::OnHost &host, const spec::TypedSpec &typed,
+                                             std::size_t window, std::vector<AnyView> views) const {
+  if (device() == nullptr) return views;
+  std::set<std::size_t> indices;
+  for (const spec::TypedWindow::Form &form : typed.inputs[window].window->forms)
+    for (const spec::TypedWindow::Index &index : form.indices)
+      indices.insert({std::size_t(index.input), std::size_t(typed.array_of(index.input))});
+  for (const std::size_t index : indices) views[index] = host.read(views[index]);
+  return views;
+}
+
+void CallRun::look_at(const KernelImpl &kernel, std::size_t window,
+                      const std::vector<MemRef> &operands, const Layout &layout,
+                      bool elements) const {
+  gpu::OnHost host(device());
+  const std::vector<AnyView> inputs = read_positions(host, kernel.typed(), window, views(operands));
+  const std::vector<const AnyView *> pointers = kernel::pointers_to(inputs);
+  kernel::check_gathered(kernel.typed(), window, pointers, elements);
+  kernel::listed_positions(kernel.typed(), window, layout, pointers, tasks_of(kernel));
+}
+
+void CallRun::take(const Gather &gather) {
+  const spec::TypedSpec &typed = gather.kernel->typed();
+  if (gather.what == Gather::What::Look)
+    return look_at(*gather.kernel, gather.window, gather.operands, gather.to.view.layout, false);
+  if (gather.what == Gather::What::Output) gather.kernel->setup().stop_if_cancelled();
+  gpu::OnHost host(device());
+  const std::vector<AnyView> inputs =
+      read_positions(host, typed, gather.window, views(gather.operands));
+  const std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
+  const AnyView to = view(gather.to);
+  kernel::check_gathered(typed, gather.window, operands, true);
+  kernel::gather(typed, gather.window, operands, host.read(view(gather.of)),
+                 borrowed(host.written(to)), tasks_of(*gather.kernel));
+  host.done();
+  if (recorder_ != nullptr)
+    recorder_->add({Step::Kind::Gather,
+                    {},
+                    {},
+                    {recorded(typed, typed.inputs[gather.window].axis_of_dim, to)}});
+}
+
+void CallRun::take(const Scatter &scatter) {
+  const spec::TypedSpec &typed = scatter.kernel->typed();
+  gpu::OnHost host(device());
+  const std::vector<AnyView> inputs =
+      read_positions(host, typed, scatter.window, views(scatter.operands));
+  const std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
+  const AnyView values = view(scatter.values), to = view(scatter.to);
+  kernel::check_gathered(typed, scatter.window, operands, false);
+  kernel::scatter(typed, scatter.window, operands, borrowed(host.read(values)),
+                  borrowed(host.written(to)), tasks_of(*scatter.kernel));
+  host.done();
+  if (recorder_ != nullptr)
+    recorder_->add({Step::Kind::Scatter,
+                    {},
+                    {recorded(typed, typed.inputs[scatter.window].axis_of_dim, values)},
+                    {{to, {}}}});
+}
+
+void CallRun::take(const Copy &copy) {
+  const AnyView from = view(copy.from), to = view(copy.to);
+  copy_elements(from, to);
+  if (recorder_ != nullptr) recorder_->add(copy.kind, from, to);
+}
+
+void CallRun::take(const Count &count) {
+  const AnyView to = view(count.to);
+  const std::int64_t steps = to.layout.extents[0];
+  gpu::OnHost host(device());
+  auto *numbers = static_cast<std::int64_t *>(host.written(to).data);
+  for (std::int64_t t = 0; t < steps; ++t) numbers[t] = t;
+  host.done();
+  if (recorder_ != nullptr) recorder_->add(Step::Kind::Count, {}, to);
+}
+
+void CallRun::take(const Told &told) {
+  if (!*watch_) return;
+  (*watch_)(told.let, is_in_loop_ ? std::optional(t_) : std::nullopt, view(told.row), lets_);
+}
+
+void CallRun::take(const InTiles &in) {
+  const TileWatch watch{
+      [&](const std::string &let, const AnyView &whole) { recorder_->name(let, whole); },
+      [&](const Run &run, const std::vector<const AnyView *> &operands) { record(run, operands); },
+      [&](const Tiles::Border &border, const AnyView &of, const AnyView &copy,
+          const Tiles::PaddedRows &rows) {
+        record(border.padding, {{of}, {array::rows_of(of, border.dim, rows.row, rows.count)}},
+               {{copy}, {array::rows_of(copy, border.dim, rows.copy_row, rows.count)}});
+      }};
+  run_tiles(kernel_, plan_.tiles[in.number], arrays_, recorder_ != nullptr ? &watch : nullptr);
+}
+
+void CallRun::take(const ByReference &loop) {
+  const Lets &lets = kernel_.subs().lets();
+  std::vector<AnyView> inputs;
+  for (const AnyView *input : call_.first(kernel_.typed().callers_inputs()))
+    inputs.push_back(*input);
+  const std::size_t first = loop.first_let;
+  const std::vector<Array> made =
+      reference::evaluate_loop(lets.specs(), first, inputs, std::span(lets_).first(first),
+                               kernel_.setup().options.cancel.get(), kernel_.setup().threads_now());
+  for (std::size_t m = 0; m < made.size(); ++m) {
+    const spec::Recurrence &own = *lets.specs()[first + m]->recurrence;
+    const AnyView &rows = lets_[first + m];
+    const AnyView to = array::rows_of(rows, own.dim, own.backwards ? 0 : -own.lag,
+                                      rows.layout.extents[own.dim] + own.lag);
+    copy_elements(made[m], to);
+  }
+  const spec::Recurrence &own = *lets.specs()[first]->recurrence;
+  const std::int64_t steps = lets_[first].layout.extents[own.dim];
+  for (std::int64_t n = 0; *watch_ && n < steps; ++n)
+    for (std::size_t m = 0; m < made.size(); ++m) {
+      const std::int64_t t = own.backwards ? steps - 1 - n : n;
+      const std::size_t dim = lets.specs()[first + m]->recurrence->dim;
+      (*watch_)(first + m, t, array::rows_of(lets_[first + m], dim, t, 1), lets_);
+    }
+}
+
+void CallRun::record_arrays() {
+  const spec::TypedSpec &typed = kernel_.typed();
+  const std::size_t inputs = typed.callers_inputs();
+  const std::vector<std::string> outputs = arrays_of_outputs(typed);
+  for (std::size_t k = 0; k < call_.size(); ++k)
+    if (call_[k] != nullptr)
+      recorder_->name(k < inputs ? typed.inputs[k].name : outputs[k - inputs], *call_[k]);
+  const Lets &lets = kernel_.subs().lets();
+  for (std::size_t k = 0; k < lets.specs().size(); ++k) {
+    const spec::Materialised &let = *lets.specs()[k];
+    if (!plan_.needed[k] && !let.join && !lets.rows_of_loop(k)) continue;
+    if (!plan_.lets->in_tiles.empty() && plan_.lets->in_tiles[k]) continue;
+    AnyView rows = lets_[k];
+    if (let.recurrence) {
+      const spec::Recurrence &loop = *let.recurrence;
+      rows = array::rows_of(rows, loop.dim, loop.backwards ? 0 : -loop.lag,
+                            rows.layout.extents[loop.dim] + loop.lag);
+    }
+    recorder_->name(let.typed.outputs[0].name, rows);
+  }
+}
+
+void CallRun::record(const Run &run, const std::vector<const AnyView *> &operands) {
+  const spec::TypedSpec &spec = run.kernel->typed();
+  calls::Event event{.kernel = std::string(run.name)};
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    if (operands[k] == nullptr) continue;
+    const bool is_output = k >= spec.inputs.size();
+    const std::vector<int> &axes =
+        is_output ? spec.outputs[k - spec.inputs.size()].axes : spec.inputs[k].axis_of_dim;
+    (is_output ? event.to : event.from).push_back(recorded(spec, axes, *operands[k], true));
+  }
+  recorder_->add(std::move(event));
+}
+
+void CallRun::record(const Pad &pad, const AnyView &of, const AnyView &to, std::int64_t row) {
+  if (recorder_ == nullptr) return;
+  if (row < 0) return record(pad.padding, {{of}}, {{to}});
+  record(pad.padding, {{of}, {array::rows_of(of, pad.row->dim, row, 1)}},
+         {{to}, {array::rows_of(to, pad.row->dim, row, 1)}});
+}
+
+void CallRun::record(const kernel::Padding &padding, std::vector<calls::Operand> from,
+                     std::vector<calls::Operand> to) {
+  calls::Event event{Step::Kind::Pad, {}, std::move(from), std::move(to)};
+  for (const spec::TypedWindow::Pad &border : padding.pads)
+    event.borders.push_back({border.dim, border.before, border.after});
+  for (const kernel::Padding::Dim &dim : padding.dims)
+    event.reach.push_back({dim.first, dim.last, dim.divisor});
+  recorder_->add(std::move(event));
+}
 
 void run_call(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
               const LetWatch &watch) {

@@ -69,7 +69,8 @@ struct Setup {
   void check_facts(kernel::Operands call) const {
     if (!facts.empty()) look_at_facts(call);
   }
-  // Throws CompileError E0506 where the kernel runs on a device: "frozen parameters" are of the host.
+  // Throws CompileError E0506 where the kernel runs on a device: "frozen parameters" are of the
+  // host.
   void refuse_on_device(const char *what) const;
   // New memory where the kernel's arrays lie, whose elements are not set.
   Array array_of(DType dtype, const Layout &layout) const;

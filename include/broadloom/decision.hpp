@@ -41,7 +41,8 @@ struct Decision {
 
 // A JSON array with one object for each decision, a line each. Its keys are always "topic", "code",
 // "subject", "choice", "bytes", "flops", "cycles", "ns", "alternatives", "text" in this order. An
-// unknown number is null. Each alternative has "choice", "why_not", "bytes", "flops", "cycles", "ns".
+// unknown number is null. Each alternative has "choice", "why_not", "bytes", "flops", "cycles",
+// "ns".
 std::string to_json(std::span<const Decision> decisions);
 
 } // namespace broadloom

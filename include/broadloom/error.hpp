@@ -79,8 +79,9 @@ struct CompileError : Error { // a limit was reached, or code could not be made
 struct CancelledError : Error { // the caller's own wish: Options::cancel
   using Error::Error;
 };
-// E0901, a bug in Broadloom. Compiling with Engine::automatic reports it and goes on with a slower engine.
-// The error is thrown if another engine was asked for, if BROADLOOM_STRICT is 1, or if nothing else is left.
+// E0901, a bug in Broadloom. Compiling with Engine::automatic reports it and goes on with a slower
+// engine. The error is thrown if another engine was asked for, if BROADLOOM_STRICT is 1, or if
+// nothing else is left.
 class InternalError : public Error {
 public:
   // `ir` is the text of what was being compiled: of any number of lines, maybe empty.

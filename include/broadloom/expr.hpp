@@ -63,10 +63,12 @@ public:
     return known(Sign::positive, where);
   }
 
-  // The input read at positions, one for each dim. x.at({2 * bl::axis("i") + bl::axis("u") - 1, "j"}) is x[2*i + u - 1, j] of the
-  // text form. Its rules for extents hold (docs/language.md, "Windows"). The axes of the positions are its axes. At a call it is
-  // a view of the array, never a copy, unless a position has an index() in it. Throws SpecError E0023 where *this is not an input
-  // or has been read at positions, E0006 where numbers of a position have left i64. `compile` tells the rest, E0140 to E0142.
+  // The input read at positions, one for each dim. x.at({2 * bl::axis("i") + bl::axis("u") - 1,
+  // "j"}) is x[2*i + u - 1, j] of the text form. Its rules for extents hold (docs/language.md,
+  // "Windows"). The axes of the positions are its axes. At a call it is a view of the array, never
+  // a copy, unless a position has an index() in it. Throws SpecError E0023 where *this is not an
+  // input or has been read at positions, E0006 where numbers of a position have left i64. `compile`
+  // tells the rest, E0140 to E0142.
   Expr at(std::initializer_list<Position> positions,
           std::source_location where = std::source_location::current()) const;
   Expr at(const std::vector<Position> &positions,
@@ -174,9 +176,11 @@ private:
   std::variant<std::string, int> value_;
 };
 
-// The place that is read along one dim of an input: an integer plus integer multiples of axes. A value, which `+ - *` make of others;
-// an axis with multiple 0 is none. Below 0, and moved up by no axis, it counts from the end: -1 is the last element, -axis("i") turns
-// the dim around. Numbers that leave i64 make it invalid, which Expr::at tells. Elements of inputs may be in it, too: index() below.
+// The place that is read along one dim of an input: an integer plus integer multiples of axes. A
+// value, which `+ - *` make of others; an axis with multiple 0 is none. Below 0, and moved up by no
+// axis, it counts from the end: -1 is the last element, -axis("i") turns the dim around. Numbers
+// that leave i64 make it invalid, which Expr::at tells. Elements of inputs may be in it, too:
+// index() below.
 class Position {
 public:
   struct Term {
@@ -209,7 +213,8 @@ public:
   const std::vector<Extent> &extents() const { return extents_; }
   Outside outside() const { return outside_; }
   bool valid() const { return valid_; }
-  // bl::axis("i") + 0: an axis alone that is to stay inside of the dim, and need not be as long as it.
+  // bl::axis("i") + 0: an axis alone that is to stay inside of the dim, and need not be as long as
+  // it.
   bool stays_inside() const { return stays_inside_; }
   bool is_number() const { return terms_.empty() && indices_.empty() && extents_.empty(); }
 
@@ -242,18 +247,20 @@ private:
   bool stays_inside_ = false;
 };
 
-// A position that an element of an integer input says: x.at({bl::index(k.at({"i"})) + 1, "j"}) is x[k[i] + 1, j]. If an
-// input has labels, index(k) reads it at these. At a call an element that says a position outside of the array is a
-// DataError, E0315. clip() and wrap() bring the position inside: the nearest one, or modulo the extent. Throws SpecError
-// E0026 where `read` is no input or clip() and wrap() are around a position without index(), or within another.
+// A position that an element of an integer input says: x.at({bl::index(k.at({"i"})) + 1, "j"}) is
+// x[k[i] + 1, j]. If an input has labels, index(k) reads it at these. At a call an element that
+// says a position outside of the array is a DataError, E0315. clip() and wrap() bring the position
+// inside: the nearest one, or modulo the extent. Throws SpecError E0026 where `read` is no input or
+// clip() and wrap() are around a position without index(), or within another.
 Position index(const Expr &read, std::source_location where = std::source_location::current());
 Position clip(Position position, std::source_location where = std::source_location::current());
 Position wrap(Position position, std::source_location where = std::source_location::current());
 
 inline Position axis(std::string name) { return {std::move(name)}; }
 
-// The extent of a dim of an input or a let, by number or label. x.at({bl::axis("i") + bl::extent_of(y, 0)}) is x[i +
-// extent(y, 0)]. A let is an array then. Throws SpecError E0003 where `array` is neither, E0104 where it has no such dim.
+// The extent of a dim of an input or a let, by number or label. x.at({bl::axis("i") +
+// bl::extent_of(y, 0)}) is x[i + extent(y, 0)]. A let is an array then. Throws SpecError E0003
+// where `array` is neither, E0104 where it has no such dim.
 Position extent_of(const Expr &array, const AxisRef &dim,
                    std::source_location where = std::source_location::current());
 
@@ -262,13 +269,16 @@ struct PaddedDim {
   AxisRef dim;
   std::int64_t before = 0, after = 0;
 };
-// The added elements are 0, or elements of the dim, as the modes of np.pad of these names have them.
+// The added elements are 0, or elements of the dim, as the modes of np.pad of these names have
+// them.
 enum class Pad : std::uint8_t { zero, edge, wrap, reflect };
 
-// An input with more elements around, to be read at positions, of which 0 is the first that was added. Write pad(x, {{"i", 1, 1}},
-// bl::Pad::edge).at({bl::axis("i") + bl::axis("u")}). Or filled with a number. A call makes one padded copy for all reads of one
-// padding. Throws SpecError E0023 where x is neither an input nor such a padded one, E0024 for negative amounts and a dim that is
-// padded twice. Throws E0006 beyond 2^40, ShapeError E0104 where x has no such dim. `compile` tells the rest: E0025, E0202.
+// An input with more elements around, to be read at positions, of which 0 is the first that was
+// added. Write pad(x, {{"i", 1, 1}}, bl::Pad::edge).at({bl::axis("i") + bl::axis("u")}). Or filled
+// with a number. A call makes one padded copy for all reads of one padding. Throws SpecError E0023
+// where x is neither an input nor such a padded one, E0024 for negative amounts and a dim that is
+// padded twice. Throws E0006 beyond 2^40, ShapeError E0104 where x has no such dim. `compile` tells
+// the rest: E0025, E0202.
 Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, Pad mode = Pad::zero,
          std::source_location where = std::source_location::current());
 Expr pad(const Expr &x, const std::vector<PaddedDim> &dims, const Operand &number,
@@ -320,19 +330,22 @@ Expr operator-(const Operand &a);
 Expr operator!(const Operand &a);
 Expr operator~(const Operand &a);
 
-// A value with a name: `let name = value` of the text form. If it is read at positions (Expr::at), it is an array, computed first,
-// with the axes of the value in iteration order as dims. With `axes` it is an array in any case, and these are its dims: labels or
-// positions, all the axes that the value has. Names are checked by `compile`: E0004 where two inputs, lets or outputs have one name.
+// A value with a name: `let name = value` of the text form. If it is read at positions (Expr::at),
+// it is an array, computed first, with the axes of the value in iteration order as dims. With
+// `axes` it is an array in any case, and these are its dims: labels or positions, all the axes that
+// the value has. Names are checked by `compile`: E0004 where two inputs, lets or outputs have one
+// name.
 Expr let(std::string name, const Operand &value);
 Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value);
 
-// The let of that name in its own definition, or before it: h in `let h[t, i] = tanh(x + h[t - 1, i]) from h0`.
-// The let is read at earlier positions of one of its dims, or all at later ones:
+// The let of that name in its own definition, or before it: h in `let h[t, i] = tanh(x + h[t - 1,
+// i]) from h0`. The let is read at earlier positions of one of its dims, or all at later ones:
 //
 //   auto h = bl::let("h", {"t", "i"}, tanh(x + bl::itself("h").at({bl::axis("t") - 1, "i"})), {.from = h0});
 //
-// `from` is what it begins with, zeros where there is none; `axis` and `count` say how many steps there are where no
-// input does. For a let that does not read itself they say the extent of an axis: `let u[i < 3] = ..` of the text form.
+// `from` is what it begins with, zeros where there is none; `axis` and `count` say how many steps
+// there are where no input does. For a let that does not read itself they say the extent of an
+// axis: `let u[i < 3] = ..` of the text form.
 struct LetSteps {
   std::optional<Operand> from = {};
   std::string axis = {};
@@ -343,13 +356,16 @@ struct LetSteps {
 Expr itself(std::string name, std::source_location where = std::source_location::current());
 Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value, LetSteps steps);
 
-// Arrays side by side along one dim, or each at a position of a new one. `axis` is a dim of the let whose whole value the join is.
+// Arrays side by side along one dim, or each at a position of a new one. `axis` is a dim of the let
+// whose whole value the join is.
 //
 //   bl::let("z", {"i", "j"}, bl::concat("i", {x.at({"i", "j"}), y.at({"i", "j"})}))      z[i, j] = concat(i, x[i, j], y[i, j])
 //
-// Each part is an array of its own, in which axes mean what they mean there. A part is a let NAME_part0, .. unless it is a let with these
-// dims already. Parts are computed where they lie in the whole, and nothing is copied. Throws SpecError E0009 without parts. `compile`
-// throws E0029 for a join that stands elsewhere, E0104 where the let lacks the axis. Parts of different ranks or dtypes are E0101 and E0201.
+// Each part is an array of its own, in which axes mean what they mean there. A part is a let
+// NAME_part0, .. unless it is a let with these dims already. Parts are computed where they lie in
+// the whole, and nothing is copied. Throws SpecError E0009 without parts. `compile` throws E0029
+// for a join that stands elsewhere, E0104 where the let lacks the axis. Parts of different ranks or
+// dtypes are E0101 and E0201.
 Expr concat(const AxisRef &axis, const std::vector<Expr> &parts,
             std::source_location where = std::source_location::current());
 Expr stack(const AxisRef &axis, const std::vector<Expr> &parts,

@@ -28,7 +28,8 @@ enum class Profile : unsigned {
 };
 constexpr Profile operator|(Profile a, Profile b) { return Profile(unsigned(a) | unsigned(b)); }
 
-// Checks of each call, which are slow: docs/command_line.md, "Checked runs". The outputs are written once all of it holds.
+// Checks of each call, which are slow: docs/command_line.md, "Checked runs". The outputs are
+// written once all of it holds.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" // of g++ 12: `all` is bl::all's name too
 enum class Debug : unsigned {

@@ -1,5 +1,6 @@
-// Folds of a kernel along one axis over one block of the data. Arrays may be too large for one call,
-// or lie on several machines. The results have the very bits of one call with all of the data.
+// Folds of a kernel along one axis over one block of the data. Arrays may be too large for one
+// call, or lie on several machines. The results have the very bits of one call with all of the
+// data.
 //
 //   bl::Kernel k = bl::compile(bl::parse("kernel k { in x : f32[i, j]; out s = sum(x, j) }"));
 //   const std::int64_t unit = k.unit("j", {{"x", a}});                // blocks begin at multiples of it: 4096 here
@@ -12,8 +13,9 @@
 //   const Partial means = k.join(std::vector{first, second});
 //   first = k.partial(means, 0, {{"x", a}}), second = k.partial(means, a.shape()[1], {{"x", b}});
 //
-// Scans along the axis (`scan(sum, x, j)`) take a round, too, in which blocks say what each of their leaves has come to. `combine`
-// then gives the part of the outputs that belongs to a block, from what comes before it. The call says where the block begins.
+// Scans along the axis (`scan(sum, x, j)`) take a round, too, in which blocks say what each of
+// their leaves has come to. `combine` then gives the part of the outputs that belongs to a block,
+// from what comes before it. The call says where the block begins.
 //
 //   bl::Kernel c = bl::compile(bl::parse("kernel c { in x : f32[i, j]; out s = scan(sum, x, j) }"));
 //   const Partial all = c.join(std::vector{c.partial("j", 0, {{"x", a}}), c.partial("j", 4096, {{"x", b}})});

@@ -65,7 +65,8 @@ public:
   // The axis that is shared out among threads first, or that is never cut for them.
   Schedule &parallel(AxisRef axis, Where where = Where::current());
   Schedule &serial(AxisRef axis, Where where = Where::current());
-  // Groups of lanes of a map, or leaves of a fold, in one turn of the loop over this axis: 1, 2, 4 or 8.
+  // Groups of lanes of a map, or leaves of a fold, in one turn of the loop over this axis: 1, 2, 4
+  // or 8.
   Schedule &copies(AxisRef axis, int count, Where where = Where::current());
   // How many rows along this axis a register tile or a jam takes together: 2, 4 or 8; 1 stands for none of either. 16 to 4096, a
   // power of two: the side of tiles, which outputs without folds go through one by one.

@@ -94,8 +94,10 @@ public:
   LoopSpec &update(std::string state, const Operand &value);
   LoopSpec &update(std::string state, const Mode &mode, const Operand &value);
 
-  // Applied to the output declared last: its dtype, the write request `+=`, and how long an axis is that it lists. The last is `out y[i < 2*extent(x, 0)]`
-  // of the text form, by numbers and extents. Other values throw SpecError E0033, and a call throws ShapeError E0144 for one below 0.
+  // Applied to the output declared last: its dtype, the write request `+=`, and how long an axis is
+  // that it lists. The last is `out y[i < 2*extent(x, 0)]` of the text form, by numbers and
+  // extents. Other values throw SpecError E0033, and a call throws ShapeError E0144 for one below
+  // 0.
   LoopSpec &as(DType dtype);
   LoopSpec &add();
   // The order in which its elements lie where the call allocates it, `out z in f = ..`: a wish, as an array that is given lies as it does. `none`: by the
@@ -122,17 +124,21 @@ struct Called {
   std::vector<std::string> axes = {};
 };
 
-// The outputs of `kernel` over other arrays, as `call kernel(arguments) -> results` of the text form has it: lets of whatever reads them. There is
-// one argument for each input in declared order, an input or a let of its rank (any other expression becomes a let). There is one result for each
-// output. A dim of a result without `axes` has the label of the dim of an argument that walks the same axis, else its own. Nothing is compiled; an
-// array is computed by a kernel of its own. Throws SpecError E0051 for arguments or results that do not fit. Throws E0052 for a kernel with states,
-// outputs that add, or like= and of= of an input that is read at positions of its argument. Throws what `compile` throws of the kernel itself.
+// The outputs of `kernel` over other arrays, as `call kernel(arguments) -> results` of the text
+// form has it: lets of whatever reads them. There is one argument for each input in declared order,
+// an input or a let of its rank (any other expression becomes a let). There is one result for each
+// output. A dim of a result without `axes` has the label of the dim of an argument that walks the
+// same axis, else its own. Nothing is compiled; an array is computed by a kernel of its own. Throws
+// SpecError E0051 for arguments or results that do not fit. Throws E0052 for a kernel with states,
+// outputs that add, or like= and of= of an input that is read at positions of its argument. Throws
+// what `compile` throws of the kernel itself.
 std::vector<Expr> call(const LoopSpec &kernel, const std::vector<Expr> &arguments,
                        const std::vector<Called> &results,
                        std::source_location where = std::source_location::current());
 
-// All mistakes of a text, in the order in which they stand: of a statement the first one, and none that follow from others. Kernels that
-// are well formed bring what `check` says, output by output. Empty where the text is right. Throws nothing but out of memory, E0305.
+// All mistakes of a text, in the order in which they stand: of a statement the first one, and none
+// that follow from others. Kernels that are well formed bring what `check` says, output by output.
+// Empty where the text is right. Throws nothing but out of memory, E0305.
 std::vector<Error> find_mistakes(std::string_view text, std::string_view file = "<text>");
 
 // All kernels of a text, in order. A text without any gives an empty list.

@@ -34,8 +34,9 @@ public:
   StatefulKernel &operator=(StatefulKernel &&) noexcept;
   ~StatefulKernel();
 
-  // Copies an array into a state; where the shape is another one than before, the state has it from now on. Throws DataError
-  // E0314 for an unknown state, and what `Kernel::run` throws for a wrong dtype, rank or extent. The state is then as it was.
+  // Copies an array into a state; where the shape is another one than before, the state has it from
+  // now on. Throws DataError E0314 for an unknown state, and what `Kernel::run` throws for a wrong
+  // dtype, rank or extent. The state is then as it was.
   void set(std::string_view state, const AnyView &value);
   // A copy of a state, in C order. Throws DataError E0314 for an unknown state or one that has no array yet.
   Array get(std::string_view state) const;
@@ -56,8 +57,9 @@ public:
   }
   Results call(std::span<const NamedView> inputs, Kernel::Line line = Kernel::Line::current());
 
-  // All states as a .npz file, and back; files of numpy.savez have the same form. `load` takes an array for each state.
-  // If one is missing or unknown it throws DataError E0314, and else what `set` throws; then no state has changed.
+  // All states as a .npz file, and back; files of numpy.savez have the same form. `load` takes an
+  // array for each state. If one is missing or unknown it throws DataError E0314, and else what
+  // `set` throws; then no state has changed.
   void save(const std::string &path) const;
   void load(const std::string &path);
 

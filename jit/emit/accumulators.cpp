@@ -79,8 +79,8 @@ States Accumulators::join_lanes(AccId acc, std::vector<States> lanes) {
   return states;
 }
 
-// As above, one state in each thread; those that have no partner join what nobody looks at. In the end all have what the
-// first one has.
+// As above, one state in each thread; those that have no partner join what nobody looks at. In the
+// end all have what the first one has.
 States Accumulators::join_threads(AccId acc, States states) {
   const auto of = [&](llvm::Value *number) {
     States taken;

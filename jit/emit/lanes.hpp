@@ -3,10 +3,11 @@
 // Problem: each row of ops.def must become instructions that give ops::evaluate's bits in every
 // lane, with no trap and no poison, for a scalar as for a vector of any width.
 // Method: an LLVM type is a scalar or <W x T>; nearly all instructions take both, so most
-// operations are written once. Bool is i1 in registers and a byte in memory; f16 and bf16, which only
-// convert, are their 16 bits in both; a complex value is a struct of two (lanes_complex.cpp). What has no vector
-// instruction (libm functions, 64-bit division) runs as a small loop over the lanes.
-// On a GPU a lane is a thread: each has a scalar where a core has a vector, and what moves between lanes goes through
+// operations are written once. Bool is i1 in registers and a byte in memory; f16 and bf16, which
+// only convert, are their 16 bits in both; a complex value is a struct of two (lanes_complex.cpp).
+// What has no vector instruction (libm functions, 64-bit division) runs as a small loop over the
+// lanes. On a GPU a lane is a thread: each has a scalar where a core has a vector, and what moves
+// between lanes goes through
 // lanes_threads.cpp.
 // Example: Lanes(builder, target).op(Op::FloorDiv, i32, {a, b}).
 #pragma once

@@ -1,11 +1,14 @@
 // Lanes that are threads of a GPU's warp.
 //
-// Problem: a vector of 32 lanes is one value in each of 32 threads, which run the same code together; what a core does by a
-// shuffle of a register must go from thread to thread, with no thread ahead of the others.
-// Method: four functions are called by name, and whoever makes machine code gives their bodies: the number of the thread in its
-// warp, 32 bits of another thread's value, a place where all meet, and for a processor that plays a warp the same by fibres
-// (jit/native/warp.hpp). Whatever is known for a whole loop is computed by all of them alike.
-// Example: the ways of a fold, joined by halving: x = join(x, of_thread(x, thread() + 16)), then + 8, + 4, + 2, + 1.
+// Problem: a vector of 32 lanes is one value in each of 32 threads, which run the same code
+// together; what a core does by a shuffle of a register must go from thread to thread, with no
+// thread ahead of the others.
+// Method: four functions are called by name, and whoever makes machine code gives their bodies: the
+// number of the thread in its warp, 32 bits of another thread's value, a place where all meet, and
+// for a processor that plays a warp the same by fibres (jit/native/warp.hpp). Whatever is known for
+// a whole loop is computed by all of them alike.
+// Example: the ways of a fold, joined by halving: x = join(x, of_thread(x, thread() + 16)), then +
+// 8, + 4, + 2, + 1.
 #include "jit/emit/lanes.hpp"
 
 #include "jit/emit/warp.hpp"
@@ -76,8 +79,8 @@ llvm::Value *Lanes::of_thread(llvm::Value *value, llvm::Value *number) {
   });
 }
 
-// Where a lane's source is known: four bits for each of at most 16 lanes, as one number. Of sources beyond the lanes, the
-// second value's; the lanes behind have their own.
+// Where a lane's source is known: four bits for each of at most 16 lanes, as one number. Of sources
+// beyond the lanes, the second value's; the lanes behind have their own.
 llvm::Value *Lanes::shuffle_threads(llvm::Value *a, llvm::Value *b, llvm::ArrayRef<int> sources) {
   const int lanes = static_cast<int>(sources.size());
   support::check(lanes <= 16, "a shuffle of more threads than a number has places for");

@@ -64,8 +64,8 @@ void PhaseEmitter::body(const Place &here, const std::vector<Stmt> &statements, 
         folds_.step(here, s.acc, s.args);
       break;
     case StmtKind::Loop: {
-      // What one loop has stored, another may load in another lane. Shuffles keep threads together, and
-      // only a meeting orders their memory.
+      // What one loop has stored, another may load in another lane. Shuffles keep threads together,
+      // and only a meeting orders their memory.
       const bool threads = lanes_.are_threads() && here.group.loop == nullptr;
       if (threads) lanes_.meet();
       inner(here, s.loop);

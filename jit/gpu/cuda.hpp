@@ -1,8 +1,8 @@
 // The CUDA driver, as far as devices are run by it.
 //
 // Problem: nothing of CUDA may be needed to build Broadloom, to link with it, or to start it.
-// Method: the driver's library is loaded when the first device is opened, and its functions are found by name. The types are
-// those of its binary interface, which has not changed since 2010.
+// Method: the driver's library is loaded when the first device is opened, and its functions are
+// found by name. The types are those of its binary interface, which has not changed since 2010.
 // Example: const Cuda &cuda = Cuda::instance();          cuda.check(cuda.init(0), "is begun");
 #pragma once
 

@@ -1,12 +1,12 @@
 // A device: memory of its own, and warps that run phases there.
 //
-// Problem: a kernel's memory is not the process's, its code is not called but launched, and most machines
-// that build and test have no such device.
-// Method: the planner, the layouts, the checks of pointers and the order of phases are those of any call, as
-// none of them looks at an element. What is left is one small class: memory, copies, code, launches. It is a CUDA
-// device (cuda_device.cpp), or a played one (played_device.cpp): this processor, on memory that nobody may touch
-// outside of launches and copies.
-// Example: auto device = gpu::open("cuda:0"); (open.hpp)          device->launch(*code, program, 0, frame, grid, rows);
+// Problem: a kernel's memory is not the process's, its code is not called but launched, and most
+// machines that build and test have no such device.
+// Method: the planner, the layouts, the checks of pointers and the order of phases are those of any
+// call, as none of them looks at an element. What is left is one small class: memory, copies, code,
+// launches. It is a CUDA device (cuda_device.cpp), or a played one (played_device.cpp): this
+// processor, on memory that nobody may touch outside of launches and copies.
+// Example: gpu::open("cuda:0")->launch(*code, program, 0, frame, grid, row_bytes); see open.hpp
 #pragma once
 
 #include "jit/native/code.hpp"
@@ -33,8 +33,8 @@ public:
   const Target &target() const { return target_; }
   int warps() const { return warps_; } // that run at once
 
-  // Memory, on the boundary of 256 bytes; what is let go is kept for the next, as all work is in one order. Throws
-  // DataError E0305 where there is none left.
+  // Memory, on the boundary of 256 bytes; what is let go is kept for the next, as all work is in
+  // one order. Throws DataError E0305 where there is none left.
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
   virtual void copy_in(void *to, const void *from, std::size_t bytes) = 0;
   virtual void copy_out(void *to, const void *from,
@@ -44,8 +44,8 @@ public:
 
   // Code of a program. Throws CompileError E0501, E0502.
   virtual std::shared_ptr<const Code> compile(const loop::Program &program) = 0;
-  // Begins to run a phase: later launches and copies wait for it. Each warp's rows lie `row_bytes` apart, for warps()
-  // of them.
+  // Begins to run a phase: later launches and copies wait for it. Each warp's rows lie `row_bytes`
+  // apart, for warps() of them.
   virtual void launch(const Code &code, const loop::Program &program, std::size_t phase,
                       const loop::Frame &frame, const plan::Grid &grid, std::int64_t row_bytes) = 0;
 
@@ -70,7 +70,8 @@ private:
 plan::Grid grid_of(const loop::Program &program, std::size_t phase,
                    std::span<const std::int64_t> extents, int warps);
 
-// What a kernel is launched with: runtime/launch.hpp. Throws CompileError E0502 where it is too much.
+// What a kernel is launched with: runtime/launch.hpp. Throws CompileError E0502 where it is too
+// much.
 std::vector<std::int64_t> words_of(const loop::Program &program, std::size_t phase,
                                    const loop::Frame &frame, const plan::Grid &grid,
                                    std::int64_t row_bytes);

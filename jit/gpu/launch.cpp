@@ -11,8 +11,9 @@
 
 namespace broadloom::jit::gpu {
 
-// A position is a box of its own but along lanes, where a box has whole turns of a warp: enough of them that all warps have some
-// work, and no more than that, as what is known for a box is computed once in it.
+// A position is a box of its own but along lanes, where a box has whole turns of a warp: enough of
+// them that all warps have some work, and no more than that, as what is known for a box is computed
+// once in it.
 plan::Grid grid_of(const loop::Program &program, std::size_t phase,
                    std::span<const std::int64_t> extents, int warps) {
   const loop::Phase &own = program.phases[phase];

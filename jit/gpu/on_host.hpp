@@ -1,9 +1,11 @@
-// Arrays of a device, where the host does a step of a call: it sees copies, and what it has written goes back.
+// Arrays of a device, where the host does a step of a call: it sees copies, and what it has written
+// goes back.
 //
-// Problem: copies with borders, gathers, scatters and positions that elements say are work of the host so far, and a device's
-// memory is not the host's.
-// Method: without a device a view is seen as it is. With one, its bytes are brought over, and written ones are taken back by
-// `done`, each in one piece. That costs the way there and back; the docs name the steps.
+// Problem: copies with borders, gathers, scatters and positions that elements say are work of the
+// host so far, and a device's memory is not the host's.
+// Method: without a device a view is seen as it is. With one, its bytes are brought over, and
+// written ones are taken back by `done`, each in one piece. That costs the way there and back; the
+// docs name the steps.
 // Example: OnHost host(device); work(host.read(x), host.written(y)); host.done();
 #pragma once
 

@@ -1,8 +1,8 @@
 // A device that this processor plays: see device.hpp.
 //
-// Its memory is mapped so that nobody may touch it but launches and copies, which run one after the other; so a host
-// that looks at an element of a device ends at once, in any test, on any machine. Its code is that of the target "warp"
-// (jit/native/warp.hpp).
+// Its memory is mapped so that nobody may touch it but launches and copies, which run one after the
+// other; so a host that looks at an element of a device ends at once, in any test, on any machine.
+// Its code is that of the target "warp" (jit/native/warp.hpp).
 #pragma once
 
 #include "jit/gpu/device.hpp"

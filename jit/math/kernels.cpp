@@ -20,7 +20,8 @@ namespace math = broadloom::math;
     return math::lanes::form<T, N>(x, y);                                                          \
   }
 
-// BROADLOOM_ONE_LANE: for threads of a GPU, which have a value each. All that they call is in the module.
+// BROADLOOM_ONE_LANE: for threads of a GPU, which have a value each. All that they call is in the
+// module.
 #if defined(BROADLOOM_ONE_LANE)
 #include "math/functions/fmod.hpp"
 #include "math/functions/huge_angle.hpp"

@@ -22,7 +22,8 @@ constexpr support::Machine avx512{.vector_bits = 512,
                                   .masks_free = true,
                                   .gathers = true,
                                   .least_masked_move = 1};
-// 32 threads, each with registers of its own. They wait for memory in turns, so nothing is asked for ahead.
+// 32 threads, each with registers of its own. They wait for memory in turns, so nothing is asked
+// for ahead.
 constexpr support::Machine gpu{.vector_bits = 32,
                                .registers = 255,
                                .masks_free = true,

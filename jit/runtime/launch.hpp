@@ -1,16 +1,16 @@
 // The contract between a device's kernels and the host: what a phase is launched with.
 //
-// A phase becomes one kernel, `phase_k(words)`, of one parameter by value: words of eight bytes, the
-// tables of the frame (abi.hpp) one after the other, of strides those alone that buffers have, then how
-// the boxes of the phase's parallel axes are cut.
+// A phase becomes one kernel, `phase_k(words)`, of one parameter by value: words of eight bytes,
+// the tables of the frame (abi.hpp) one after the other, of strides those alone that buffers have,
+// then how the boxes of the phase's parallel axes are cut.
 //
 //   extents[axis] chunks[axis] strides[buffer][walk] buffers[buffer]
 //   row_bytes boxes counts[parallel axis] grains[parallel axis]
 //
-// Warps are 32 threads. Warp w of W takes the boxes w, w + W, w + 2 W, .. of all `boxes`; box b lies, the
-// innermost axis first, at position b % count * grain, with b / count left for the axes outside, and
-// has at most `grain` positions along each. What each warp has for itself begins w * row_bytes behind
-// the address that is given.
+// Warps are 32 threads. Warp w of W takes the boxes w, w + W, w + 2 W, .. of all `boxes`; box b
+// lies, the innermost axis first, at position b % count * grain, with b / count left for the axes
+// outside, and has at most `grain` positions along each. What each warp has for itself begins w *
+// row_bytes behind the address that is given.
 #pragma once
 
 #include "loop/loop.hpp"

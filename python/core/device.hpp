@@ -13,8 +13,9 @@ struct DeviceArrayObject {
   Array array;
 };
 
-// The view of an operand of a kernel that runs on a device: what has `__cuda_array_interface__`, or of an input of no dims a
-// number, which is taken there. Throws DataError E0322 for arrays of the host, DTypeError and DataError as read_operand does.
+// The view of an operand of a kernel that runs on a device: what has `__cuda_array_interface__`, or
+// of an input of no dims a number, which is taken there. Throws DataError E0322 for arrays of the
+// host, DTypeError and DataError as read_operand does.
 void read_device_operand(PyObject *object, const Slot &slot, AnyView &view,
                          std::vector<nb::object> &keep);
 

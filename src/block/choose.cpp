@@ -119,8 +119,9 @@ Run Chooser::map(LoopId id, Place place) const {
     add(base, true); // up to the first aligned address, and at the end
     return run;
   }
-  // Heavy math takes long to compile, and so do blocks that are transposed: so there is one copy of them for whole and partial
-  // groups, where masks cost nothing. Threads have it always: a thread that has nothing to do waits.
+  // Heavy math takes long to compile, and so do blocks that are transposed: so there is one copy of
+  // them for whole and partial groups, where masks cost nothing. Threads have it always: a thread
+  // that has nothing to do waits.
   if (((f.costly || takes_rows_inside(id)) && machine_.masks_free) || lanes_are_threads()) {
     run.shape = Shape::MaskedMap;
     add(base, true);

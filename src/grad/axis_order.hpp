@@ -19,8 +19,8 @@ void keep_axis_order(SpecData &derived, const SpecData &kernel,
 void keep_said(SpecData &derived, const SpecData &kernel,
                const std::unordered_map<std::string, std::string> &names);
 
-// `out y[i, u < 3] = x[(k[i] + u) % 7]` alone says how long u is in the kernel of the positions. Where what is derived lacks that output,
-// it says so of the axis.
+// `out y[i, u < 3] = x[(k[i] + u) % 7]` alone says how long u is in the kernel of the positions.
+// Where what is derived lacks that output, it says so of the axis.
 void keep_counted(SpecData &derived, const spec::Split &split);
 
 } // namespace broadloom::grad

@@ -323,8 +323,9 @@ static Derived derived_of(const SpecData &kernel, const std::vector<std::string>
   return finished(std::move(made), std::move(forward), has_arrays);
 }
 
-// Unlabelled dims and numbers of axes lie where the labels of a kernel put them, of which the derived one may have more or fewer. Where
-// that would move one, the kernel is taken with a label for each axis.
+// Unlabelled dims and numbers of axes lie where the labels of a kernel put them, of which the
+// derived one may have more or fewer. Where that would move one, the kernel is taken with a label
+// for each axis.
 static Derived derived_in_place(const SpecData &kernel, const std::vector<std::string> &wrt,
                                 const GradientOptions &options, const SaveWithin *within) {
   const SpecData expanded = spec::expand_calls(kernel, spec::Calls::WithoutDerivatives);

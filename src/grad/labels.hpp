@@ -14,9 +14,9 @@ namespace broadloom::grad {
 // Where inputs meet, may a dim of 1 be repeated, as before? Else all that meet are equally long.
 enum class Stretch { Kept, Dropped };
 
-// None where no axis lacks a label or has a number, or names for them do not exist: two lets that are
-// arrays count other axes, or one has an input elsewhere than another does. `data` has all inputs declared and
-// only calls that stay.
+// None where no axis lacks a label or has a number, or names for them do not exist: two lets that
+// are arrays count other axes, or one has an input elsewhere than another does. `data` has all
+// inputs declared and only calls that stay.
 std::optional<SpecData> labelled(const SpecData &data, Stretch stretch);
 
 // Whether some axis is named by its number, as in `sum(x, -1)`.

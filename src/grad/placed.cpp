@@ -18,8 +18,8 @@ using spec::TypedInput;
 using spec::TypedSpec;
 using NamesOfAxes = std::vector<std::set<std::string>>; // of each axis: what it may be called
 
-// By their numbers: those that stand along an axis beside others in an operation, or that a value with axes is like. Where others lie
-// is no matter.
+// By their numbers: those that stand along an axis beside others in an operation, or that a value
+// with axes is like. Where others lie is no matter.
 std::vector<bool> inputs_met(const TypedSpec &kernel) {
   std::vector<bool> are_met(kernel.inputs.size());
   std::vector<std::set<std::uint32_t>> held(
@@ -88,7 +88,8 @@ std::vector<std::string> placed_axes(const Part &part) {
   return names;
 }
 
-// What gradients call an axis of this part elsewhere: h_0 is the first dim of let h and of its cotangent.
+// What gradients call an axis of this part elsewhere: h_0 is the first dim of let h and of its
+// cotangent.
 std::set<std::string> names_elsewhere(const Part &part, int axis) {
   const std::string name = name_of(part, axis);
   std::set<std::string> names{name, name + "_" + part.let};

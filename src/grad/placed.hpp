@@ -13,10 +13,12 @@
 
 namespace broadloom::grad {
 
-// Whether each unlabelled input that is read whole, and each axis that has a number, is on the axis where it is in `kernel`.
+// Whether each unlabelled input that is read whole, and each axis that has a number, is on the axis
+// where it is in `kernel`.
 bool lies_as_before(const SpecData &kernel, const SpecData &derived);
 
-// The same for nothing that a kernel could lay elsewhere: all of its inputs have labels, and no axis is a number.
+// The same for nothing that a kernel could lay elsewhere: all of its inputs have labels, and no
+// axis is a number.
 bool has_labels_alone(const SpecData &kernel);
 
 // Whether an error tells of axes that are not there, or that meet where they should not.

@@ -151,8 +151,9 @@ private:
 // The number again: all steps go one way, so that none of them overflows too early, and only the last one that leaves anything
 // rounds. Four of 2^512 leave nothing of a product of two mantissas, or are too much for it; real numbers have half steps, too.
 //
-// What is narrow needs nothing below 2^-512 or from 2^1024 on. There two steps of 2^1022 leave nothing, whatever the mantissas are:
-// others would end at subnormal numbers on the way, of which each takes a processor 100 cycles.
+// What is narrow needs nothing below 2^-512 or from 2^1024 on. There two steps of 2^1022 leave
+// nothing, whatever the mantissas are: others would end at subnormal numbers on the way, of which
+// each takes a processor 100 cycles.
 Expr value_of(const Scale &scale, const Factored &x, bool narrow) {
   Expr count = t.op(Op::Abs, {x.exponent});
   const Expr down = t.op(Op::Lt, {x.exponent, t.num(0)});

@@ -81,8 +81,8 @@ private:
     });
   }
 
-  // A scan along the only axis that there is, where nothing but blocks of it can be shared out. Beside others ordered steps are faster,
-  // as each lane takes a row.
+  // A scan along the only axis that there is, where nothing but blocks of it can be shared out.
+  // Beside others ordered steps are faster, as each lane takes a row.
   bool is_alone() const {
     const auto has_one = [&](const Expr &value) { return facts_.axes(value).size() == 1; };
     return is_scan_ && has_one(g_.value) && std::ranges::all_of(elements_, has_one);
@@ -203,8 +203,9 @@ private:
     return made;
   }
 
-  // A step back is linear in the cotangents. With a single one, many steps are one factor and what they add, so blocks of them can be
-  // joined: l = l_other + f_other l. Here the factor of one step, of which there is none where it is always 0.
+  // A step back is linear in the cotangents. With a single one, many steps are one factor and what
+  // they add, so blocks of them can be joined: l = l_other + f_other l. Here the factor of one
+  // step, of which there is none where it is always 0.
   Expr factor() const {
     if (!is_alone() || live_.size() != 1) return {};
     const Names pulled = pull_step({{live_[0], named(one)}});

@@ -198,7 +198,8 @@ private:
     return first;
   }
 
-  // Positions one after the other are mostly all inside, which one look at the end says. If not, what is listed is of no use.
+  // Positions one after the other are mostly all inside, which one look at the end says. If not,
+  // what is listed is of no use.
   static constexpr std::int64_t run_length = 128;
   template <class T>
   bool list_inside(const char *row, std::int64_t step, std::int64_t affine, std::int64_t begin,

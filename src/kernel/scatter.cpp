@@ -64,9 +64,9 @@ public:
     find_rows();
   }
 
-  // Rows are shared out by what is kept, so that each element gets its values in their order. Of values alone one thread adds one
-  // after the other, as any other way would have to sort them first. `tasks` are few elements each, as a call may be cancelled in
-  // between.
+  // Rows are shared out by what is kept, so that each element gets its values in their order. Of
+  // values alone one thread adds one after the other, as any other way would have to sort them
+  // first. `tasks` are few elements each, as a call may be cancelled in between.
   void run(const RunTasks &tasks) const {
     const std::int64_t points = points_of(extents_), rows = std::ssize(rows_);
     const std::int64_t pieces = std::clamp<std::int64_t>(row_.extent / least_piece, 1, 16);
@@ -105,7 +105,8 @@ private:
   struct Range {
     std::int64_t first = 0, last = 0;
   };
-  // Points of the walked axes, in C order, and where in the sum they go: elements, or -1 where a padding reads a number.
+  // Points of the walked axes, in C order, and where in the sum they go: elements, or -1 where a
+  // padding reads a number.
   struct Points {
     std::int64_t first = 0, last = 0;
     const std::int64_t *places = nullptr;
@@ -126,7 +127,8 @@ private:
     return std::size_t(std::find(axes.begin(), axes.end(), axis) - axes.begin());
   }
 
-  // Dims that lie behind each other in both are one. The last one is a row, the others say where rows begin.
+  // Dims that lie behind each other in both are one. The last one is a row, the others say where
+  // rows begin.
   void find_rows() {
     std::sort(kept_.begin(), kept_.end(),
               [](const Kept &a, const Kept &b) { return a.from > b.from; });
@@ -269,7 +271,8 @@ private:
         for (std::int64_t k = within.first; k < within.last; ++k) sum[k] = sum_of(sum[k], value[k]);
       }
     } else {
-      // No processor foresees where the next one goes: beyond the caches its line is asked for in time.
+      // No processor foresees where the next one goes: beyond the caches its line is asked for in
+      // time.
       const std::int64_t ahead = to_.size() * std::int64_t(sizeof(T)) > (1 << 20) ? 16 : 0;
       for (std::int64_t k = within.first; k < within.last; ++k)
         for (std::int64_t n = 0; n < count; ++n) {

@@ -57,7 +57,8 @@ ops::Scalar filling(const Number &number, DType dtype, const std::string &seen,
   return value;
 }
 
-// Arrays that are read at positions, and outputs that are joins: those with dims whose axes the compiler names.
+// Arrays that are read at positions, and outputs that are joins: those with dims whose axes the
+// compiler names.
 std::unordered_set<std::string>
 arrays_named_by(const std::vector<std::shared_ptr<const InputDecl>> &decls,
                 const std::vector<OutputDecl> &outputs) {
@@ -71,8 +72,8 @@ arrays_named_by(const std::vector<std::shared_ptr<const InputDecl>> &decls,
   return arrays;
 }
 
-// h_0 of h[h_0], or of its cotangent d_h[h_0], as gradients and steps(h) read them: no number counts it, so unlabelled dims lie as if
-// it were not there.
+// h_0 of h[h_0], or of its cotangent d_h[h_0], as gradients and steps(h) read them: no number
+// counts it, so unlabelled dims lie as if it were not there.
 bool is_own_label(const std::string &label, const std::unordered_set<std::string> &arrays) {
   const std::size_t end = label.rfind('_');
   if (end == std::string::npos || end + 1 == label.size() ||

@@ -1,5 +1,6 @@
-// Warnings of what a text means where its writer may have meant another thing. `x[k]` walks an axis k, also where an input is called k: who
-// meant its elements is told to write `x[k[i]]`. `out s = reduce(sum) x` keeps all axes of x: who meant one number is told to write `s[]`.
+// Warnings of what a text means where its writer may have meant another thing. `x[k]` walks an axis
+// k, also where an input is called k: who meant its elements is told to write `x[k[i]]`. `out s =
+// reduce(sum) x` keeps all axes of x: who meant one number is told to write `s[]`.
 #include "expr/node.hpp"
 #include "expr/walk.hpp"
 #include "support/log.hpp"
@@ -25,7 +26,8 @@ std::string advice(const InputDecl &decl) {
   return "its elements say positions as in x[" + element(decl) + "]";
 }
 
-// Without brackets an output keeps the axes of the input of least rank, which are all where there is only one.
+// Without brackets an output keeps the axes of the input of least rank, which are all where there
+// is only one.
 void warn_of_empty_fold(const OutputDecl &out) {
   const bool folds = out.mode.kind == ModeKind::reduce || out.mode.kind == ModeKind::accumulate;
   if (!folds || out.has_axes || out.update || !out.mode.use.like.empty()) return;

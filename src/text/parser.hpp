@@ -321,7 +321,8 @@ std::string name_of_whole(const OutputDecl &output, const Symbols &symbols);
 // call so.
 void store_whole(OutputDecl &output, const Expr &let, Symbols &symbols, std::vector<Expr> &lets);
 
-// At the end of a kernel: warns of inputs and lets in whose place an axis is walked, and of modes that fold nothing.
+// At the end of a kernel: warns of inputs and lets in whose place an axis is walked, and of modes
+// that fold nothing.
 // misread_names.cpp.
 void warn_of_misread_names(const Cursor &cursor, const Symbols &symbols, const SpecData &data);
 

@@ -160,8 +160,9 @@ public:
     if (!case_.inputs.empty() &&
         case_.inputs[0].seed % 8 == 5) // with all inputs between forbidden pages, windows too
       compare({.threads = 2, .engine = Engine::jit, .debug = Debug::memory});
-    // Threads of a GPU as lanes, on memory of the process and of a device that this processor plays.
-    // A processor changes from thread to thread in a microsecond, so large kernels would take minutes.
+    // Threads of a GPU as lanes, on memory of the process and of a device that this processor
+    // plays. A processor changes from thread to thread in a microsecond, so large kernels would
+    // take minutes.
     constexpr std::int64_t most_elements = std::int64_t(1) << 14;
     std::int64_t elements = 0;
     for (const AnyView &view : in_order_) elements += element_count(view.layout);

@@ -85,7 +85,8 @@ inline DataType type_of(DType dtype) {
 
 } // namespace dlpack
 
-// As a view. Throws DTypeError E0211, DataError E0318 where it is not in the memory of the processor, and what `strided_layout` throws.
+// As a view. Throws DTypeError E0211, DataError E0318 where it is not in the memory of the
+// processor, and what `strided_layout` throws.
 template <class Tensor> AnyView view_of_dlpack(const Tensor &tensor) {
   const auto device = std::int32_t(tensor.device.device_type);
   if (device != dlpack::kDLCPU && device != dlpack::kDLCUDAHost && device != dlpack::kDLROCMHost)

@@ -23,8 +23,9 @@ inline constexpr std::array<DType, 8> opencv_depths{DType::U8,  DType::I8,  DTyp
                                                     DType::I32, DType::F32, DType::F64, DType::F16};
 } // namespace detail
 
-// One dim for each dim of the image, and one for the channels where there are several. Throws DTypeError E0211 for
-// a depth that is none of these eight, ShapeError E0115 for rows whose distance is no whole number of elements.
+// One dim for each dim of the image, and one for the channels where there are several. Throws
+// DTypeError E0211 for a depth that is none of these eight, ShapeError E0115 for rows whose
+// distance is no whole number of elements.
 template <class Mat> AnyView view_of_opencv(const Mat &image) {
   const int depth = image.depth(), channels = image.channels();
   if (depth < 0 || depth >= int(detail::opencv_depths.size()))
@@ -44,8 +45,9 @@ template <class Mat> AnyView view_of_opencv(const Mat &image) {
                      byte_strided_layout(shape, bytes, size_of(dtype)));
 }
 
-// Takes an array whose last dims lie as OpenCV has them, as those of a result that is asked for in C order do. With `channels` the
-// last dim is the channels. Throws DTypeError E0211 for a dtype that OpenCV does not have, ShapeError E0117 for another order.
+// Takes an array whose last dims lie as OpenCV has them, as those of a result that is asked for in
+// C order do. With `channels` the last dim is the channels. Throws DTypeError E0211 for a dtype
+// that OpenCV does not have, ShapeError E0117 for another order.
 template <class Mat> Mat to_opencv(const Array &array, bool channels = false) {
   int depth = 0;
   while (depth < int(detail::opencv_depths.size()) &&

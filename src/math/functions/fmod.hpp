@@ -1,8 +1,9 @@
-// The remainder of a division that is cut towards zero, exact: for threads of a GPU, which have no libm. Processors call that of
-// the system (libm.hpp), with the same bits, as there is one right answer.
+// The remainder of a division that is cut towards zero, exact: for threads of a GPU, which have no
+// libm. Processors call that of the system (libm.hpp), with the same bits, as there is one right
+// answer.
 //
-// Method: the dividend's significand is shifted left a place at a time, down to the divisor's exponent, and the divisor's taken
-// off wherever it fits: at most 2,100 steps of a double.
+// Method: the dividend's significand is shifted left a place at a time, down to the divisor's
+// exponent, and the divisor's taken off wherever it fits: at most 2,100 steps of a double.
 // Example: fmod_by_shifts(7.0, 4.0) is 3, fmod_by_shifts(-7.0, 4.0) is -3.
 #pragma once
 

@@ -1,4 +1,5 @@
-// The host's side of CUDA devices, against a driver that notes what it is asked for (fake_cuda.cpp).
+// The host's side of CUDA devices, against a driver that notes what it is asked for
+// (fake_cuda.cpp).
 #include "jit/gpu/cuda.hpp"
 #include "jit/gpu/device.hpp"
 #include "jit/runtime/launch.hpp"

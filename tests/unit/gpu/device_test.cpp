@@ -1,5 +1,5 @@
-// Kernels on the device that this processor plays: its memory is the host's to touch at no time, so all that a call does around its
-// launches is proven with it.
+// Kernels on the device that this processor plays: its memory is the host's to touch at no time, so
+// all that a call does around its launches is proven with it.
 #include "jit/gpu/device.hpp"
 #include "jit/gpu/played_device.hpp"
 #include "math/functions/fmod.hpp"

@@ -1,5 +1,6 @@
-// A CUDA driver that has no device: it hands out memory of the process, notes what it is asked for, and runs nothing. A library of its
-// own, which the library loads in the driver's place (BROADLOOM_CUDA).
+// A CUDA driver that has no device: it hands out memory of the process, notes what it is asked for,
+// and runs nothing. A library of its own, which the library loads in the driver's place
+// (BROADLOOM_CUDA).
 #include "tests/unit/gpu/fake_cuda.hpp"
 
 #include <cstdint>

@@ -79,7 +79,8 @@ TEST_CASE("the gradient of a scan along the only axis goes back in blocks, as if
 }
 
 TEST_CASE("nothing flows back through a block of which the product is infinite") {
-  // Blocks begin at the start where they go forward, and at the end where they go back: there one has 2^1100.
+  // Blocks begin at the start where they go forward, and at the end where they go back: there one
+  // has 2^1100.
   const Array x = in_f64(6144, [](std::int64_t k) {
     return k < 1000 ? 0.5 : k >= 2900 && k < 4000 ? 2 : 1.0;
   });

@@ -1,4 +1,5 @@
-// The words of the text form by what they are: for colours, for completion, and for the grammars that editors read.
+// The words of the text form by what they are: for colours, for completion, and for the grammars
+// that editors read.
 #pragma once
 
 #include <string>

@@ -69,7 +69,8 @@ bool Session::is_word_of_shells(std::string_view line) {
   return std::ranges::find(words, trimmed(line)) != std::end(words) || !topic_of(line).empty();
 }
 
-// `help`, `?`, `exit` and `x = ..` as they are elsewhere; values and expressions of them are printed. False for all else.
+// `help`, `?`, `exit` and `x = ..` as they are elsewhere; values and expressions of them are
+// printed. False for all else.
 bool Session::answer(const std::string &text) {
   const std::string word = trimmed(text);
   if (const std::string topic = topic_of(word); !topic.empty()) {
