@@ -173,8 +173,10 @@ void choose_rows(TileGroup &group, std::int64_t asked, bool must, std::int64_t o
   std::int64_t all = 0; // of the lets
   for (std::size_t m = 0; m + 1 < group.members.size(); ++m)
     all += group.members[m].rows * group.members[m].row_bytes;
+  group.why_not = "tiles are off: BROADLOOM_TILE_ROWS is 0, or a device runs the kernel";
+  if (asked == 0) return;
   group.why_not = "whole arrays stay in the caches";
-  if (asked == 0 || (!must && all <= 2 * threads * cache)) return;
+  if (!must && all <= 2 * threads * cache) return;
   const std::int64_t one = bytes_of(1), more = bytes_of(2) - one;
   group.why_not = "the rows of one tile would not stay in a cache";
   if (!must && one > cache / 2) return;
