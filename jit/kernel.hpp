@@ -5,7 +5,7 @@
 //   bound_call.cpp       with its arguments fixed; with states: stateful.cpp; frozen: frozen.cpp
 //   choose_call.cpp      what a call does around its nests, and in which order: a CallPlan
 //   call_plans.cpp       the plans that are kept
-//   run_call.cpp         its steps, one after the other
+//   run_call.cpp         its steps, one after the other; run_loops.cpp: loops over time
 //   call.cpp             a nest: look the layouts up, check the pointers, run
 //   layout_cache.cpp     the layouts seen so far
 //   executor.cpp         the phases, natively or interpreted, or the reference
