@@ -2,6 +2,7 @@
 #include "jit/frozen.hpp"
 #include "jit/kernel.hpp"
 #include "jit/public_call.hpp"
+#include "jit/run_call.hpp"
 #include "support/fail.hpp"
 
 namespace broadloom {

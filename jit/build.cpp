@@ -12,6 +12,7 @@
 #include "jit/kernel.hpp"
 #include "jit/native/data_object.hpp"
 #include "jit/native/target.hpp"
+#include "jit/run_call.hpp"
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"

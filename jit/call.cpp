@@ -7,7 +7,9 @@
 // allocates, takes a lock or counts references.
 #include "jit/kernel.hpp"
 
+#include "jit/run_call.hpp"
 #include "jit/runtime/small.hpp"
+#include "jit/specialise.hpp"
 #include "jit/stopwatch.hpp"
 
 namespace broadloom {

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -269,5 +270,10 @@ struct CallPlan {
   std::vector<Path> paths;          // that it takes
   std::deque<std::int64_t> numbers; // that parts are given
 };
+
+// Shown each let that is an array, once it is there, or, of one that goes step by step, the row of
+// each step. `views` are those of Lets::views.
+using LetWatch = std::function<void(std::size_t let, std::optional<std::int64_t> step,
+                                    const AnyView &row, std::span<const AnyView> views)>;
 
 } // namespace broadloom::jit

@@ -3,6 +3,7 @@
 
 #include "array/copy.hpp"
 #include "jit/choose_tiles.hpp"
+#include "jit/specialise.hpp"
 #include "spec/early_end.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"

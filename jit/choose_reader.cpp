@@ -2,7 +2,7 @@
 #include "jit/choose_reader.hpp"
 
 #include "array/copy.hpp"
-#include "jit/shown.hpp"
+#include "jit/kernel.hpp"
 #include "kernel/interior.hpp"
 #include "kernel/overlap.hpp"
 

@@ -2,7 +2,7 @@
 #include "jit/failure.hpp"
 
 #include "jit/about.hpp"
-#include "jit/show.hpp"
+#include "jit/show_plan.hpp"
 #include "support/check.hpp"
 #include "support/log.hpp"
 #include "support/own_folder.hpp"

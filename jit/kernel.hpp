@@ -1,7 +1,7 @@
 // What stands behind a Kernel: what it is made of, and what its calls have taught.
 //
 // A call, in the order in which it comes by them:
-//   kernel.cpp           the public face: arguments by position or by name
+//   public_kernel.cpp    the public face: arguments by position or by name
 //   bound_call.cpp       with its arguments fixed; with states: stateful.cpp; frozen: frozen.cpp
 //   choose_call.cpp      what a call does around its nests, and in which order: a CallPlan
 //   call_plans.cpp       the plans that are kept
@@ -16,7 +16,7 @@
 //   compile.cpp          from the spec to a KernelImpl
 //   setup.cpp            what no call changes
 //   sub_kernels.cpp      the kernels behind: lets.cpp, parts, fold_blocks*.cpp
-//   specialisation.cpp   from layouts to all that a call of them needs
+//   specialise.cpp       from layouts to all that a call of them needs
 //   patterns.cpp         the programs and their code: cache/, emit/, engine/, native/
 //   failure.cpp          what a bug of ours leaves behind, and what then takes over
 // What it tells:
@@ -27,7 +27,6 @@
 #include "jit/executor.hpp"
 #include "jit/layout_cache.hpp"
 #include "jit/patterns.hpp"
-#include "jit/run_call.hpp"
 #include "jit/setup.hpp"
 #include "jit/sub_kernels.hpp"
 

@@ -10,11 +10,6 @@
 
 namespace broadloom::jit {
 
-// Shown each let that is an array, once it is there, or, of one that goes step by step, the row of
-// each step. `views` are those of Lets::views.
-using LetWatch = std::function<void(std::size_t let, std::optional<std::int64_t> step,
-                                    const AnyView &row, std::span<const AnyView> views)>;
-
 void run_call(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
               const LetWatch &watch);
 

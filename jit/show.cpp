@@ -1,7 +1,10 @@
 // The stages of a kernel as text, and its decisions as data.
 #include "jit/show.hpp"
+#include "jit/explain_program.hpp"
 #include "jit/native/backend.hpp"
 #include "jit/predict.hpp"
+#include "jit/show_asm.hpp"
+#include "jit/show_plan.hpp"
 #include "jit/shown.hpp"
 #include "jit/why.hpp"
 

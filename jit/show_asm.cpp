@@ -1,4 +1,4 @@
-// `--stage asm`: see show.hpp.
+// `--stage asm`: see show_asm.hpp.
 //
 // Problem: the code of a small kernel is hundreds of lines, of which some ten run nearly all the time, and nothing
 // tells which statement of the loop program an instruction comes from.
@@ -12,10 +12,9 @@
 //   # 10:     set z[i] = x[i] + y[i]
 //   	vmovups	(%rdi,%r8,4), %zmm0
 //   	vaddps	(%rsi,%r8,4), %zmm0, %zmm0
-#include "jit/show.hpp"
+#include "jit/show_asm.hpp"
 
 #include "jit/native/backend.hpp"
-#include "jit/why.hpp"
 #include "plan/cost.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// `--stage plan`: see show.hpp.
-#include "jit/show.hpp"
+// `--stage plan`: see show_plan.hpp.
+#include "jit/show_plan.hpp"
 
 #include "array/layout.hpp"
 #include "support/reasons.hpp"

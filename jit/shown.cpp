@@ -1,9 +1,9 @@
 // See shown.hpp.
 #include "jit/shown.hpp"
+#include "jit/specialise.hpp"
 
 #include "jit/choose_call.hpp"
 #include "jit/failure.hpp"
-#include "jit/show.hpp"
 #include "kernel/layouts.hpp"
 #include "support/fail.hpp"
 
@@ -22,24 +22,6 @@ std::string_view name(Engine engine) {
 }
 
 namespace jit {
-namespace {
-
-bool is_whole(const kernel::PartId &part) { return part.kind == kernel::PartKind::Whole; }
-
-} // namespace
-
-std::vector<kernel::PartId> last_parts(const kernel::WindowChoice &choice) {
-  std::vector<kernel::PartId> latest;
-  for (const kernel::WindowChoice::Part &part : choice.parts) {
-    const bool goes_on = !latest.empty() && latest.back().group == part.id.group &&
-                         is_whole(latest.back()) == is_whole(part.id);
-    if (!goes_on)
-      latest.push_back(part.id);
-    else if (latest.back().kind != kernel::PartKind::Interior)
-      latest.back() = part.id;
-  }
-  return latest;
-}
 
 std::vector<AnyView> typical_views(const spec::TypedSpec &typed) {
   std::vector<AnyView> views;

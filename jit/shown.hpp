@@ -33,8 +33,6 @@ Shown native_to_show(const KernelImpl &kernel);
 std::vector<AnyView> typical_views(const spec::TypedSpec &typed);
 // All operands of a call with these inputs, without memory for the outputs.
 std::vector<AnyView> with_outputs(const KernelImpl &kernel, kernel::Operands given);
-// Of a call that is made in parts the last of each group.
-std::vector<kernel::PartId> last_parts(const kernel::WindowChoice &choice);
 // Whether no loop ran, or would run, as a gather was all of the output.
 bool fills_output(const KernelImpl &kernel);
 // What computed the parts of a call: the kernel, and of each group the interior or the last part.

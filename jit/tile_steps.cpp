@@ -2,6 +2,7 @@
 #include "jit/choose_tiles.hpp"
 
 #include "jit/kernel.hpp"
+#include "jit/specialise.hpp"
 
 #include <algorithm>
 

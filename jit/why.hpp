@@ -1,13 +1,8 @@
-// The decisions about a kernel, and of them those behind the plan and the blocks: threads, code.
-// See docs/why.md.
+// The decisions about a kernel; those behind its programs: explain_program.hpp. See docs/why.md.
 #pragma once
-
-#include "block/block.hpp"
-#include "plan/plan.hpp"
 
 #include <broadloom/kernel.hpp>
 
-#include <span>
 #include <vector>
 
 namespace broadloom::jit {
@@ -19,15 +14,5 @@ using detail::KernelImpl;
 std::vector<Decision> why(const KernelImpl &kernel);
 std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k);
 std::vector<Decision> explain_rest(const KernelImpl &kernel);
-
-// In large programs: the operations that are called, and the phases that are cut, to compile in time.
-std::vector<Decision> explain_weights(const block::Weights &weights);
-
-// For each phase, whether several threads run it.
-std::vector<Decision> explain_threads(const loop::Program &program, const plan::Binding &binding,
-                                      const support::Machine &machine);
-
-// A pattern that was not known to the kernel; `known` are those that were.
-Decision explain_miss(const loop::Program &program, std::span<const loop::Program *const> known);
 
 } // namespace broadloom::jit

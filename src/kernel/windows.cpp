@@ -237,4 +237,18 @@ std::vector<Layout> add_windows(const spec::TypedSpec &spec, std::vector<Layout>
   return lies;
 }
 
+std::vector<PartId> last_parts(const WindowChoice &choice) {
+  const auto is_whole = [](const PartId &part) { return part.kind == PartKind::Whole; };
+  std::vector<PartId> latest;
+  for (const WindowChoice::Part &part : choice.parts) {
+    const bool goes_on = !latest.empty() && latest.back().group == part.id.group &&
+                         is_whole(latest.back()) == is_whole(part.id);
+    if (!goes_on)
+      latest.push_back(part.id);
+    else if (latest.back().kind != PartKind::Interior)
+      latest.back() = part.id;
+  }
+  return latest;
+}
+
 } // namespace broadloom::kernel

@@ -58,6 +58,8 @@ struct WindowRules {
 };
 WindowChoice choose_windows(const spec::TypedSpec &spec, Operands given, const Overlaps &overlaps,
                             const WindowRules &rules);
+// Of a call that is made in parts the last of each group.
+std::vector<PartId> last_parts(const WindowChoice &choice);
 
 // The operands that a caller names, with the shapes of outputs that are written at positions behind
 // the inputs, and the extents that are said. Throws DataError E0316 where such an output is not

@@ -1,7 +1,7 @@
 // The stages as people and programs see them: `why` as data, tables, drawings, and the hot loop with its lines.
 #include "analysis/analyse.hpp"
 #include "jit/engine/engine.hpp"
-#include "jit/why.hpp"
+#include "jit/explain_program.hpp"
 #include "loop/listing.hpp"
 #include "plan/cost.hpp"
 

@@ -5,6 +5,7 @@
 #include "jit/frozen.hpp"
 #include "jit/predict.hpp"
 #include "jit/public_call.hpp"
+#include "jit/run_call.hpp"
 #include "jit/runtime/small.hpp"
 #include "jit/show.hpp"
 #include "jit/shown.hpp"

@@ -1,5 +1,5 @@
-// See specialisation.hpp.
-#include "jit/specialisation.hpp"
+// See specialise.hpp.
+#include "jit/specialise.hpp"
 
 #include "jit/cache/built_code.hpp"
 #include "jit/failure.hpp"
