@@ -6,6 +6,7 @@
 //   re0 im0 re1 im1 ..  <->  re0 re1 ..  and  im0 im1 ..
 #include "jit/emit/memory.hpp"
 
+#include "block/rules.hpp"
 #include "support/check.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -48,6 +49,45 @@ void Memory::each_row(const Place &here, const block::Access &access,
 llvm::Value *Memory::load(const Place &here, BufferId id) {
   const block::Access &access = here.box->access(id, false);
   if (here.held != nullptr && (*here.held)[id.index] != nullptr) return (*here.held)[id.index];
+  if (access.shared && here.shared != nullptr) {
+    const Buffer::Shift shift = block::shift_along(program_, id, here.jam->axis);
+    llvm::Value *&row = here.shared->rows[{shift.of, shift.by + here.row}];
+    if (row != nullptr)
+      context_.took(Path::RowShared);
+    else
+      row = load_anew(here, access);
+    return row;
+  }
+  return load_anew(here, access);
+}
+
+// Not 0 where the rows of a jam do not lie as its code takes for granted: loads that share rows do
+// not see one array, or rows are not all aligned alike that go around the caches.
+llvm::Value *Memory::apart(const Place &here, const block::Box &box, AxisId rows) {
+  llvm::Value *found = nullptr;
+  const auto add = [&](llvm::Value *bits) {
+    found = found == nullptr ? bits : ir_.CreateOr(found, bits);
+  };
+  for (const block::Access &access : box.accesses) {
+    const BufferId id = access.buffer;
+    if (access.move == Move::Streamed)
+      add(ir_.CreateAnd(context_.step_bytes(id, rows),
+                        stream_alignment(id, box.count(block::As::Lanes)) - 1));
+    const Buffer::Shift shift = block::shift_along(program_, id, rows);
+    if (!access.shared || shift.by == 0) continue;
+    llvm::Value *step = context_.step_bytes(id, rows);
+    add(ir_.CreateXor(step, context_.step_bytes(shift.of, rows)));
+    const auto address = [&](BufferId buffer) {
+      return ir_.CreatePtrToInt(here.at[buffer.index], ir_.getInt64Ty());
+    };
+    add(ir_.CreateXor(address(id), ir_.CreateAdd(address(shift.of),
+                                                 ir_.CreateMul(step, context_.number(shift.by)))));
+  }
+  return found;
+}
+
+llvm::Value *Memory::load_anew(const Place &here, const block::Access &access) {
+  const BufferId id = access.buffer;
   if (access.prefetch.steps) ask_for_steps(here, id);
   Values parts;
   each_row(here, access, [&](const Row &row, int) { parts.push_back(load_row(row)); });

@@ -18,6 +18,7 @@ public:
         slots_(context.program.buffers.size()) {}
 
   llvm::Value *load(const Place &here, loop::BufferId id);
+  llvm::Value *apart(const Place &here, const block::Box &box, loop::AxisId rows);
   void store(const Place &here, loop::BufferId id, llvm::Value *value);
 
   // transpose.cpp: what a short loop, or a block of a scan, loads of rows before its turns, or leaves to store_columns after them.
@@ -59,6 +60,7 @@ private:
   // memory.cpp
   void each_row(const Place &here, const block::Access &access,
                 llvm::function_ref<void(const Row &, int)> move);
+  llvm::Value *load_anew(const Place &here, const block::Access &access);
   llvm::Value *load_row(const Row &row);
   void store_row(const Row &row, llvm::Value *value);
   llvm::Value *load_lanes(const Row &row);

@@ -155,6 +155,8 @@ void PhaseEmitter::turn(const Place &around, const block::Box &box, LoopId id,
   if (around.copies == nullptr)
     return body(moved(around, box, id, position, offset), program_[id].body);
   Values held(program_.buffers.size());
+  SharedRegisters shared;
+  int row = 0;
   for (const Copy &copy : *around.copies) {
     Place own = around;
     own.at = copy.at;
@@ -162,6 +164,8 @@ void PhaseEmitter::turn(const Place &around, const block::Box &box, LoopId id,
     for (const auto &[known, value] : copy.values) values_[known.index] = value;
     own.copies = nullptr;
     own.held = &held;
+    own.shared = &shared;
+    own.row = row++;
     own.last = &copy == &around.copies->back();
     turn(own, box, id, position, offset);
   }

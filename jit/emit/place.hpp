@@ -54,6 +54,11 @@ struct Copy {
   std::vector<std::pair<loop::ValueId, llvm::Value *>> values;
 };
 
+// Rows that several loads of a jam read, each as the first that comes to it has loaded it.
+struct SharedRegisters {
+  std::map<std::pair<loop::BufferId, int>, llvm::Value *> rows; // by buffer, and rows from its own
+};
+
 struct Place {
   const block::Box *box = nullptr; // how the body that we are in is run
   Values at;                       // by buffer: the address of its element at the first position
@@ -66,7 +71,9 @@ struct Place {
   Values *held =
       nullptr; // by buffer, in such a copy: the states so far; they are stored in the last
   bool last = true;
-  const block::Dim *jam = nullptr; // the rows of the jam around such a copy
+  const block::Dim *jam = nullptr;   // the rows of the jam around such a copy
+  SharedRegisters *shared = nullptr; // in such a copy
+  int row = 0;                       // of the jam
 };
 
 } // namespace broadloom::jit

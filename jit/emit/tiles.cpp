@@ -27,7 +27,10 @@ void PhaseEmitter::jam(const Place &here, const block::Run &run, Range range) {
   const Loop &rows = program_[run.loop];
   const block::Box &box = run.whole();
   const int count = box.positions();
+  const block::Run &inner = block::run_of(box, run.inner);
   llvm::Value *rest = context_.whole(range, count);
+  if (llvm::Value *apart = memory_.apart(here, inner.whole(), rows.axis))
+    rest = ir_.CreateSelect(ir_.CreateICmpEQ(apart, ir_.getInt64(0)), rest, range.begin);
   context_.each({range.begin, rest}, count, [&](llvm::Value *position) {
     context_.took(Path::RowsJammed);
     Place place;
@@ -41,7 +44,7 @@ void PhaseEmitter::jam(const Place &here, const block::Run &run, Range range) {
     }
     place.copies = &copies;
     place.jam = &box.dims.front();
-    loop(place, block::run_of(box, run.inner));
+    loop(place, inner);
   });
   context_.each({rest, range.end}, 1, [&](llvm::Value *position) {
     context_.took(Path::RowsJammedRest);

@@ -50,6 +50,7 @@ Access Chooser::load(BufferId id, const Place &place) const {
   };
   Access access{id, false, move(), {}};
   access.prefetch = prefetch(id, access.move, place);
+  access.shared = access.move == Move::Row && holds(place.shared, id);
   return access;
 }
 

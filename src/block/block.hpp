@@ -21,6 +21,10 @@
 //
 // choose() is the only code that decides; jit/emit translates, print() shows it, why() gives the reasons.
 //
+// Rows that several loads of a jam read are loaded once, where the addresses are such:
+//
+//   y[i, j] = x[i, j] + x[i + 1, j]      2 copies of i load three rows of x, not four
+//
 // shape              as a block                        (the field's term)
 //   Turns            1 turn
 //   Short            n copies, or n turns              (full unrolling)
@@ -88,6 +92,7 @@ struct Access {
   bool store = false;
   Move move = Move::Scalar;
   Prefetch prefetch;
+  bool shared = false; // of a jam: rows that another of its loads has, too (loop::Buffer::shift)
 };
 
 enum class Shape : std::uint8_t {

@@ -30,11 +30,14 @@ constexpr std::size_t most_statements_of_tall_jam = 6;
 std::optional<Run> Chooser::jam(LoopId id, const Place &place) const {
   const Loop &rows = loop(id);
   const std::optional<LoopId> found = only_loop(rows.body);
-  if (!found || place.vector != nullptr || rows.parallel) return std::nullopt;
+  if (!found || place.vector != nullptr) return std::nullopt;
   const Loop &inner = loop(*found);
   if (!inner.vector || !inner.accs.empty() || inner.scan || inner.within == rows.axis ||
-      facts(*found).inner_loops || facts(*found).costly ||
-      inner.body.size() > machine_.sizes.copied_body || !streams(program_, *found).empty())
+      facts(*found).inner_loops || facts(*found).costly)
+    return std::nullopt;
+  if (const int count = rows_that_share(rows, inner); count > 1) return jam(id, place, count);
+  if (rows.parallel || inner.body.size() > machine_.sizes.copied_body ||
+      !streams(program_, *found).empty())
     return std::nullopt;
   bool states = false;
   for (const Stmt &s : inner.body) {
@@ -48,10 +51,38 @@ std::optional<Run> Chooser::jam(LoopId id, const Place &place) const {
   const int asked = program_[rows.axis].tile;
   if (!states || asked == 1) return std::nullopt;
   const bool is_light = inner.body.size() <= most_statements_of_tall_jam;
-  const int count = asked > 0 ? asked : machine_.sizes.jammed_rows * (is_light ? 2 : 1);
-  Run run{id, Shape::Jam, {}, *found};
+  return jam(id, place, asked > 0 ? asked : machine_.sizes.jammed_rows * (is_light ? 2 : 1));
+}
+
+// How many rows of a map at once load a quarter less, as they read each other's: no more than two,
+// as all is to stay in registers, and tiles have few rows; else 1.
+int Chooser::rows_that_share(const Loop &rows, const Loop &inner) const {
+  if (program_[rows.axis].tile != 0 || has_rows_in_lanes(*only_loop(rows.body))) return 1;
+  const std::vector<SharedRows> shared = rows_of_jam(program_, inner, rows.axis);
+  const bool own = std::ranges::all_of(inner.body, [&](const Stmt &s) {
+    return s.kind != StmtKind::Set || walk(s.buffer, rows.axis) != nullptr;
+  });
+  if (shared.empty() || !own) return 1;
+  const auto loads = std::size_t(std::ranges::count_if(inner.body, [&](const Stmt &s) {
+    return s.kind == StmtKind::Let && program_[s.value].kind == ValueKind::Load;
+  }));
+  for (int count = 2; count <= machine_.sizes.jammed_rows / 2; count *= 2) {
+    if (inner.body.size() * std::size_t(count) > 4 * machine_.sizes.copied_body) break;
+    std::size_t saved = 0;
+    for (const SharedRows &of : shared)
+      saved += of.loads.size() * std::size_t(count) - of.count(count);
+    if (4 * saved >= loads * std::size_t(count)) return count;
+  }
+  return 1;
+}
+
+Run Chooser::jam(LoopId id, const Place &place, int count) const {
+  const Loop &rows = loop(id);
+  Run run{id, Shape::Jam, {}, *only_loop(rows.body)};
   Place jammed = place;
   jammed.jammed = rows.axis;
+  for (const SharedRows &shared : rows_of_jam(program_, loop(run.inner), rows.axis))
+    for (const auto &[buffer, by] : shared.loads) jammed.shared.push_back(buffer);
   run.boxes.push_back(box({{rows.axis, count, As::Copies, false}}, rows.body, jammed));
   run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
   run.boxes.back().rest = true;

@@ -19,6 +19,7 @@ struct Place {
   std::vector<loop::BufferId> streamed = {};         // stored around the caches
   std::vector<loop::BufferId> next_block = {};       // prefetched for the next block
   std::optional<loop::AxisId> jammed = std::nullopt; // the copies' axis of a jam around
+  std::vector<loop::BufferId> shared = {};           // rows of it that several of its loads read
   std::optional<loop::AxisId> tiled = std::nullopt;  // the copies' axis of a register tile around
   const loop::Loop *tile_lanes = nullptr;            // the tile's loop over lanes
 };
@@ -54,6 +55,8 @@ private:
 
   // choose_tiles.cpp
   std::optional<Run> jam(loop::LoopId id, const Place &place) const;
+  Run jam(loop::LoopId id, const Place &place, int count) const;
+  int rows_that_share(const loop::Loop &rows, const loop::Loop &inner) const;
   std::optional<Run> row_tile(loop::LoopId id, const Place &place) const;
   std::optional<Run> transposed_tile(loop::LoopId id, const Place &place) const;
   std::vector<loop::BufferId> lying_across(const loop::Loop &rows, const loop::Loop &lanes,

@@ -172,10 +172,9 @@ private:
       visit(box);
       jammed_ = false;
       return add(Reason::RowsJammed, subject(axis), support::count(box.positions(), "row"),
-                 fmt::format("{} in a turn of {}: each state is loaded and stored once for all of "
-                             "them (unroll-and-jam)",
+                 fmt::format("{} in a turn of {}: {} (unroll-and-jam)",
                              support::count(box.positions(), "row"),
-                             program_[program_[run.inner].axis].name));
+                             program_[program_[run.inner].axis].name, gain_of_jam(run)));
     case Shape::RowTile: {
       if (!takes_part(box)) return;
       const AxisId along = program_[run.inner].axis;
@@ -200,6 +199,13 @@ private:
       return;
     }
     }
+  }
+
+  const char *gain_of_jam(const Run &run) const {
+    const std::vector<Access> &accesses = run_of(run.whole(), run.inner).whole().accesses;
+    return std::ranges::any_of(accesses, &Access::shared)
+               ? "each row that several of them read is loaded once"
+               : "each state is loaded and stored once for all of them";
   }
 
   // What became of the copies and rows that the schedule asks for.

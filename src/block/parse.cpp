@@ -146,7 +146,9 @@ private:
     while (line.accept(",")) {
       const Token first = line.peek();
       const std::string ahead = words(line);
-      if (ahead == prefetch_lines)
+      if (ahead == shared_rows)
+        access.shared = true;
+      else if (ahead == prefetch_lines)
         access.prefetch.lines = true;
       else if (ahead == prefetch_steps)
         access.prefetch.steps = true;
@@ -155,7 +157,7 @@ private:
       else
         line.fail(first, "no way to prefetch",
                   std::string("one of: ") + prefetch_lines + "; " + prefetch_steps + "; " +
-                      prefetch_block);
+                      prefetch_block + "; " + shared_rows);
     }
     line.expect_end();
     box.accesses.push_back(access);

@@ -57,6 +57,7 @@ private:
   std::string text(const Access &access, const char *verb) const {
     std::string words =
         verb + unique_name(program_, access.buffer) + ": " + name(access.move, access.store);
+    if (access.shared) words += std::string(", ") + shared_rows;
     if (access.prefetch.lines) words += std::string(", ") + prefetch_lines;
     if (access.prefetch.steps) words += std::string(", ") + prefetch_steps;
     if (access.prefetch.block) words += std::string(", ") + prefetch_block;

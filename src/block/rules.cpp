@@ -4,6 +4,7 @@
 #include "ops/recipe.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace broadloom::block {
 
@@ -38,6 +39,40 @@ bool is_stepped(const loop::Program &program, BufferId id, const Loop &inner) {
     if (s.kind == StmtKind::Set && s.buffer == id) ++stores;
   }
   return loads == 1 && stores == 1;
+}
+
+bool SharedRows::has(BufferId buffer) const {
+  return std::ranges::any_of(loads, [&](const auto &load) { return load.first == buffer; });
+}
+
+std::size_t SharedRows::count(int rows) const {
+  std::set<int> loaded;
+  for (const auto &[buffer, by] : loads)
+    for (int r = 0; r < rows; ++r) loaded.insert(by + r);
+  return loaded.size();
+}
+
+Buffer::Shift shift_along(const loop::Program &program, BufferId id, AxisId axis) {
+  const std::optional<Buffer::Shift> &shift = program[id].shift;
+  return shift && shift->axis == axis ? *shift : Buffer::Shift{id, axis, 0};
+}
+
+std::vector<SharedRows> rows_of_jam(const loop::Program &program, const Loop &inner, AxisId rows) {
+  std::vector<SharedRows> found;
+  for (const Stmt &s : inner.body) {
+    if (s.kind != StmtKind::Let || program[s.value].kind != ValueKind::Load) continue;
+    const BufferId id = program[s.value].buffer;
+    const Walk *along = walk(program, id, inner.axis);
+    if (along == nullptr || along->stride != StrideClass::Unit ||
+        walk(program, id, rows) == nullptr || program[id].role != Role::Input)
+      continue;
+    const Buffer::Shift shift = shift_along(program, id, rows);
+    auto known = std::ranges::find(found, shift.of, &SharedRows::of);
+    if (known == found.end()) known = found.insert(found.end(), {shift.of, {}});
+    if (!known->has(id)) known->loads.emplace_back(id, shift.by);
+  }
+  std::erase_if(found, [](const SharedRows &rows) { return rows.loads.size() < 2; });
+  return found;
 }
 
 bool splits_in_rows(const loop::Program &program, const Survey &survey,

@@ -16,6 +16,20 @@ bool reads_running(const loop::Program &program, const loop::Loop &loop);
 // then stored once, in the turn of each row. All else would be stored by the last of the rows alone.
 bool is_stepped(const loop::Program &program, loop::BufferId state, const loop::Loop &inner);
 
+// Of the loads of the body of a jam's inner loop, those that read rows of one array along the jam's
+// axis, some rows apart. Row r of the jam reads row r + by of `of`.
+struct SharedRows {
+  loop::BufferId of;
+  std::vector<std::pair<loop::BufferId, int>> loads; // each with its `by`
+  bool has(loop::BufferId buffer) const;
+  // That so many rows of the jam load, each once.
+  std::size_t count(int rows) const;
+};
+// Of a buffer without a shift along this axis: itself, by 0.
+loop::Buffer::Shift shift_along(const loop::Program &program, loop::BufferId id, loop::AxisId axis);
+std::vector<SharedRows> rows_of_jam(const loop::Program &program, const loop::Loop &inner,
+                                    loop::AxisId rows);
+
 // Whether nothing in there needs more of a row than its addresses, so that rows may be lanes of their own.
 bool splits_in_rows(const loop::Program &program, const Survey &survey,
                     const std::vector<loop::Stmt> &body, loop::AxisId rows);

@@ -12,6 +12,7 @@ namespace broadloom::block {
 inline constexpr const char *prefetch_lines = "prefetch 1 and 8 KiB ahead";
 inline constexpr const char *prefetch_steps = "prefetch 4 steps ahead";
 inline constexpr const char *prefetch_block = "prefetch the next block";
+inline constexpr const char *shared_rows = "rows shared";
 
 const char *name(Shape shape);
 const char *name(Move move, bool store);

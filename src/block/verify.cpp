@@ -197,8 +197,7 @@ private:
     require(run.shape == Shape::RowTile || !has_loops(inner.body),
             "the inner loop of a block has loops");
     if (run.shape == Shape::Jam) {
-      for (const Run &body : run.whole().runs)
-        require(body.shape == Shape::Map || body.shape == Shape::MaskedMap, "a jam of no map");
+      for (const Run &body : run.whole().runs) require(is_map(body.shape), "a jam of no map");
       return;
     }
     require(is_map(beside.shape), "what is beside a tile is no map");

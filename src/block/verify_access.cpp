@@ -110,6 +110,11 @@ private:
 
   // In the copies of a row, what is not its own steps from one to the next.
   const char *jam() const {
+    if (a_.shared &&
+        (around_.jammed == nullptr || a_.store || a_.move != Move::Row ||
+         std::ranges::none_of(rows_of_jam(p_, *around_.lanes, around_.jammed->axis),
+                              [&](const SharedRows &rows) { return rows.has(a_.buffer); })))
+      return "shared rows of no jam";
     if (around_.jammed == nullptr || !a_.store) return nullptr;
     const bool own = walk(p_, a_.buffer, around_.jammed->axis) != nullptr;
     if (own) return a_.move == Move::Held ? "what each row has of its own is held" : nullptr;

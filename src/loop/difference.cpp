@@ -48,6 +48,8 @@ std::vector<std::string> differences(const Program &a, const Program &b) {
            (x.role == Role::Input ? "read ahead" : "stored around the caches"));
     if (x.reread != y.reread)
       note("'" + x.name + "' is " + (y.reread ? "" : "not ") + "read often");
+    if (x.shift != y.shift)
+      note("'" + x.name + "' has " + (y.shift ? "" : "no ") + "rows that another view has");
   }
   if (a.buffers.size() != b.buffers.size())
     note("it has " + std::to_string(b.buffers.size()) + " views of operands, not " +

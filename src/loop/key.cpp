@@ -51,6 +51,12 @@ public:
     put(b.walks);
     put(b.stream);
     put(b.reread);
+    put(b.shift);
+  }
+  void put(const Buffer::Shift &s) {
+    put(s.of);
+    put(s.axis);
+    put(s.by);
   }
   // Only the fields that the kind gives a meaning, so that what lies in the others cannot matter.
   void put(const Value &v) {

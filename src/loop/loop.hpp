@@ -143,6 +143,15 @@ struct Buffer {
   bool stream = false;
   // An input that is read many times over and leaves the nearest cache meanwhile: rows of a product share what they load.
   bool reread = false;
+  // Of an input: its element at a position may be that of `of` so many positions further along the
+  // axis. x[i + 1, j] is x[i, j] at i + 1 where both see one array. Code asks their addresses.
+  struct Shift {
+    BufferId of;
+    AxisId axis;
+    int by = 0;
+    friend bool operator==(const Shift &, const Shift &) = default;
+  };
+  std::optional<Shift> shift = {};
 };
 
 enum class ValueKind : std::uint8_t { Literal, Op, Cast, Load, Result, Running, Extent, Index };

@@ -191,6 +191,14 @@ private:
       buffer.operand = std::uint32_t(cursor.integer("a number", 1'000'000));
     } else if (cursor.accept("streamed")) {
       buffer.stream = true;
+    } else if (cursor.accept("like")) {
+      const BufferId of = read_buffer(cursor, names_);
+      cursor.expect("at");
+      const AxisId axis = read_axis(cursor, names_);
+      const bool before = cursor.accept("-");
+      if (!before) cursor.expect("+");
+      const int by = int(cursor.integer("a number of positions", 1'000'000));
+      buffer.shift = {of, axis, before ? -by : by};
     } else {
       cursor.expect("read");
       if (cursor.accept("ahead")) {

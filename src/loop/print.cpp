@@ -16,6 +16,7 @@
 #include "support/number.hpp"
 #include "support/text.hpp"
 
+#include <cstdlib>
 #include <span>
 
 namespace broadloom::loop {
@@ -99,6 +100,9 @@ private:
       if (!walks.empty()) text += "[" + joined(walks) + "]";
       if (b.stream) text += b.role == Role::Input ? ", read ahead" : ", streamed";
       if (b.reread) text += ", read often";
+      if (b.shift)
+        text += ", like " + p_[b.shift->of].name + " at " + p_[b.shift->axis].name +
+                (b.shift->by < 0 ? " - " : " + ") + std::to_string(std::abs(b.shift->by));
       line(1, text + "   # operand " + std::to_string(b.operand));
     }
     for (std::size_t k = 0; k < p_.recipes.size(); ++k)

@@ -36,8 +36,12 @@ void check_references(const Program &p) {
   };
   for (const Axis &a : p.axes)
     if (a.chunks_of) axis(*a.chunks_of);
-  for (const Buffer &b : p.buffers)
+  for (const Buffer &b : p.buffers) {
     for (const Walk &w : b.walks) axis(w.axis);
+    if (!b.shift) continue;
+    within(b.shift->of.index, p.buffers.size(), "buffer");
+    axis(b.shift->axis);
+  }
   for (const Value &v : p.values) {
     if (v.arg_count < 0 || v.arg_count > 3) support::bug("loop IR: a value of too many arguments");
     for (int i = 0; i < v.arg_count; ++i) within(v.args[i].index, p.values.size(), "value");
@@ -82,6 +86,8 @@ public:
       for (const int count : {axis.copies, axis.tile})
         require(count == 0 || count == 1 || count == 2 || count == 4 || count == 8,
                 "an axis asks for other blocks than of 1, 2, 4 or 8");
+    for (const Buffer &buffer : p_.buffers)
+      require(!buffer.shift || is_shifted(buffer), "a shift to what is walked in another way");
     for (const Phase &phase : p_.phases) {
       phase_ = &phase;
       at_ = nullptr;
@@ -99,6 +105,17 @@ public:
   }
 
 private:
+  // Both are inputs that are walked alike, and the other one has no shift of its own.
+  bool is_shifted(const Buffer &buffer) const {
+    const Buffer &of = p_[buffer.shift->of];
+    const auto walks_shift = [&](const Walk &walk) { return walk.axis == buffer.shift->axis; };
+    return buffer.role == Role::Input && of.role == Role::Input && of.dtype == buffer.dtype &&
+           !of.shift && buffer.shift->by != 0 && std::ranges::any_of(buffer.walks, walks_shift) &&
+           std::ranges::equal(buffer.walks, of.walks, [](const Walk &a, const Walk &b) {
+             return a.axis == b.axis && a.stride == b.stride;
+           });
+  }
+
   void require(bool holds, const std::string &what) const {
     if (!holds) throw BrokenRule{what, at_};
   }

@@ -30,6 +30,7 @@ Plan Lowering::run() {
   for (const Item &item : nests_.items)
     if (item.scratch) lay_out_scratch(item);
   for (const PhaseTree &phase : nests_.phases) lower_phase(phase);
+  find_shifts();
   bind();
   if (schedule_.blocks_of_input)
     plan_.binding.interleavings =

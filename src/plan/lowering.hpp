@@ -131,6 +131,9 @@ private:
   void mark_parallel(loop::Phase &phase);
   void hand_on_states(loop::Phase &phase);
 
+  // shifts.cpp
+  void find_shifts();
+
   // the rest
   void bind();
   // Where the loops of a phase form a single chain without folds, each element is read, if at all, at the position at

@@ -76,6 +76,14 @@ inline constexpr std::int64_t fewest_repeated_blocks = 64; // short rows are slo
 // Beside what streams by: [1000, 1000, 3] with rows of 24 KB takes 1.5 times as long as with blocks of 6.
 inline constexpr double kept_part_of_nearest_cache = 0.25;
 
+// --- Rows that several turns read (shifts.cpp).
+
+inline constexpr std::int64_t most_shift = 8; // rows: more never run at once
+// Loads of a body whose rows share: what few of them give, the nearest caches give as fast. Corners
+// by Harris, with 18 loads and 27 products of them, take 0.88 of the time (one thread). The Sobel
+// filter, with 8 loads, and the mean of five points take the same.
+inline constexpr std::size_t fewest_shared_loads = 9;
+
 // --- Values held in memory (hold.hpp), in rough cycles.
 
 inline constexpr double cycles_per_byte = 0.1;   // to store and to load, in the caches

@@ -247,6 +247,8 @@ Case random_case(std::uint64_t seed, Style style) {
   c.threads = {random.pick<int>({1, 2, 2, 3, 7})};
   if (style == Style::Large)
     c.caches = random.pick<std::string>({"", "4K,64K", "16K,128K", "64K,256K", "512K,2M"});
+  if (style != Style::Large && seed % 5 == 2)
+    c.caches = random.pick<std::string>({"1K,16K", "1K,1M"});
   if (seed % 4 == 3) c.blocks = std::to_string(seed);
   return c;
 }

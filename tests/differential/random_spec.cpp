@@ -197,7 +197,11 @@ private:
         if (given_.has(int(a)) || window_random_.chance(25)) axes.push_back({int(a), extents_[a]});
       WindowMaker maker(window_random_, axes, scope_.axis_names);
       RandomWindows made;
-      if (last != nullptr && window_random_.chance(30))
+      const std::optional<RandomWindows> stencil =
+          scope_.large && window_random_.chance(30) ? maker.stencil(random_dtype()) : std::nullopt;
+      if (stencil)
+        made = *stencil;
+      else if (last != nullptr && window_random_.chance(30))
         made = maker.of(window_random_.pick(read_at_positions_));
       else
         made = maker.of_new(last != nullptr && window_random_.chance(60) ? last->dtype

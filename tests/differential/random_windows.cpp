@@ -306,6 +306,23 @@ std::string WindowMaker::loop_of(const std::vector<std::int64_t> &shape, const s
          at("vr", 0) + " = " + other + seen;
 }
 
+std::optional<RandomWindows> WindowMaker::stencil(DType dtype) {
+  if (known_.size() < 2 || dtype == DType::Bool) return std::nullopt;
+  random_.shuffle(known_);
+  const int rows = known_[0].index, columns = known_[1].index;
+  RandomWindows made;
+  made.input = RandomInput{"v", dtype, {extent_of(rows) + 2, extent_of(columns) + 2}};
+  made.line = "in v : " + std::string(name(dtype)) + "[:, :]";
+  Term term{"(", dtype, AxisSet::of(rows) | AxisSet::of(columns)};
+  for (int k = 0; k < 9; ++k)
+    term.text += (k == 0 ? "v[" : random_.pick<std::string>({" + v[", " - v["})) +
+                 axis_names_[std::size_t(rows)] + " + " + std::to_string(k / 3) + ", " +
+                 axis_names_[std::size_t(columns)] + " + " + std::to_string(k % 3) + "]";
+  term.text += ")";
+  made.terms.push_back(term);
+  return made;
+}
+
 RandomWindows WindowMaker::of_new(DType dtype, bool large) {
   RandomWindows made;
   RandomInput input{"v", dtype, {}};

@@ -41,6 +41,9 @@ public:
 
   RandomWindows of_new(DType dtype, bool large);
   RandomWindows of(const LabelledInput &input);
+  // Nine neighbours in three rows, in one term: rows that several rows of a loop read. None where
+  // fewer than two axes are known.
+  std::optional<RandomWindows> stencil(DType dtype);
   // Whatever is in the index is brought inside.
   RandomGather gather(DType dtype, bool large);
 
