@@ -6,6 +6,7 @@
 #include "calls/record.hpp"
 #include "jit/gpu/on_host.hpp"
 #include "jit/kernel.hpp"
+#include "jit/run_call.hpp"
 
 #include <optional>
 #include <span>
