@@ -183,7 +183,8 @@ BuiltKernel build(const LoopSpec &spec, const BuildOptions &options) try {
     support::fail("E0071", "'" + made.name + "' is no name in C", {},
                   "take letters, digits and '_', and no digit first");
   made.targets = options.targets;
-  if (made.targets.empty()) made.targets = jit::targets_to_build();
+  if (made.targets.empty()) made.targets = jit::targets_to_build(false);
+  const std::uint16_t machine = jit::machine_to_build(made.targets);
   // What `load` is going to read.
   const std::string text = print(spec);
   const LoopSpec again = parse(text, {}, made.name + ".loom");
@@ -206,8 +207,8 @@ BuiltKernel build(const LoopSpec &spec, const BuildOptions &options) try {
   for (const std::string &target : made.targets)
     made.programs.push_back(built->count(jit::target_to_build(target).vector_bits()));
   made.data = built->bytes();
-  made.object = jit::data_object(made.name, made.data);
-  made.header = jit::c_header(made, load(made.data));
+  made.object = jit::data_object(made.name, made.data, machine);
+  made.header = jit::c_header(made, load(made.data, {.engine = Engine::interpreter}));
   made.pkg_config = "Name: " + made.name +
                     "\nDescription: a kernel that Broadloom has built ahead of time\n"
                     "Version: " BROADLOOM_VERSION "\nRequires: broadloom\n"

@@ -22,8 +22,9 @@ struct BuildOptions {
   // in C order, with any extents.
   std::string layouts = {};
   std::string layouts_file = "<layouts>"; // its name in errors
-  std::vector<std::string> targets =
-      {}; // "x86-64-v3", "x86-64-v4" ..; none: all of the architecture
+  // "x86-64-v3", "x86-64-v4" ..; none: all of this machine's architecture. On x86-64 code is built
+  // for "aarch64", too, in an object of its own.
+  std::vector<std::string> targets = {};
 };
 
 struct BuiltKernel {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""code_version.py OUTPUT DEPFILE ROOT FOLDER-OR-FILE...: a header with a hash of everything that machine code depends on.
+"""code_version.py OUTPUT DEPFILE COMPILER ROOT FOLDER-OR-FILE...: a header with a hash of everything that machine code depends on.
 
 Code in the disk cache is for one version of the code generator. A number that people must raise would be forgotten once, and
 old code be run for ever; a hash of the sources cannot be.
@@ -9,11 +9,11 @@ import hashlib
 import pathlib
 import sys
 
-output, depfile, root, *parts = sys.argv[1:]
+output, depfile, compiler, root, *parts = sys.argv[1:]
 files = []
 for part in map(pathlib.Path, parts):
     files += sorted(p for p in part.rglob('*') if p.is_file()) if part.is_dir() else [part]
-version = hashlib.sha256()
+version = hashlib.sha256(compiler.encode()) # of the math
 for file in files:
     name = file.relative_to(root) if file.is_relative_to(root) else pathlib.Path(file.name)
     content = file.read_bytes()

@@ -3,6 +3,7 @@
 
 #include "jit/emit/phase.hpp"
 #include "jit/emit/warp.hpp"
+#include "jit/native/processor.hpp"
 #include "jit/native/profile.hpp"
 #include "support/check.hpp"
 
@@ -52,7 +53,8 @@ private:
 void set_attributes(llvm::Function &function, const Target &target) {
   function.setDoesNotThrow();
   function.addFnAttr("target-cpu", target.isa->cpu);
-  if (!target.isa->device) function.addFnAttr("tune-cpu", llvm::sys::getHostCPUName());
+  if (target.isa->elf == elf_machine) // else it runs elsewhere
+    function.addFnAttr("tune-cpu", llvm::sys::getHostCPUName());
   function.addFnAttr("target-features", target.isa->features);
   function.addFnAttr("prefer-vector-width", std::to_string(target.vector_bits()));
   function.addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits()));

@@ -14,11 +14,8 @@
 namespace broadloom::jit {
 
 namespace jitlink = llvm::jitlink;
-#if defined(__x86_64__)
-namespace native = llvm::jitlink::x86_64;
-#else
-namespace native = llvm::jitlink::aarch64;
-#endif
+namespace x86_64 = llvm::jitlink::x86_64;
+namespace aarch64 = llvm::jitlink::aarch64;
 
 namespace {
 
@@ -27,60 +24,71 @@ bool is_code(const jitlink::Section &section) {
 }
 
 // What a linker must know of the instructions: which edges are distances, that hold wherever the
-// code lies, and which is an address.
-#if defined(__x86_64__)
+// code lies, which is an address, and where code may begin.
+struct Rules {
+  llvm::Error (*keep_stubs)(jitlink::LinkGraph &);
+  bool (*is_distance)(jitlink::Edge::Kind);
+  jitlink::Edge::Kind address;
+  std::uint64_t alignment; // of the first byte
+};
 
 // Where a function outside lies near, JITLink would call it by its distance, which holds in this process alone.
-llvm::Error keep_stubs(jitlink::LinkGraph &graph) {
+llvm::Error keep_stubs_of_x86(jitlink::LinkGraph &graph) {
   for (jitlink::Block *block : graph.blocks())
     for (jitlink::Edge &edge : block->edges()) switch (edge.getKind()) {
-      case native::BranchPCRel32ToPtrJumpStubBypassable:
-        edge.setKind(native::BranchPCRel32ToPtrJumpStub);
+      case x86_64::BranchPCRel32ToPtrJumpStubBypassable:
+        edge.setKind(x86_64::BranchPCRel32ToPtrJumpStub);
         break;
-      case native::PCRel32GOTLoadRelaxable:
-      case native::PCRel32GOTLoadREXRelaxable: edge.setKind(native::PCRel32); break;
+      case x86_64::PCRel32GOTLoadRelaxable:
+      case x86_64::PCRel32GOTLoadREXRelaxable: edge.setKind(x86_64::PCRel32); break;
       default: break; // the kinds of LLVM are numbers, and others are as they are
       }
   return llvm::Error::success();
 }
 
-bool is_distance(jitlink::Edge::Kind kind) {
+bool is_distance_of_x86(jitlink::Edge::Kind kind) {
   switch (kind) {
-  case native::Delta64:
-  case native::Delta32:
-  case native::Delta8:
-  case native::NegDelta64:
-  case native::NegDelta32:
-  case native::BranchPCRel32:
-  case native::PCRel32:
-  case native::BranchPCRel32ToPtrJumpStub: return true;
+  case x86_64::Delta64:
+  case x86_64::Delta32:
+  case x86_64::Delta8:
+  case x86_64::NegDelta64:
+  case x86_64::NegDelta32:
+  case x86_64::BranchPCRel32:
+  case x86_64::PCRel32:
+  case x86_64::BranchPCRel32ToPtrJumpStub: return true;
   default: return false;
   }
 }
 
-#else // aarch64, where JITLink calls what is outside by stubs alone
+// JITLink calls what is outside by stubs alone.
+llvm::Error keep_stubs_of_aarch64(jitlink::LinkGraph &) { return llvm::Error::success(); }
 
-llvm::Error keep_stubs(jitlink::LinkGraph &) { return llvm::Error::success(); }
-
-// Those of pages hold because images are moved by whole pages (Image::alignment).
-bool is_distance(jitlink::Edge::Kind kind) {
+// Those of pages hold because images are moved by whole pages.
+bool is_distance_of_aarch64(jitlink::Edge::Kind kind) {
   switch (kind) {
-  case native::Delta64:
-  case native::Delta32:
-  case native::NegDelta64:
-  case native::NegDelta32:
-  case native::Branch26PCRel:
-  case native::TestAndBranch14PCRel:
-  case native::CondBranch19PCRel:
-  case native::LDRLiteral19:
-  case native::ADRLiteral21:
-  case native::Page21:
-  case native::PageOffset12: return true;
+  case aarch64::Delta64:
+  case aarch64::Delta32:
+  case aarch64::NegDelta64:
+  case aarch64::NegDelta32:
+  case aarch64::Branch26PCRel:
+  case aarch64::TestAndBranch14PCRel:
+  case aarch64::CondBranch19PCRel:
+  case aarch64::LDRLiteral19:
+  case aarch64::ADRLiteral21:
+  case aarch64::Page21:
+  case aarch64::PageOffset12: return true;
   default: return false;
   }
 }
 
-#endif
+constexpr Rules rules_of_x86{keep_stubs_of_x86, is_distance_of_x86, x86_64::Pointer64, 64};
+constexpr Rules rules_of_aarch64{keep_stubs_of_aarch64, is_distance_of_aarch64, aarch64::Pointer64,
+                                 4096};
+
+// Code is linked for other machines than this one, too, and then run there.
+const Rules &rules_for(const jitlink::LinkGraph &graph) {
+  return graph.getTargetTriple().isAArch64() ? rules_of_aarch64 : rules_of_x86;
+}
 
 } // namespace
 
@@ -109,21 +117,22 @@ std::optional<Image> Capture::end(const llvm::orc::JITDylib &library,
 }
 
 void Capture::modifyPassConfig(llvm::orc::MaterializationResponsibility &linked,
-                               jitlink::LinkGraph &, jitlink::PassConfiguration &config) {
+                               jitlink::LinkGraph &graph, jitlink::PassConfiguration &config) {
   const llvm::orc::JITDylib &library = linked.getTargetJITDylib();
   {
     const std::lock_guard lock(mutex_);
     if (!kept_.contains(&library)) return;
   }
-  config.PostAllocationPasses.emplace_back(keep_stubs);
-  config.PostFixupPasses.emplace_back([this, &library](jitlink::LinkGraph &graph) {
-    add(library, graph);
+  config.PostAllocationPasses.emplace_back(rules_for(graph).keep_stubs);
+  config.PostFixupPasses.emplace_back([this, &library](jitlink::LinkGraph &fixed) {
+    add(library, fixed);
     return llvm::Error::success();
   });
 }
 
 // Behind what there is of the library so far.
 void Capture::add(const llvm::orc::JITDylib &library, jitlink::LinkGraph &graph) {
+  const Rules &rules = rules_for(graph);
   std::uint64_t first = UINT64_MAX, end = 0;
   for (jitlink::Block *block : graph.blocks()) {
     if (!is_code(block->getSection())) continue;
@@ -131,12 +140,11 @@ void Capture::add(const llvm::orc::JITDylib &library, jitlink::LinkGraph &graph)
     end = std::max(end, block->getAddress().getValue() + block->getSize());
   }
   if (end == 0) return;
-  first = first / Image::alignment * Image::alignment;
+  first = first / rules.alignment * rules.alignment;
   const std::lock_guard lock(mutex_);
   Kept &kept = kept_[&library];
   std::string &bytes = kept.image.bytes;
-  const std::size_t base =
-      (bytes.size() + Image::alignment - 1) / Image::alignment * Image::alignment;
+  const std::size_t base = (bytes.size() + rules.alignment - 1) / rules.alignment * rules.alignment;
   bytes.resize(base + (end - first));
   const auto place_of = [&](llvm::orc::ExecutorAddr address) {
     return std::uint32_t(base + (address.getValue() - first));
@@ -150,8 +158,8 @@ void Capture::add(const llvm::orc::JITDylib &library, jitlink::LinkGraph &graph)
       if (!edge.isRelocation()) continue;
       const jitlink::Symbol &target = edge.getTarget();
       const bool is_inside = target.isDefined() && is_code(target.getBlock().getSection());
-      if (is_inside && is_distance(edge.getKind())) continue;
-      if (edge.getKind() != native::Pointer64 || (!is_inside && !target.hasName())) {
+      if (is_inside && rules.is_distance(edge.getKind())) continue;
+      if (edge.getKind() != rules.address || (!is_inside && !target.hasName())) {
         support::log().debug("code that holds a place of {} is not kept on disk",
                              target.hasName() ? target.getName().str() : "its own");
         kept.movable = false;

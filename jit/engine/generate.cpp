@@ -39,11 +39,9 @@
 #include <vector>
 
 // Not what LLVM's headers call native: they may be those of the machine that builds.
-#if defined(__x86_64__)
-#define BL_INITIALIZE(part) LLVMInitializeX86##part()
-#else
-#define BL_INITIALIZE(part) LLVMInitializeAArch64##part()
-#endif
+#define BL_INITIALIZE(target)                                                                      \
+  (LLVMInitialize##target##TargetInfo(), LLVMInitialize##target##Target(),                         \
+   LLVMInitialize##target##TargetMC(), LLVMInitialize##target##AsmPrinter())
 
 namespace broadloom::jit {
 namespace {
@@ -97,14 +95,11 @@ Pool &pool() {
     // Where LLVM itself sees that memory ends it would end the process.
     llvm::install_bad_alloc_error_handler(
         [](void *, const char *, bool) { throw std::bad_alloc(); });
-    BL_INITIALIZE(TargetInfo);
-    BL_INITIALIZE(Target);
-    BL_INITIALIZE(TargetMC);
-    BL_INITIALIZE(AsmPrinter);
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMInitializeNVPTXAsmPrinter();
+#if defined(__x86_64__)
+    BL_INITIALIZE(X86);
+#endif
+    BL_INITIALIZE(AArch64);
+    BL_INITIALIZE(NVPTX);
     return new Pool;
   }();
   return made;

@@ -7,7 +7,7 @@
 
 // Those that are embedded here.
 #if defined(__x86_64__)
-#define BL_LEVELS BL_LEVEL(v3) BL_LEVEL(v4) BL_LEVEL(one)
+#define BL_LEVELS BL_LEVEL(v3) BL_LEVEL(v4) BL_LEVEL(neon) BL_LEVEL(one)
 #else
 #define BL_LEVELS BL_LEVEL(neon) BL_LEVEL(one)
 #endif

@@ -2,7 +2,6 @@
 #include "jit/native/data_object.hpp"
 
 #include "jit/native/bytes.hpp"
-#include "jit/native/processor.hpp"
 
 #include <elf.h>
 
@@ -36,7 +35,7 @@ Elf64_Sym symbol(std::uint32_t name, Section section, std::uint64_t size) {
 
 } // namespace
 
-std::string data_object(const std::string &name, std::string_view data) {
+std::string data_object(const std::string &name, std::string_view data, std::uint16_t machine) {
   Strings names, section_names;
   std::string symbols;
   put(symbols, Elf64_Sym{});
@@ -79,7 +78,7 @@ std::string data_object(const std::string &name, std::string_view data) {
                                  ELFCLASS64, ELFDATA2LSB, EV_CURRENT, ELFOSABI_NONE};
   std::memcpy(header.e_ident, ident, sizeof ident);
   header.e_type = ET_REL;
-  header.e_machine = elf_machine;
+  header.e_machine = machine;
   header.e_version = EV_CURRENT;
   header.e_shoff = file.size();
   header.e_ehsize = sizeof header;

@@ -22,14 +22,7 @@ struct Image {
     std::int64_t addend = 0;
     std::string symbol; // of a function outside; empty: of the first byte
   };
-#if defined(__x86_64__)
-  static constexpr std::size_t alignment = 64; // of the first byte
-#else
-  static constexpr std::size_t alignment =
-      4096; // code of aarch64 refers to pages, and to places in them
-#endif
-
-  std::string bytes;
+  std::string bytes; // that begin a page
   std::vector<Slot> slots;
   std::vector<std::uint32_t> phases; // where their functions begin
 

@@ -10,13 +10,13 @@
 
 namespace broadloom::jit {
 
-// What LLVM and the ELF format call the architecture.
+// What the ELF format calls the architecture, and whether code is made here for others.
 #if defined(__x86_64__)
-inline constexpr std::string_view own_triple = "x86_64-unknown-linux-gnu";
 inline constexpr std::uint16_t elf_machine = EM_X86_64;
+inline constexpr bool builds_for_others = true;
 #else
-inline constexpr std::string_view own_triple = "aarch64-unknown-linux-gnu";
 inline constexpr std::uint16_t elf_machine = EM_AARCH64;
+inline constexpr bool builds_for_others = false;
 #endif
 
 // What the processor calls itself: "AMD EPYC 9R14"; where it has a number alone, "aarch64 0x41

@@ -8,6 +8,9 @@
 #include "jit/native/processor.hpp"
 #include "support/fail.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -38,20 +41,20 @@ constexpr support::Machine neon{.vector_bits = 128, .registers = 32, .least_mask
   "movbe"
 
 constexpr std::array isas = {
-    Isa{"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "v3", avx2, true},
+    Isa{"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "v3", avx2, EM_X86_64, true},
     Isa{"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64",
-        BL_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", "v4", avx512, true},
-    Isa{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", neon, false},
+        BL_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", "v4", avx512, EM_X86_64, true},
+    Isa{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", neon, EM_AARCH64},
 // A GPU's code and math, played by this processor, for tests.
 #if defined(__x86_64__)
-    Isa{"warp", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "one", gpu, true},
+    Isa{"warp", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "one", gpu, elf_machine, true},
 #else
-    Isa{"warp", "aarch64-unknown-linux-gnu", "generic", "+neon", "one", gpu, false},
+    Isa{"warp", "aarch64-unknown-linux-gnu", "generic", "+neon", "one", gpu, elf_machine},
 #endif
     // Devices. Code for an older one runs on all that came later.
-    Isa{"sm_70", "nvptx64-nvidia-cuda", "sm_70", "+ptx70", "one", gpu, false, true},
-    Isa{"sm_80", "nvptx64-nvidia-cuda", "sm_80", "+ptx70", "one", gpu, false, true},
-    Isa{"sm_90", "nvptx64-nvidia-cuda", "sm_90", "+ptx78", "one", gpu, false, true},
+    Isa{"sm_70", "nvptx64-nvidia-cuda", "sm_70", "+ptx70", "one", gpu, EM_NONE, false, true},
+    Isa{"sm_80", "nvptx64-nvidia-cuda", "sm_80", "+ptx70", "one", gpu, EM_NONE, false, true},
+    Isa{"sm_90", "nvptx64-nvidia-cuda", "sm_90", "+ptx78", "one", gpu, EM_NONE, false, true},
 };
 
 #undef BL_V3
@@ -100,18 +103,39 @@ Target find_target(std::string_view request) {
   return {isa, name_of_processor(), asks_ahead()};
 }
 
+static bool is_made_here(const Isa &isa) {
+  return isa.core.warp == 0 && (builds_for_others || isa.elf == elf_machine);
+}
+
 Target target_to_build(std::string_view name) {
   const Isa *isa = find_isa(name);
   if (isa == nullptr) refuse("unknown target '" + std::string(name) + "'");
   return {isa, std::string(name), true};
 }
 
-std::vector<std::string> targets_to_build() {
+std::vector<std::string> targets_to_build(bool also_of_others) {
   std::vector<std::string> names;
   for (const Isa &isa : isas)
-    if (isa.triple == own_triple && isa.core.warp == 0)
-      names.insert(names.begin(), std::string(isa.name));
+    if (is_made_here(isa) && (also_of_others || isa.elf == elf_machine))
+      names.emplace(isa.elf == elf_machine ? names.begin() : names.end(), isa.name);
   return names;
+}
+
+std::uint16_t machine_to_build(const std::vector<std::string> &targets) {
+  std::uint16_t machine = elf_machine;
+  for (const std::string &name : targets) {
+    const Isa *isa = find_isa(name);
+    if (isa == nullptr || !is_made_here(*isa))
+      support::fail("E0503", "this machine builds no code for '" + name + "'", {},
+                    fmt::format("it builds for {}", fmt::join(targets_to_build(true), ", ")));
+    if (&name != &targets.front() && isa->elf != machine)
+      support::fail("E0503",
+                    fmt::format("an object file is of one architecture, not of that of {} and {}",
+                                targets.front(), name),
+                    {}, "build a file for each: --target takes the names of one architecture");
+    machine = isa->elf;
+  }
+  return machine;
 }
 
 std::vector<std::string> targets_here() {

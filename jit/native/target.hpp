@@ -3,6 +3,7 @@
 
 #include "block/block.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct Isa {
   std::string_view features;   // "+sse3,+ssse3,.."
   std::string_view math;       // of the embedded bitcode: jit/math/embedded.hpp
   support::Machine core;       // without its memory and threads
+  std::uint16_t elf = 0;       // what the ELF format calls the architecture
   bool fences_streams = false; // stores around the caches are not ordered with others
   bool device = false;         // a GPU, which this process reaches through its driver
 };
@@ -49,8 +51,12 @@ Target find_target(std::string_view request);
 // unknown name.
 Target target_to_build(std::string_view name);
 
-// The names of all of this architecture, the widest vectors first.
-std::vector<std::string> targets_to_build();
+// The names of all of its architecture, the widest vectors first, and behind them those of others
+// for which it makes code.
+std::vector<std::string> targets_to_build(bool also_of_others);
+// The ELF format's name of the architecture of all of these; this machine's where there is none.
+// Throws CompileError E0503 for several, and for what this machine makes no code for.
+std::uint16_t machine_to_build(const std::vector<std::string> &targets);
 
 // The names of all that this machine can run, the narrowest vectors first.
 std::vector<std::string> targets_here();

@@ -156,6 +156,41 @@ TEST_CASE("a line of layouts that is wrong is told with its place") {
   tests::contains(error_of("x=(3, 4) w=(5)"), "E01"); // what no call could be
 }
 
+#if defined(__x86_64__)
+TEST_CASE("code for aarch64 is built here, in an object of that architecture") {
+  const BuiltKernel made =
+      build(parse("kernel k { in x : f32[i, j]; out y = exp(x) / sum(exp(x), j) }"),
+            {.layouts = "x=(*, 64)", .targets = {"aarch64"}});
+  CHECK(made.targets == std::vector<std::string>{"aarch64"});
+  CHECK(made.programs[0] > 0);
+  REQUIRE(made.object.size() > 20);
+  CHECK((unsigned char)made.object[18] == 183); // EM_AARCH64
+  tests::contains(made.header, "k.o has code for aarch64");
+  // What is not of this processor runs in the interpreter.
+  const Kernel kernel = load(made.data);
+  std::vector<float> x(6, 1), y(6);
+  kernel.run({View(x.data(), {2, 3}, {3, 1})}, {View(y.data(), {2, 3}, {3, 1})});
+  CHECK(y[5] == 1.0F / 3);
+  CHECK(kernel.counters().interpreted == 1);
+}
+
+TEST_CASE("an object is of one architecture, and of processors that code is made for: E0503") {
+  const auto code_for = [](std::vector<std::string> targets) {
+    try {
+      build(parse(rows), {.targets = std::move(targets)});
+    } catch (const Error &error) {
+      return error.code() + " " + error.message();
+    }
+    return std::string("none");
+  };
+  CHECK(code_for({"x86-64-v3", "aarch64"}) ==
+        "E0503 an object file is of one architecture, not of that of x86-64-v3 and aarch64");
+  CHECK(code_for({"sm_90"}) == "E0503 this machine builds no code for 'sm_90'");
+  CHECK(code_for({"warp"}) == "E0503 this machine builds no code for 'warp'");
+  CHECK(code_for({"i386"}) == "E0503 this machine builds no code for 'i386'");
+}
+#endif
+
 TEST_CASE("a built kernel has a name that C takes") {
   for (const char *name : {"2k", "a-b", "a b", "k.o"}) try {
       build(parse(rows), {.name = name});

@@ -364,8 +364,8 @@ private:
         ->type_name("FILE");
     build_
         ->add_option("--target", build_options_.targets,
-                     "the processors to build for; else all of these")
-        ->type_name(fmt::format("{}", fmt::join(jit::targets_to_build(), "|")))
+                     "the processors to build for, of one architecture; else all of this one")
+        ->type_name(fmt::format("{}", fmt::join(jit::targets_to_build(true), "|")))
         ->allow_extra_args(false);
   }
 
