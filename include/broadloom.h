@@ -182,6 +182,17 @@ bl_status bl_prepare(const bl_kernel *kernel, const bl_view *inputs, size_t inpu
 bl_status bl_run(const bl_kernel *kernel, const bl_view *inputs, size_t input_count,
                  const bl_view *outputs, size_t output_count);
 
+/* The bytes that such a call takes for its time, beside its arrays: those of lets, partial results,
+ * copies with borders. Nothing is computed. Data may be null; outputs whose `data` is null are not
+ * computed, so they count only where it is not. */
+bl_status bl_workspace(const bl_kernel *kernel, const bl_view *inputs, size_t input_count,
+                       const bl_view *outputs, size_t output_count, size_t *bytes);
+/* As bl_run, and takes these bytes from `arena`, which has any alignment and any content.
+ * BL_DATA_ERROR E0323 where it has too few, and then nothing is written. broadloom/arena.hpp says
+ * which calls have memory of their own yet. */
+bl_status bl_run_in(const bl_kernel *kernel, const bl_view *inputs, size_t input_count,
+                    const bl_view *outputs, size_t output_count, void *arena, size_t arena_bytes);
+
 /* A call whose arrays were looked at once, for small ones that are computed often. Their memory
  * must stay. */
 typedef struct bl_bound bl_bound;

@@ -54,7 +54,8 @@ class Writer {
 public:
   Writer(const BuiltKernel &built, const Kernel &kernel)
       : built_(built), text_(print(kernel.spec())) {
-    for (const char *own : {"built", "handle", "kernel", "prepare", "infer", "run"})
+    for (const char *own :
+         {"built", "handle", "kernel", "prepare", "infer", "run", "run_in", "workspace"})
       taken_.insert(own);
     for (const InputInfo &input : kernel.inputs()) add(input.name, input.dtype, input.axes, false);
     for (const OutputInfo &output : kernel.outputs())
@@ -92,7 +93,16 @@ public:
     for (const Operand &operand : operands_) write_operand(operand);
     write_prepare();
     write_infer();
-    write_run();
+    write_run("run", "Computes the outputs.", "", "");
+    write_run("workspace",
+              "The bytes that such a call takes for its time, beside its arrays, whose data may be "
+              "NULL but\n * for that of outputs that are wanted.",
+              "size_t *bytes", "bytes");
+    write_run(
+        "run_in",
+        "Computes the outputs with no other memory than these bytes. BL_DATA_ERROR E0323 where "
+        "they are\n * too few, and then nothing is written.",
+        "void *arena, size_t arena_bytes", "arena, arena_bytes");
     line("\n#endif");
     return std::move(out_);
   }
@@ -116,18 +126,19 @@ private:
   void add(const std::string &name, DType dtype, const std::vector<std::string> &axes,
            bool is_output) {
     static constexpr const char *words[] = {
-        "alignas",  "alignof",  "and",       "asm",      "auto",      "bitand",    "bitor",
-        "bool",     "break",    "case",      "catch",    "char",      "class",     "compl",
-        "concept",  "const",    "constexpr", "continue", "decltype",  "default",   "delete",
-        "do",       "double",   "else",      "enum",     "explicit",  "export",    "extern",
-        "false",    "float",    "for",       "friend",   "goto",      "if",        "inline",
-        "int",      "linux",    "long",      "mutable",  "namespace", "new",       "noexcept",
-        "not",      "nullptr",  "operator",  "or",       "private",   "protected", "public",
-        "register", "requires", "restrict",  "return",   "short",     "signed",    "sizeof",
-        "static",   "struct",   "switch",    "template", "this",      "throw",     "true",
-        "try",      "typedef",  "typeid",    "typename", "typeof",    "union",     "unix",
-        "unsigned", "using",    "virtual",   "void",     "volatile",  "while",     "xor",
-        "inputs",   "outputs",  "status",    "shapes",   "view",      "I"};
+        "alignas",  "alignof",    "and",       "asm",      "auto",      "bitand",    "bitor",
+        "bool",     "break",      "case",      "catch",    "char",      "class",     "compl",
+        "concept",  "const",      "constexpr", "continue", "decltype",  "default",   "delete",
+        "do",       "double",     "else",      "enum",     "explicit",  "export",    "extern",
+        "false",    "float",      "for",       "friend",   "goto",      "if",        "inline",
+        "int",      "linux",      "long",      "mutable",  "namespace", "new",       "noexcept",
+        "not",      "nullptr",    "operator",  "or",       "private",   "protected", "public",
+        "register", "requires",   "restrict",  "return",   "short",     "signed",    "sizeof",
+        "static",   "struct",     "switch",    "template", "this",      "throw",     "true",
+        "try",      "typedef",    "typeid",    "typename", "typeof",    "union",     "unix",
+        "unsigned", "using",      "virtual",   "void",     "volatile",  "while",     "xor",
+        "inputs",   "outputs",    "status",    "shapes",   "view",      "I",         "arena",
+        "bytes",    "arena_bytes"};
     std::string free = name;
     if (!named_.insert(name).second) free += "_out"; // what a state becomes
     while (taken_.contains(free) || taken_.contains(free + "_of") ||
@@ -260,15 +271,19 @@ private:
     line("  return BL_OK;\n}}");
   }
 
-  void write_run() {
-    line("\n/* Computes the outputs. */");
-    begin("run", parameters(true));
+  // A function of all operands, and of what else it has and passes on.
+  void write_run(const char *function, const char *about, const std::string &more,
+                 const std::string &passed_on) {
+    const std::string operands = parameters(true), comma = more.empty() ? "" : ", ";
+    line("\n/* {} */", about);
+    begin(function, operands + comma + more);
     write_views(false);
     write_views(true);
     line("  if (status != BL_OK) return status;");
     fill_views(false);
     fill_views(true);
-    line("  return bl_run(kernel, {}, {});\n}}", passed(false), passed(true));
+    line("  return bl_{}(kernel, {}, {}{}{});\n}}", function, passed(false), passed(true), comma,
+         passed_on);
   }
 
   const BuiltKernel &built_;

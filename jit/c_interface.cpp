@@ -1,6 +1,7 @@
 // The C interface (include/broadloom.h) by the C++ one. No exception leaves it.
 #include <broadloom.h>
 
+#include <broadloom/arena.hpp>
 #include <broadloom/broadloom.hpp>
 #include <broadloom/build.hpp>
 #include <broadloom/interop/dlpack.hpp>
@@ -238,6 +239,16 @@ auto called(const bl_kernel &kernel, const std::vector<bl::AnyView> &inputs,
   return some(from, to);
 }
 
+void run(const bl_kernel *kernel, const bl_view *inputs, std::size_t input_count,
+         const bl_view *outputs, std::size_t output_count) {
+  const bl::Kernel &of = given(kernel, "kernel").kernel;
+  const std::vector<bl::AnyView> from = any_views(inputs, input_count, "input", false),
+                                 to = any_views(outputs, output_count, "output", true);
+  called(
+      *kernel, from, to, [&] { of.run(from, to, bl::Kernel::Line()); },
+      [&](const auto &ins, const auto &outs) { of.run_named(ins, outs, bl::Kernel::Line()); });
+}
+
 bl::Options options_of(const bl_options *options) {
   bl::Options made;
   if (options == nullptr) return made;
@@ -425,13 +436,30 @@ bl_status bl_prepare(const bl_kernel *kernel, const bl_view *inputs, size_t inpu
 
 bl_status bl_run(const bl_kernel *kernel, const bl_view *inputs, size_t input_count,
                  const bl_view *outputs, size_t output_count) {
+  return guarded([&] { run(kernel, inputs, input_count, outputs, output_count); });
+}
+
+bl_status bl_workspace(const bl_kernel *kernel, const bl_view *inputs, size_t input_count,
+                       const bl_view *outputs, size_t output_count, size_t *bytes) {
   return guarded([&] {
     const bl::Kernel &of = given(kernel, "kernel").kernel;
+    given(bytes, "bytes");
     const std::vector<bl::AnyView> from = any_views(inputs, input_count, "input", false),
                                    to = any_views(outputs, output_count, "output", true);
-    called(
-        *kernel, from, to, [&] { of.run(from, to, bl::Kernel::Line()); },
-        [&](const auto &ins, const auto &outs) { of.run_named(ins, outs, bl::Kernel::Line()); });
+    *bytes = called(
+        *kernel, from, to, [&] { return bl::workspace(of, from, to, bl::Kernel::Line()); },
+        [&](const auto &ins, const auto &outs) {
+          return bl::workspace_named(of, ins, outs, bl::Kernel::Line());
+        });
+  });
+}
+
+bl_status bl_run_in(const bl_kernel *kernel, const bl_view *inputs, size_t input_count,
+                    const bl_view *outputs, size_t output_count, void *arena, size_t arena_bytes) {
+  return guarded([&] {
+    if (arena_bytes > 0) given(static_cast<char *>(arena), "arena");
+    const bl::Arena here(arena, arena_bytes);
+    run(kernel, inputs, input_count, outputs, output_count);
   });
 }
 

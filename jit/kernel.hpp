@@ -9,7 +9,7 @@
 //   call.cpp             a nest: look the layouts up, check the pointers, run
 //   layout_cache.cpp     the layouts seen so far
 //   executor.cpp         the phases, natively or interpreted, or the reference
-//   runtime/             threads, and memory for the time of a call
+//   runtime/             threads, and memory for the time of a call; workspace.cpp: how much that is
 //   checked_call.cpp     a call that Options::debug has checked; twice.cpp: run in both engines
 //   recorded_call.cpp    a call that is held against what is shown of it
 // How it comes to be:
@@ -45,6 +45,9 @@ struct CallCount {
   std::atomic<std::int64_t> begun = 0, running = 0;
 };
 void run_recorded(const KernelImpl &kernel, kernel::Operands call, CallCount &calls);
+// Whether the call is to be run: it is not where its arena measures. Throws DataError E0323 where
+// that is too small (workspace.cpp).
+bool has_workspace(const KernelImpl &kernel, kernel::Operands call);
 } // namespace jit
 
 namespace detail {
@@ -69,6 +72,8 @@ public:
   // `run` and `run_unchecked` are given what a call is; all else is about operands with their
   // windows.
   void run(kernel::Operands call) const {
+    if (jit::runtime::CallArena::now() != nullptr) [[unlikely]]
+      if (!jit::has_workspace(*this, call)) return;
     if (setup_.is_plain) [[likely]]
       return run_windowed(call);
     if (setup_.is_debugged()) return jit::run_checked(*this, call);

@@ -21,16 +21,28 @@ using Piece = Tiles::Piece;
 // One task: the rows of each let that are there, and where they lie.
 class TileTask {
 public:
-  // `keeps_all`: no row of a let makes room for another.
-  TileTask(const Tiles &tiles, std::span<char *const> arrays, bool keeps_all)
+  // `keeps_all`: no row of a let makes room for another. `bytes_all`: see `bytes`.
+  TileTask(const Tiles &tiles, std::span<char *const> arrays, bool keeps_all, std::size_t bytes_all)
       : tiles_(tiles), arrays_(arrays.begin(), arrays.end()), keeps_all_(keeps_all),
-        memory_(bytes(tiles, keeps_all)), rows_(tiles.arrays.size()) {
+        memory_(bytes_all), rows_(tiles.arrays.size()) {
     std::int64_t at = 0;
     for (std::size_t a = 0; a < rows_.size(); ++a) {
       rows_[a].memory = memory_.data() + at;
       at += bytes(tiles.arrays[a], keeps_all);
       if (keeps_all) begin_with(a, -above(tiles.arrays[a]));
     }
+    scratch_ = memory_.data() + at;
+  }
+
+  // Its rows, and behind them what the largest piece needs.
+  static std::size_t bytes(const Tiles &tiles, bool keeps_all) {
+    std::int64_t rows = 0, scratch = 0;
+    for (const Tiles::Array &array : tiles.arrays) rows += bytes(array, keeps_all);
+    for (const std::vector<Piece> &task : tiles.tasks)
+      for (const Piece &piece : task)
+        if (!piece.is_border)
+          scratch = std::max(scratch, scratch_of(tiles.nests[piece.nest], piece, nullptr));
+    return std::size_t(rows + scratch);
   }
 
   void run(const std::vector<Piece> &pieces, const TileWatch *watch) {
@@ -71,10 +83,17 @@ private:
   static std::int64_t above(const Tiles::Array &array) {
     return array.border ? array.border->above : 0;
   }
-  static std::size_t bytes(const Tiles &tiles, bool keeps_all) {
-    std::int64_t all = 0;
-    for (const Tiles::Array &array : tiles.arrays) all += bytes(array, keeps_all);
-    return std::size_t(all);
+  // Scratch arrays have the rows of the piece alone. Behind them comes what a thread has for
+  // itself.
+  static std::int64_t scratch_of(const Tiles::Nest &nest, const Piece &piece,
+                                 std::vector<std::int64_t> *starts) {
+    std::int64_t bytes = 0;
+    for (const std::int64_t row_bytes : nest.rows.scratch) {
+      if (starts != nullptr) starts->push_back(bytes);
+      bytes += ((piece.end - piece.begin) * row_bytes + 63) / 64 * 64;
+    }
+    if (starts != nullptr) starts->push_back(bytes);
+    return bytes + nest.special->rows.bytes;
   }
 
   // Rows that are still needed move to the front. Several nests may write parts of the same rows.
@@ -107,21 +126,15 @@ private:
       watch->pad(border, of, copy, rows);
   }
 
-  // Scratch arrays have the rows of the piece alone. Behind them comes what a thread has for
-  // itself.
   void run(const Tiles::Nest &nest, const Piece &piece) {
     const Specialisation &special = *nest.special;
     const loop::Program &program = special.pattern->program;
     const std::int64_t begin = piece.begin - nest.first, count = piece.end - piece.begin;
     std::vector<std::int64_t> starts;
-    std::int64_t bytes = 0, first_own = 0;
-    for (const std::int64_t row_bytes : nest.rows.scratch) {
-      starts.push_back(bytes);
-      bytes += (count * row_bytes + 63) / 64 * 64;
-    }
+    std::int64_t first_own = 0;
+    scratch_of(nest, piece, &starts);
     if (!special.rows.buffers.empty())
       first_own = special.buffers[special.rows.buffers.front()].scratch_at;
-    const runtime::Scratch scratch(std::size_t(bytes + special.rows.bytes));
     buffers_.clear();
     for (std::size_t b = 0; b < program.buffers.size(); ++b) {
       const loop::Buffer &buffer = program.buffers[b];
@@ -130,10 +143,10 @@ private:
         buffers_.push_back(
             static_cast<char *>(nest.run.operands[std::size_t(source.operand)].at(arrays_)));
       else if (buffer.role == loop::Role::Scratch)
-        buffers_.push_back(scratch.data() + starts[buffer.operand] -
+        buffers_.push_back(scratch_ + starts[buffer.operand] -
                            begin * nest.rows.scratch[buffer.operand]);
       else
-        buffers_.push_back(scratch.data() + bytes + source.scratch_at - first_own);
+        buffers_.push_back(scratch_ + starts.back() + source.scratch_at - first_own);
     }
     for (std::size_t phase = 0; phase < special.phases.size(); ++phase) {
       const runtime::Grid &grid = special.phases[phase].grid;
@@ -165,6 +178,7 @@ private:
   std::vector<char *> arrays_;
   const bool keeps_all_;
   const runtime::Scratch memory_;
+  char *scratch_ = nullptr; // of a piece
   std::vector<Rows> rows_;
   std::vector<char *> buffers_;
 };
@@ -193,6 +207,8 @@ void verify_whole(const Tiles &tiles, std::span<char *const> arrays) {
 
 } // namespace
 
+std::size_t bytes_of_task(const Tiles &tiles) { return TileTask::bytes(tiles, false); }
+
 void run_tiles(const KernelImpl &kernel, const Tiles &tiles, std::span<char *const> arrays,
                const TileWatch *watch) {
   for (const Tiles::Nest &nest : tiles.nests) {
@@ -200,7 +216,7 @@ void run_tiles(const KernelImpl &kernel, const Tiles &tiles, std::span<char *con
     kernel::check_pointers(nest.run.kernel->typed(), pointers_to(nest.run.operands, views));
   }
   if (watch != nullptr || kernel.setup().verifies) {
-    TileTask all(tiles, arrays, true);
+    TileTask all(tiles, arrays, true, TileTask::bytes(tiles, true));
     for (const Tiles::Array &array : tiles.arrays)
       if (watch != nullptr) watch->let(array.name, all.at(array.whole));
     for (const std::vector<Piece> &task : tiles.tasks) all.run(task, watch);
@@ -209,9 +225,12 @@ void run_tiles(const KernelImpl &kernel, const Tiles &tiles, std::span<char *con
   }
   std::exception_ptr failure; // of the first task that fails; no error passes through oneTBB
   std::mutex mutex;
+  const std::size_t bytes = bytes_of_task(tiles);
+  runtime::CallArena *const arena = runtime::CallArena::now();
   const auto run = [&](std::int64_t task) noexcept {
+    const runtime::CallArena::Use here(arena);
     try {
-      TileTask(tiles, arrays, false).run(tiles.tasks[std::size_t(task)], nullptr);
+      TileTask(tiles, arrays, false, bytes).run(tiles.tasks[std::size_t(task)], nullptr);
     } catch (...) {
       const std::lock_guard lock(mutex);
       if (!failure) failure = std::current_exception();

@@ -19,6 +19,9 @@ struct TileWatch {
 };
 
 // `arrays`: where those of the call begin. `watch` may be null.
+// Of the memory of each task, where rows make room for others.
+std::size_t bytes_of_task(const Tiles &tiles);
+
 void run_tiles(const KernelImpl &kernel, const Tiles &tiles, std::span<char *const> arrays,
                const TileWatch *watch);
 

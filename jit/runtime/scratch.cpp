@@ -33,6 +33,16 @@ thread_local Block kept;
 
 Scratch::Scratch(std::size_t bytes) {
   if (bytes == 0) return;
+  // A call begins where there is room for it. Only if another thread has it planned anew meanwhile,
+  // there may be too little: then it goes on with memory of its own.
+  if (CallArena *arena = CallArena::now(); arena != nullptr) {
+    if ((data_ = arena->take(bytes)) != nullptr) {
+      arena_ = arena;
+      bytes_ = bytes;
+      return;
+    }
+    ++CallArena::missed;
+  }
   if (kept.bytes >= bytes) {
     data_ = std::exchange(kept.data, nullptr);
     bytes_ = std::exchange(kept.bytes, 0);
@@ -51,7 +61,8 @@ Scratch::Scratch(std::size_t bytes) {
 }
 
 Scratch::~Scratch() {
-  if (large_) return;
+  if (arena_ != nullptr) arena_->give_back(data_, bytes_);
+  if (arena_ != nullptr || large_) return;
   Block done{data_, bytes_}; // freed on leaving, unless it is the one to keep
   if (done.bytes > kept.bytes && done.bytes <= most_kept) {
     std::swap(done.data, kept.data);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "jit/runtime/abi.hpp"
+#include "jit/runtime/arena.hpp"
 #include "plan/tasks.hpp"
 
 #include <algorithm>
@@ -25,15 +26,14 @@ Workers &workers(int threads);
 // While such a value lives, calls of this thread run on at most so many; 0: as many as before. Within another one the least counts.
 class ThreadCap {
 public:
-  explicit ThreadCap(int most) : before_(now_) {
-    if (most > 0 && (now_ == 0 || most < now_)) now_ = most;
+  explicit ThreadCap(int most) : before_(now()) {
+    if (most > 0 && (before_ == 0 || most < before_)) this_thread.most_threads = most;
   }
   ThreadCap(const ThreadCap &) = delete;
-  ~ThreadCap() { now_ = before_; }
-  static int now() { return now_; } // 0: none
+  ~ThreadCap() { this_thread.most_threads = before_; }
+  static int now() { return this_thread.most_threads; } // 0: none
 
 private:
-  static constinit inline thread_local int now_ = 0;
   const int before_;
 };
 

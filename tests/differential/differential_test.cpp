@@ -32,6 +32,7 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.bounded > 0);
     CHECK(tally.generic > std::int64_t(count) / 4);
     CHECK(tally.in_warps > std::int64_t(count) / 20);
+    CHECK(tally.in_arenas > std::int64_t(count) / 20);
     CHECK(tally.on_device > std::int64_t(count) / 20);
     CHECK(tally.windowed > std::int64_t(count) / 20);
     CHECK(tally.gathered > std::int64_t(count) / 30);

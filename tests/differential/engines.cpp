@@ -7,6 +7,7 @@
 
 #include "jit/gpu/open.hpp"
 #include "jit/native/target.hpp"
+#include "jit/runtime/arena.hpp"
 #include "kernel/overlap.hpp"
 #include "ops/ops.hpp"
 #include "plan/plan.hpp"
@@ -15,7 +16,9 @@
 #include "spec/early_end.hpp"
 #include "spec/materialise.hpp"
 #include "spec/spec.hpp"
+#include "support/check.hpp"
 
+#include <broadloom/arena.hpp>
 #include <broadloom/broadloom.hpp>
 #include <broadloom/build.hpp>
 
@@ -242,6 +245,18 @@ private:
     for (const Piece &piece : written) device->copy_out(piece.here, piece.there.get(), piece.bytes);
   }
 
+  // Its memory is what the call says that it takes, to the byte.
+  void run_in_arena(const Kernel &kernel, const std::vector<NamedView> &in,
+                    const std::vector<NamedView> &to) {
+    const std::size_t bytes = workspace_named(kernel, in, to);
+    tally_.in_arenas += bytes > 0;
+    std::vector<char> memory(bytes + 1, char(0xa5));
+    const Arena arena(memory.data(), bytes);
+    kernel.run_named(in, to);
+    support::check(jit::runtime::CallArena::missed == 0, "a call took more than it had said");
+    support::check(memory.back() == char(0xa5), "a call wrote behind its arena");
+  }
+
   std::vector<Bytes> run_kernel(const Kernel &kernel, const Options &options,
                                 unsigned char pattern) {
     std::vector<Operand> outputs;
@@ -256,7 +271,13 @@ private:
       in.push_back({case_.inputs[k].name, inputs_[k].view()});
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (case_.outputs[k].wanted) to.push_back({case_.outputs[k].name, outputs[k].view()});
-    options.device.empty() ? kernel.run_named(in, to) : run_on_device(kernel, options, in, to);
+    if (!options.device.empty())
+      run_on_device(kernel, options, in, to);
+    else if (options.engine == Engine::jit && options.threads != 1 &&
+             options.debug == Debug::none && std::getenv("BROADLOOM_VERIFY") == nullptr)
+      run_in_arena(kernel, in, to);
+    else
+      kernel.run_named(in, to);
     if (options.engine == Engine::jit && kernel.counters().interpreted > 0)
       throw Mistake{"native code was asked for, and the interpreter ran"};
     if (options.profile == Profile::paths)

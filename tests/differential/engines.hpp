@@ -31,6 +31,7 @@ struct Tally { // of all cases so far
   std::int64_t padded = 0;    // those that pad some of them
   std::int64_t in_warps = 0;  // kernels that ran with threads as lanes
   std::int64_t on_device = 0; // and on a device
+  std::int64_t in_arenas = 0; // calls that took memory from an arena
   std::int64_t generic = 0;   // kernels that ran by generic plans, too
   std::int64_t equal = 0, bounded = 0;           // outputs that were held against the reference
   std::map<std::string, std::int64_t> decisions; // of the planner, by code

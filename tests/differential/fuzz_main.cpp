@@ -80,6 +80,7 @@ Counts counts_of(const Tally &tally) {
                 {"bounded", tally.bounded},
                 {"scheduled", tally.scheduled},
                 {"in warps", tally.in_warps},
+                {"in arenas", tally.in_arenas},
                 {"on a device", tally.on_device},
                 {"windowed", tally.windowed},
                 {"gathered", tally.gathered},

@@ -12,6 +12,7 @@ import sys
 HEAD = """// Made by tests/docs/error_examples.py.
 #include "tests/docs/error_examples.hpp"
 
+#include <broadloom/arena.hpp>
 #include <broadloom/broadloom.hpp>
 #include <broadloom/build.hpp>
 #include <broadloom/interop/dlpack.hpp>
