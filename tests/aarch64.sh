@@ -1,5 +1,6 @@
 #!/bin/sh
 # aarch64.sh DIR HERE: what runs in qemu-aarch64 of a build for aarch64 in DIR; HERE is one for this machine, of the same sources.
+# Kernels that are built ahead of time here for there, too.
 # Says `ok - ..` or `not ok - ..` for each check. Programs that start others are left out, as the system does not know that these
 # run in qemu.
 set -u
@@ -13,6 +14,44 @@ verdict() { # STATUS SENTENCE LOG
     echo "not ok - $2"
   fi
 }
+
+# The program of tests/ship with kernels that were built here: it counts that nothing is compiled or interpreted which should not be.
+built_here() {
+  work=$(mktemp -d)
+  ship=$(CDPATH='' cd -- "$(dirname -- "$0")/ship" && pwd)
+  library=$(CDPATH='' cd -- "$there/jit" && pwd)
+  tool=$(CDPATH='' cd -- "$here/tools" && pwd)/broadloom
+  include=$ship/../../include
+  ours=$(CDPATH='' cd -- "$here/jit" && pwd)
+  (
+    cd "$work" || exit 1
+    printf 'kernel softmax {\n  in x : f32[i, j]\n  let e = exp(x - max(x, j))\n  out y = e / sum(e, j)\n}\n' >softmax.loom
+    for machine in aarch64 x86_64; do
+      target='--target aarch64' cc=aarch64-linux-gnu-gcc lib=$library
+      [ "$machine" = aarch64 ] || { target='' cc=cc && lib=$ours; }
+      mkdir "$machine" && cd "$machine" || exit 1
+      objects=''
+      for name in scale memory times histogram picks cumulated functions matmul; do
+        # shellcheck disable=SC2086 # words
+        "$tool" build "$ship/kernels.loom" --kernel "$name" --layouts "$ship/$name.txt" -o "$name" $target || exit 1
+        objects="$objects $name.o"
+      done
+      # shellcheck disable=SC2086 # words
+      "$tool" grad ../softmax.loom --wrt x | "$tool" build - -o softmax_gradient $target || exit 1
+      # shellcheck disable=SC2086 # words
+      $cc -std=c11 -Wall "$ship/all.c" -I. -I"$include" $objects softmax_gradient.o -L"$lib" -lbroadloom -pthread \
+        -Wl,--allow-shlib-undefined -o all || exit 1
+      cd .. || exit 1
+    done
+    ! aarch64-linux-gnu-readelf -d aarch64/all | grep -i llvm || exit 1
+    LD_LIBRARY_PATH=$library qemu-aarch64 aarch64/all >there.txt || exit 1
+    LD_LIBRARY_PATH=$ours x86_64/all >here.txt && cat here.txt there.txt && cmp here.txt there.txt && grep -q '^bits' here.txt
+  ) >"$there/aarch64.log" 2>&1
+  verdict $? 'kernels that are built ahead of time on x86-64 run there without a compilation, with the bits of x86-64' "$there/aarch64.log"
+  rm -rf "$work"
+}
+
+built_here
 
 suite() { # SENTENCE ARG: of the unit tests
   sentence=$1

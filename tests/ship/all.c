@@ -1,5 +1,6 @@
-/* Seven kernels and a gradient, built ahead of time, in one program: see ship.sh. */
+/* Eight kernels and a gradient, built ahead of time, in one program, which prints the bits of results: see ship.sh and aarch64.sh. */
 #include "cumulated.h"
+#include "functions.h"
 #include "histogram.h"
 #include "matmul.h"
 #include "memory.h"
@@ -167,6 +168,33 @@ static void test_gradient(void) {
   check(d_x[0] > 0.66f && d_x[0] < 0.67f && d_x[1] < -0.33f, "its values");
 }
 
+/* FNV-1a. */
+static uint64_t bits = 14695981039346656037u;
+static void add_bits(const void *data, size_t bytes) {
+  const unsigned char *byte = data;
+  for (size_t k = 0; k < bytes; ++k) bits = (bits ^ byte[k]) * 1099511628211u;
+}
+
+static void test_functions(void) {
+  static float x[50][70], y[50][70], m[50];
+  static double w[70], s[50], a[40][50], b[50][60], c[40][60];
+  uint32_t random = 1;
+  for (int i = 0; i < 50; ++i)
+    for (int j = 0; j < 70; ++j) x[i][j] = (float)((random = random * 1664525u + 1013904223u) >> 8) / 1e6f - 8;
+  for (int j = 0; j < 70; ++j) w[j] = x[3][j] / 3.0;
+  check(functions_run(functions_x_of(&x[0][0], 50, 70), functions_w_of(w, 70), functions_y_of(&y[0][0], 50, 70),
+                      functions_s_of(s, 50), functions_m_of(m, 50)) == BL_OK, "functions");
+  check_counts(functions_kernel, 0, "functions");
+  add_bits(y, sizeof y), add_bits(s, sizeof s), add_bits(m, sizeof m);
+  for (int k = 0; k < 50; ++k) {
+    for (int i = 0; i < 40; ++i) a[i][k] = x[i][k] / 7.0;
+    for (int j = 0; j < 60; ++j) b[k][j] = y[k][j] / 3.0;
+  }
+  check(matmul_run(matmul_a_of(&a[0][0], 40, 50), matmul_b_of(&b[0][0], 50, 60), matmul_c_of(&c[0][0], 40, 60)) == BL_OK,
+        "a product of fractions");
+  add_bits(c, sizeof c);
+}
+
 int main(void) {
   test_threads();
   test_state();
@@ -174,6 +202,7 @@ int main(void) {
   test_positions();
   test_scan_and_product();
   test_gradient();
-  puts("all is well");
+  test_functions();
+  printf("bits %016llx\n", (unsigned long long)bits);
   return 0;
 }

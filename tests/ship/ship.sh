@@ -61,10 +61,35 @@ kernels() { # NAME.. : each of kernels.loom
 }
 
 program_of_all() {
-  kernels scale memory times histogram picks cumulated matmul || return 1
+  kernels scale memory times histogram picks cumulated functions matmul || return 1
   # shellcheck disable=SC2046,SC2086 # lists of words
-  cc $strict "$here/all.c" -I. scale.o memory.o times.o histogram.o picks.o cumulated.o matmul.o softmax_gradient.o \
+  cc $strict "$here/all.c" -I. scale.o memory.o times.o histogram.o picks.o cumulated.o functions.o matmul.o softmax_gradient.o \
     $(pkg-config --cflags --libs broadloom) -pthread -o all && ./all && no_llvm ./all
+}
+
+same_bits_at_each_level() { # none of which is that of another
+  ./all >native && for level in x86-64-v3 x86-64-v4; do
+    BROADLOOM_TARGET=$level ./all >"$level" 2>"$level.log" || grep -q E0503 "$level.log" || { cat "$level.log"; return 1; }
+    [ ! -s "$level" ] || diff native "$level" || return 1
+  done && grep -q '^bits' native
+}
+
+in_an_arena() {
+  # shellcheck disable=SC2046 # a list of words
+  cc -std=c11 -Wall -Wextra "$here/arena.c" -I. times.o $(pkg-config --cflags --libs broadloom) -o arena && ./arena
+}
+
+for_aarch64() { # from here, where this is x86-64: of bytes 18 and 19 of a file ELF reads the architecture, 183
+  [ "$(uname -m)" = x86_64 ] || return 0
+  broadloom build softmax.loom -o there --target aarch64 >seen.txt && cat seen.txt &&
+    grep -qx 'there.o, there.h, there.pc: code for aarch64' seen.txt && grep -q 'there.o has code for aarch64' there.h &&
+    [ "$(od -An -tu1 -j18 -N2 there.o | tr -d ' ')" = 1830 ] && [ "$(od -An -tu1 -j18 -N2 softmax.o | tr -d ' ')" = 620 ] &&
+    readelf -s there.o | grep -q there_built && broadloom build --help | grep -q 'x86-64-v4|x86-64-v3|aarch64'
+}
+
+targets_that_do_not_go() {
+  ! broadloom build softmax.loom -o both --target x86-64-v3 --target aarch64 2>said && grep -q 'E0503.*one architecture' said &&
+    ! broadloom build softmax.loom -o both --target sm_90 2>said && grep -q "E0503.*builds no code for 'sm_90'" said && [ ! -e both.o ]
 }
 
 as_cpp() { # the headers are C++, too
@@ -126,6 +151,10 @@ all_checks() {
   check 'it runs where the library without LLVM is all that there is' without_the_backend
   check 'a gradient is built from standard input' built_from_gradient
   check 'states, loops over time, scatters, gathers, scans, products and threads run as built, in one program' program_of_all
+  check 'this program prints the same bits with AVX2 and AVX-512' same_bits_at_each_level
+  check 'a call in an arena of its caller asks the system for no memory, and one that is too small is told' in_an_arena
+  check 'an object for aarch64 is built on x86-64' for_aarch64
+  check 'targets of two architectures, and those that no object has, are refused' targets_that_do_not_go
   check 'the header is C++, too' as_cpp
   check 'code for AVX2 and for AVX-512 gives the same' for_each_level
   check 'the meson project of the page builds' meson_project
