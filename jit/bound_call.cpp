@@ -43,7 +43,7 @@ static std::shared_ptr<const BoundState> bound_call(std::shared_ptr<const Kernel
   if (impl.setup().is_debugged()) return state;
   const std::shared_ptr<const jit::CallPlan> plan = impl.plans().of(impl, call);
   const jit::RepeatedCall &repeated = state->call.emplace(impl, plan, call);
-  const jit::RepeatedCall::Ready *only = repeated.only_run();
+  const jit::ReadyRun *only = repeated.only_run();
   if (only == nullptr || !impl.setup().facts.empty()) return state;
   state->steps = only->special->steps;
   state->frame = jit::frame_of(*only->special);

@@ -6,7 +6,7 @@
 #include "calls/record.hpp"
 #include "jit/gpu/on_host.hpp"
 #include "jit/kernel.hpp"
-#include "jit/run_call.hpp"
+#include "jit/ready_run.hpp"
 
 #include <optional>
 #include <span>
@@ -16,7 +16,7 @@ namespace broadloom::jit {
 
 class CallRun {
 public:
-  using Ready = RepeatedCall::Ready;
+  using Ready = ReadyRun;
 
   // What is `ready` was looked at before.
   CallRun(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,

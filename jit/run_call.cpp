@@ -387,7 +387,7 @@ RepeatedCall::RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallP
   for (const Action &action : plan_->actions) {
     const auto *run = std::get_if<Run>(&action);
     if (run == nullptr) continue;
-    Ready &ready = ready_[run->number];
+    ReadyRun &ready = ready_[run->number];
     ready.views = site.views(run->operands);
     ready.operands = pointers_to(run->operands, ready.views);
     const spec::TypedSpec &typed = run->kernel->typed();
@@ -400,7 +400,7 @@ RepeatedCall::RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallP
   }
 }
 
-const RepeatedCall::Ready *RepeatedCall::only_run() const {
+const ReadyRun *RepeatedCall::only_run() const {
   const bool is_all = std::ranges::all_of(plan_->actions, [](const Action &action) {
     return std::holds_alternative<Run>(action) || std::holds_alternative<CheckInput>(action);
   });

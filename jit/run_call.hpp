@@ -2,7 +2,7 @@
 #pragma once
 
 #include "jit/call_plan.hpp"
-#include "jit/specialisation.hpp"
+#include "jit/ready_run.hpp"
 
 #include <functional>
 #include <memory>
@@ -24,16 +24,8 @@ public:
                kernel::Operands call);
   void run() const;
 
-  struct Ready {
-    std::vector<AnyView> views{};            // of all operands; unused where one is not wanted
-    std::vector<const AnyView *> operands{}; // into views, null where one is not wanted
-    std::shared_ptr<const Specialisation> special{}; // null: it is looked up
-    // For the phases where nothing else is left to do; empty where a run needs scratch memory or
-    // copies of inputs.
-    std::vector<char *> buffers{};
-  };
   // The only run, where that is all that a call is; else null.
-  const Ready *only_run() const;
+  const ReadyRun *only_run() const;
 
 private:
   const KernelImpl &kernel_;
@@ -42,7 +34,7 @@ private:
   std::vector<const AnyView *> call_;
   Array memory_;
   std::vector<char *> arrays_; // where each array of the plan begins
-  std::vector<Ready> ready_;   // [run]; without views inside of loops, where these move
+  std::vector<ReadyRun> ready_;   // [run]; without views inside of loops, where these move
 };
 
 } // namespace broadloom::jit

@@ -11,7 +11,8 @@ import subprocess
 import sys
 import sysconfig
 
-NEEDS = ["meson-python>=0.15", "nanobind>=3.1,<4", "numpy>=2.0"]
+# The latest nanobind for CPython 3.9 is an older one.
+NEEDS = ["meson-python>=0.15", "nanobind>=3.1,<4" if sys.version_info >= (3, 10) else "nanobind>=2.15,<3", "numpy>=2.0"]
 # What meson.build looks for: names for pkg-config, and Debian's packages.
 LIBRARIES = {"tbb": "libtbb-dev", "spdlog": "libspdlog-dev", "fmt": "libfmt-dev", "libzip": "libzip-dev", "CLI11": "libcli11-dev"}
 HEADERS = {"xxhash.h": "libxxhash-dev"}
