@@ -33,8 +33,8 @@ private:
   std::vector<AnyView> named_;
   std::vector<const AnyView *> call_;
   Array memory_;
-  std::vector<char *> arrays_; // where each array of the plan begins
-  std::vector<ReadyRun> ready_;   // [run]; without views inside of loops, where these move
+  std::vector<char *> arrays_;  // where each array of the plan begins
+  std::vector<ReadyRun> ready_; // [run]; without views inside of loops, where these move
 };
 
 } // namespace broadloom::jit
