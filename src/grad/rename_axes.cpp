@@ -84,9 +84,21 @@ private:
     return false;
   }
 
-  // Nothing where the node stays.
+  // The node, whatever becomes of what it reads.
+  static Expr same(const ExprNode &node) {
+    return Expr(std::shared_ptr<const ExprNode>(std::shared_ptr<const ExprNode>(), &node));
+  }
+
+  // Nothing where the node is over other arguments what it is.
   Expr exchanged(const ExprNode &node) {
-    if (node.kind == ExprKind::Input) return read(node);
+    // Axes that an array alone folds may be called as one that changes. Where the roots are all of a kernel, arrays change with them.
+    const bool stays = !keeps_names_ && (node.kind == ExprKind::Input ||
+                                         (node.kind == ExprKind::Let && !node.axes.empty()));
+    if (node.kind == ExprKind::Input) {
+      const Expr made = read(node);
+      return made.node() || !stays ? made : same(node);
+    }
+    if (stays) return same(node);
     bool changed = exchange_.changes(node);
     std::vector<Expr> args = exchange_.args_of(node);
     std::vector<AxisRef> axes = node.axes;

@@ -377,3 +377,13 @@ TEST_CASE("the gradient of a loop that multiplies its own padded steps is derive
     check_slopes(gradient(spec, {"u0"}), {{"u0", {5}}, {"d_y", {}}});
   }
 }
+
+TEST_CASE("an axis that a loop folds keeps its name there, whatever what flows back calls it") {
+  const LoopSpec spec = parse("kernel k {\nin x : f64[i]\nin w : f64[t, i]\n"
+                              "let s[n < 3, i] = s[n - 1, i] + sum(w * s[n - 1, i], t) from x\n"
+                              "out z = s[n, i]\n}");
+  const LoopSpec once = gradient(spec, {"x", "w"});
+  const std::string text = print(gradient(once, {"x", "w", "d_z"}));
+  CHECK(print(parse(text)) == text);
+  check_slopes(once, {{"x", {3}}, {"w", {4, 3}}, {"d_z", {3, 3}}});
+}
