@@ -23,6 +23,7 @@ std::vector<Expr> AccumulatorNames::own(const std::vector<Expr> &values) {
       const auto shared = std::make_shared<const AccumulatorDef>(std::move(made));
       known_.emplace(shared->name, shared);
       renamed_.emplace(definition.get(), Accumulator(shared));
+      alive_.push_back(definition);
     });
   if (!meets) return values;
   return renamed(values, {{}, {}, {}, renamed_});

@@ -26,6 +26,7 @@ public:
 private:
   std::unordered_map<std::string, std::shared_ptr<const AccumulatorDef>> known_;
   Accumulators renamed_;
+  std::vector<std::shared_ptr<const AccumulatorDef>> alive_; // those that lost their names
 };
 
 // All values that a kernel is made of.

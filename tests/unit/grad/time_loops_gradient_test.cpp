@@ -387,3 +387,17 @@ TEST_CASE("an axis that a loop folds keeps its name there, whatever what flows b
   CHECK(print(parse(text)) == text);
   check_slopes(once, {{"x", {3}}, {"w", {4, 3}}, {"d_z", {3, 3}}});
 }
+
+TEST_CASE("each of many accumulators that a second gradient makes stays the one that it is") {
+  const std::string two = "accumulator two(a, b; x, y) {\ninit a = 0.5, b = 1\n"
+                          "step a = a + x * b, b = 0.7 * b + sin(y * a)\nresult a * b\n}\n"
+                          "def sq(v) = v * v\n  derivative v = 2 * v * g\n";
+  const LoopSpec loop = parse(two + "kernel k {\nin x : f64[t, i]\nin w : f64[t, i]\n"
+                                    "let s[t, i] = tanh(0.2 * two((s[t - 1, j], w[t, i]), j) + "
+                                    "sq(x)) from two((x, w), t)\nout y[i] = s[-1, i]\n}");
+  check_slopes(gradient(loop, {"x", "w"}), {{"x", {4, 3}}, {"w", {4, 3}}, {"d_y", {3}}});
+  const LoopSpec rows = parse(two + "kernel k {\nin x : f64[t, i]\nin w : f64[t, i]\n"
+                                    "out y = two((x, w), t, i)\n}");
+  const std::string text = print(gradient(gradient(rows, {"x", "w"}), {"x", "w", "d_y"}));
+  CHECK(print(parse(text)) == text);
+}
