@@ -79,6 +79,21 @@ void ThroughLets::stay_inside_one_by_one(const Decls &bounds) {
   }
 }
 
+void ThroughLets::say_axes() {
+  std::set<std::string> walked;
+  const auto note = [&](const InputDecl &decl) {
+    for (const Dim &dim : decl.dims) walked.insert(dim.label);
+  };
+  for (const auto &input : made_.inputs) note(*input);
+  spec::for_each_node(made_, [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Input) note(*node.input);
+    for (const AxisRef &axis : node.axes)
+      if (const auto *label = std::get_if<std::string>(&axis.value())) walked.insert(*label);
+  });
+  for (const auto &axis : said_)
+    if (walked.contains(axis->dims[0].label)) made_.axes.push_back(axis);
+}
+
 namespace {
 
 bool is_zero(const ExprNode &number) {

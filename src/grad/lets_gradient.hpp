@@ -67,6 +67,7 @@ public:
       if (needed && declared_.insert(input->name).second) windows_.push_back(input);
     }
     made_.inputs.insert(made_.inputs.end(), windows_.begin(), windows_.end());
+    say_axes();
     name_saved_ones();
     compute_scans_first(made_, {});
     analysis::analyse(made_); // the types that a clause meets are known only now
@@ -301,10 +302,21 @@ private:
       if (dim != dims.end())
         names[axis.name] = spec::own_axis(name, std::size_t(dim - dims.begin()));
       else if (others.contains(axis.name))
-        names[axis.name] = fresh_axis(axis.name + "_" + name);
+        say_as(axis.name, names[axis.name] = fresh_axis(axis.name + "_" + name), let.data.axes);
     }
     return names;
   }
+
+  // `axis u < 2` holds for what u is called now, if that is walked in what is made.
+  void say_as(const std::string &axis, const std::string &now, const Decls &of_let) {
+    for (const Decls *all : {&data_.axes, &of_let})
+      for (const auto &said : *all) {
+        if (said->dims[0].label != axis) continue;
+        said_.push_back(make_said("axis", {{now, said->said->of[0]}}, [&] { return said->where; }));
+        return;
+      }
+  }
+  void say_axes(); // lets_gradient.cpp
 
   std::string fresh_axis(const std::string &name) {
     if (axes_.empty()) {
@@ -456,6 +468,7 @@ private:
   std::vector<std::string> saved_read_;
   AccumulatorNames accumulators_;
   std::unordered_set<std::string> array_names_, taken_, axes_;
+  Decls said_;                                       // extents of axes that are called otherwise
   std::vector<Expr> cotangents_;                     // of lets, in order
   std::unordered_map<std::string, OutputDecl> into_; // what has flowed into an input or a let
   std::unordered_map<std::string, std::vector<AxisRef>>

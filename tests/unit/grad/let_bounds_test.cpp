@@ -324,3 +324,9 @@ TEST_CASE("what flows back through computed positions knows the extents that out
   for (int n = 0; n < 4; ++n) k.data<std::int64_t>()[n] = n * n;
   CHECK(check_gradient(spec, {{"x", x}, {"k", k}}).passed());
 }
+
+TEST_CASE("what a fold says of its axis holds by whatever name the axis has in what is derived") {
+  for (const std::string rest :
+       {"out y = sum(h[t] * h[t], t)", "let z[t] = h[t] * h[t]\nout y = sum(z[m] * z[m + 1], m)"})
+    check_all("in x : f64[:]\nlet h[t] = sum(x[t + u] * x[u + 0], u < 2)\n" + rest, {{"x", 7}});
+}
