@@ -134,9 +134,9 @@ static bool is_like(const SpecData &data, const std::string &window) {
   return found;
 }
 
-// The inputs that stand for lets get names of their own, and so do windows of them.
-void ThroughLets::name_saved_ones() {
-  if (saved_lets_.empty()) return;
+// The inputs that stand for lets get names of their own, and so do windows of them: these names.
+std::set<std::string> ThroughLets::name_saved_ones() {
+  if (saved_lets_.empty()) return {};
   spec::LetsByName inputs;
   Decls saved;
   for (const std::string &let : saved_lets_) {
@@ -207,6 +207,9 @@ void ThroughLets::name_saved_ones() {
   const auto first_window =
       std::ranges::find_if(made_.inputs, [](const auto &input) { return bool(input->window); });
   made_.inputs.insert(first_window, saved.begin(), saved.end());
+  std::set<std::string> names;
+  for (const auto &input : saved) names.insert(input->name);
+  return names;
 }
 
 // Lets that are computed again read those that are saved; the steps of a loop what they compute.

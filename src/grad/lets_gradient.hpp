@@ -68,8 +68,7 @@ public:
     }
     made_.inputs.insert(made_.inputs.end(), windows_.begin(), windows_.end());
     say_axes();
-    name_saved_ones();
-    compute_scans_first(made_, {});
+    compute_scans_first(made_, {}, name_saved_ones());
     analysis::analyse(made_); // the types that a clause meets are known only now
     return std::move(made_);
   }
@@ -118,7 +117,7 @@ private:
     lets_.at(name) = make_input(decl, decl->where);
     saved_lets_.push_back(name);
   }
-  void name_saved_ones(); // lets_gradient.cpp
+  std::set<std::string> name_saved_ones(); // lets_gradient.cpp
   void read_saved_ones();
 
   void find_names() {

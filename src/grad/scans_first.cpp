@@ -14,7 +14,8 @@ namespace {
 
 class ScansFirst {
 public:
-  ScansFirst(SpecData &data, const Decls &bounds) : data_(data), bounds_(bounds) {
+  ScansFirst(SpecData &data, const Decls &bounds, const std::set<std::string> &saved)
+      : data_(data), bounds_(bounds), saved_(saved) {
     for (const auto &input : data.inputs) {
       taken_.insert(input->name);
       note_free_axes(*input);
@@ -40,7 +41,8 @@ public:
 private:
   void note_free_axes(const InputDecl &input) {
     if (!input.window) return;
-    const bool is_let = input.window->of->is_let || input.window->of->materialised;
+    const InputDecl &of = *input.window->of;
+    const bool is_let = of.is_let || of.materialised || saved_.contains(of.name);
     for (std::size_t d = 0; d < input.window->forms.size(); ++d) {
       const AffineForm &form = input.window->forms[d];
       const bool is_padded = std::ranges::count(input.window->pads, d, &DimPad::dim) != 0;
@@ -128,6 +130,7 @@ private:
 
   SpecData &data_;
   const Decls &bounds_;
+  const std::set<std::string> &saved_;
   Decls windows_ = data_.inputs;
   std::set<std::string> taken_, free_; // names; axes that stand beside numbers or others somewhere
   std::vector<Expr> lets_;             // as far as they are known
@@ -136,6 +139,8 @@ private:
 
 } // namespace
 
-void compute_scans_first(SpecData &data, const Decls &bounds) { ScansFirst(data, bounds).run(); }
+void compute_scans_first(SpecData &data, const Decls &bounds, const std::set<std::string> &saved) {
+  ScansFirst(data, bounds, saved).run();
+}
 
 } // namespace broadloom::grad

@@ -12,10 +12,14 @@
 
 #include "grad/bounds.hpp"
 
+#include <set>
+#include <string>
+
 namespace broadloom::grad {
 
-// `bounds`: of the kernel that it is derived from, as for with_bounds(). Sums whose axes have no
-// labels stay (E0605). Throws what `analyse` throws.
-void compute_scans_first(SpecData &data, const Decls &bounds);
+// `bounds`: of the kernel that it is derived from, as for with_bounds(). `saved`: inputs that stand
+// for lets. Sums whose axes have no labels stay (E0605). Throws what `analyse` throws.
+void compute_scans_first(SpecData &data, const Decls &bounds,
+                         const std::set<std::string> &saved = {});
 
 } // namespace broadloom::grad

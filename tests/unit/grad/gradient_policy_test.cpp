@@ -143,6 +143,16 @@ TEST_CASE("lets that are arrays, loops and joins among them, are saved as arrays
   }
 }
 
+TEST_CASE("a scan of an array that is saved goes back as one of an array that is not") {
+  Inputs inputs;
+  inputs.add("x", {5, 4}, 1);
+  inputs.add("d_y", {4, 4}, 2);
+  check_policies(kernel("in x : f32[:, :]\nlet b[i, j] = x[i, j] * x[i, j]\n"
+                        "let c[i, j] = scan(max, b[i, j], j, reverse)\n"
+                        "out y[i, j] = c[i + 1, j] * c[i, j]"),
+                 {"x"}, inputs);
+}
+
 TEST_CASE("a let of which only the shape is named is not saved") {
   const LoopSpec spec = kernel("in x : f64[:]; in w : f64[u]; let h = 2 * x[p]\n"
                                "out z = sum(h[i + u] * w, i, u)");
