@@ -404,6 +404,10 @@ private:
     const auto walk = [&](const Expr &root) {
       walker.walk(root.node(), [&](const ExprNode &node) {
         if (node.kind == ExprKind::Let) needed.insert(node.name);
+        if (node.kind == ExprKind::Let && node.input) // `i < extent(h, 0)`
+          for_each_extent(*node.input, [&](const AffineForm::Extent &extent) {
+            needed.insert(name_of_array(extent.of));
+          });
         if (reads_ahead(node) && node.input->window) needed.insert(node.input->window->of->name);
         const auto name = [&](const std::string &called) {
           const auto window = lets_of_window.find(called);

@@ -156,6 +156,18 @@ TEST_CASE("Jacobians have derivatives, forward and back, and batches") {
   CHECK(each == want);
 }
 
+TEST_CASE("a let that lends its extents to another is there in the gradient of a Jacobian") {
+  const LoopSpec first = jacobian(kernel("in x : f64[t, i]; in w : f64[t, i]; let h = x * w; "
+                                         "out y = sum(h, like=x[0 + t, i])"),
+                                  "y", "x");
+  const D x{0.3, -0.7, 1.1, 0.4, 0.9, -0.2}, w{0.5, -1.5, 2.0, 0.1, 0.6, 1.2};
+  const D d(36, 0.5);
+  const std::vector<NamedView> inputs{{"x", View<const double>(x.data(), {2, 3})},
+                                      {"w", View<const double>(w.data(), {2, 3})},
+                                      {"d_d_y_d_x", View<const double>(d.data(), {2, 3, 2, 3})}};
+  CHECK(run(gradient(first, {"w"}), inputs) == D(6, 0.5));
+}
+
 TEST_CASE("what has no Jacobian or Hessian is refused") {
   const auto refused = [](auto make) {
     try {
