@@ -151,8 +151,9 @@ private:
     see(step, step.to, event.to);
   }
 
-  // One event for each row.
+  // One event for each row, if rows have elements.
   void start(const Step &step) {
+    if (writes_nothing(step)) return;
     const std::size_t dim = call_.find(step.to[0].array)->rows->dim;
     Step row = step;
     for (std::int64_t c = 0; c < step.over[dim].count; ++c) {

@@ -184,6 +184,20 @@ TEST_CASE("what a call ran is held against what is printed of it") {
   CHECK_THROWS_AS(calls::check_record(record, call), InternalError);
 }
 
+TEST_CASE("rows without elements begin with nothing, and nothing is told of them") {
+  const Kernel kernel = compile(parse("kernel k { in x : f64[t, j]; let l[t, j] = l[t - 1, j] + x "
+                                      "from 1; out v[j] = l[-1, j]; out w[t] = sum(l[t, j], j) }"));
+  const Array x(f64, {3, 0});
+  calls::Record record;
+  {
+    const calls::Recorder recorder;
+    const std::vector<NamedView> inputs{{"x", x}};
+    CHECK(kernel.call(inputs)["w"].data<double>()[2] == 0);
+    record = recorder.record();
+  }
+  CHECK_NOTHROW(calls::check_record(record, calls::parse(kernel.show(Stage::call))));
+}
+
 TEST_CASE("a printed position that is not where a step looked is noticed") {
   const Kernel kernel =
       compile(parse("kernel k { in x : f64[i]; in g : i64[m]; "
