@@ -68,20 +68,25 @@ std::vector<double> units_of(const spec::TypedSpec &typed, const Units &lets) {
   return result;
 }
 
-// Of lets that read themselves or each other, all round where one does.
+// Of lets that read themselves or each other, all round where one does, or what one begins with.
 Units units_of_lets(const spec::TypedSpec &typed) {
   Units lets;
   for (const auto &let : typed.materialised) {
     const std::size_t first = let->recurrence ? let->recurrence->first : 0;
     const std::size_t count = let->recurrence ? let->recurrence->count : 1;
+    double &widest = lets[let->typed.outputs[0].name];
     if (!let->recurrence) {
-      lets[let->typed.outputs[0].name] = units_of(let->typed, lets)[0];
+      widest = units_of(let->typed, lets)[0];
+      for (const std::string &part : let->join ? let->join->parts : std::vector<std::string>())
+        widest = std::max(widest, lets[part]);
       continue;
     }
-    double widest = 0;
-    for (std::size_t k = first; k < first + count; ++k)
-      widest = std::max(widest, units_of(typed.materialised[k]->typed, lets)[0]);
-    lets[let->typed.outputs[0].name] = widest;
+    for (std::size_t k = first; k < first + count; ++k) {
+      const spec::Materialised &one = *typed.materialised[k];
+      widest = std::max(widest, units_of(one.typed, lets)[0]);
+      if (const auto &start = one.recurrence->start)
+        widest = std::max(widest, lets[typed.materialised[*start]->typed.outputs[0].name]);
+    }
   }
   return lets;
 }

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 using namespace broadloom;
 
@@ -134,4 +135,35 @@ TEST_CASE("what is wrong is found beside what cancels") {
   };
   CHECK_FALSE(check_of("x - mean(x, j)", half_a_row).passed);
   CHECK_FALSE(check_of("scan(sum, x - mean(x, j), j)", half_a_row).passed);
+}
+
+TEST_CASE("a loop may be off by the rounding of what it begins with") {
+  const LoopSpec spec = parse("kernel k { in x : f64[i]; let l[t] = s[t - 1] * 2\n"
+                              "let s[t < 3] = s[t - 1] - l[t] from sum(x); out z = l[-1] }");
+  const Array x(f64, {3}), z(f64, std::initializer_list<std::int64_t>{});
+  const Array before(f64, std::initializer_list<std::int64_t>{});
+  for (int k = 0; k < 3; ++k) x.data<double>()[k] = k + 0.1;
+  const std::vector<NamedView> inputs{{"x", x}};
+  const Results slow = compile(spec, {.engine = Engine::reference}).call(inputs);
+  const double right = *slow["z"].data<double>();
+  const auto passes = [&](double result) {
+    *z.data<double>() = result;
+    return cli::check_run(spec, {x}, {"z"}, {z}, {before}, Engine::automatic).outputs.at(0).passed;
+  };
+  CHECK(passes(std::nextafter(right, 99)));
+  CHECK_FALSE(passes(right + 1e-9));
+}
+
+TEST_CASE("a join may be off by the rounding of its parts") {
+  const LoopSpec spec = parse("kernel k { in x : f64[i, j]; let h[i] = sum(x, j)\n"
+                              "out z[2*i] = x[i, 0]; out z[2*i + 1] = h[i] }");
+  const Array x(f64, {1, 3}), z(f64, {2}), before(f64, {2});
+  for (int k = 0; k < 3; ++k) x.data<double>()[k] = k + 0.1;
+  const auto passes = [&](double result) {
+    z.data<double>()[0] = 0.1;
+    z.data<double>()[1] = result;
+    return cli::check_run(spec, {x}, {"z"}, {z}, {before}, Engine::automatic).outputs.at(0).passed;
+  };
+  CHECK(passes(std::nextafter(3.3, 99)));
+  CHECK_FALSE(passes(3.3 + 1e-9));
 }
