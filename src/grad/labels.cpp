@@ -1,5 +1,6 @@
 // See labels.hpp. Dims that lie on one axis of the kernel, or of the kernel of a let, form a group,
-// which has the label of that axis or gets one.
+// which has the label of that axis or gets one. The label is that of dims which meet it in a value:
+// in `out z = x * b; out y = h[m]` x and b lie on axis 0, which is m, and have one of their own.
 #include "grad/labels.hpp"
 
 #include "analysis/analyse.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace broadloom::grad {
@@ -22,17 +24,88 @@ bool has_number(const std::vector<AxisRef> &axes) {
       axes, [](const AxisRef &axis) { return std::holds_alternative<int>(axis.value()); });
 }
 
+// Which axes with labels the values of a kernel meet: through what reads, lends, folds or lists them.
+class Meetings {
+public:
+  Meetings(const spec::TypedSpec &kernel, const SpecData &data)
+      : kernel_(kernel), above_(kernel.graph.size() + kernel.inputs.size()),
+        read_(kernel.inputs.size()) {
+    const expr::Graph &graph = kernel.graph;
+    std::iota(above_.begin(), above_.end(), std::uint32_t(0));
+    for (const expr::NodeId id : graph.ids()) {
+      const expr::Node &node = graph[id];
+      for (const expr::NodeId arg : graph.args(id))
+        if (!graph[arg].axes.empty()) unite(arg.index, id.index);
+      for (const std::uint32_t input : graph.like(node)) meet(input, id);
+      if (node.kind == expr::NodeKind::Input) meet(node.payload, id);
+    }
+    for (const spec::TypedOutput &output : kernel.outputs)
+      for (const std::uint32_t input : output.like) meet(input, output.value);
+    for (const expr::NodeId id : graph.ids()) {
+      const expr::Node &node = graph[id];
+      const bool counts = node.kind == expr::NodeKind::Index || node.kind == expr::NodeKind::Extent;
+      note(value(id), counts ? node.axes | node.folded : node.folded);
+    }
+    for (std::size_t i = 0; i < kernel.inputs.size(); ++i)
+      if (read_[i] && !lacks_labels(kernel.inputs[i])) note(*value_of(i), kernel.inputs[i].axes());
+    for (std::size_t k = 0; k < kernel.outputs.size(); ++k)
+      if (data.outputs[k].has_axes)
+        note(value(kernel.outputs[k].value), expr::AxisSet::of(kernel.outputs[k].axes));
+  }
+
+  static bool lacks_labels(const spec::TypedInput &input) {
+    return !input.labelled && !input.window && !input.in_windows_only && !input.materialised &&
+           !input.axis_of_dim.empty() && !input.is_lent();
+  }
+
+  // Values that have to do with each other are one.
+  std::uint32_t value(expr::NodeId id) { return root(id.index); }
+  // None of an input that nothing reads or is like.
+  std::optional<std::uint32_t> value_of(std::size_t input) {
+    if (!read_[input]) return std::nullopt;
+    return root(std::uint32_t(kernel_.graph.size() + input));
+  }
+  bool meets_label(std::uint32_t value, int axis) const {
+    return !kernel_.axes[std::size_t(axis)].labelled || met_.contains({value, axis});
+  }
+
+private:
+  std::uint32_t root(std::uint32_t at) {
+    while (above_[at] != at) at = above_[at] = above_[above_[at]];
+    return at;
+  }
+  void unite(std::uint32_t a, std::uint32_t b) { above_[root(a)] = root(b); }
+  void meet(std::uint32_t input, expr::NodeId id) {
+    read_[input] = true;
+    unite(std::uint32_t(kernel_.graph.size() + input), id.index);
+  }
+  void note(std::uint32_t value, expr::AxisSet axes) {
+    for (const int axis : axes.list()) met_.emplace(value, axis);
+  }
+
+  const spec::TypedSpec &kernel_;
+  std::vector<std::uint32_t> above_; // by node, then by input
+  std::vector<bool> read_;
+  std::set<std::pair<std::uint32_t, int>> met_;
+};
+
 class Labeller {
 public:
   Labeller(const SpecData &data, Stretch stretch)
       : data_(data), stretch_(stretch), typed_(analysis::analyse(data)),
-        split_(spec::split_lets(data, analysis::analyse)) {}
+        split_(spec::split_lets(data, analysis::analyse)), meetings_(typed_, data),
+        counts_(counts_axes(data)) {}
 
   std::optional<SpecData> run() {
     std::vector<const spec::TypedSpec *> kernels{&typed_};
+    find_groups(typed_, meetings_, apart_);
     if (split_)
-      for (const auto &let : split_->lets) kernels.push_back(&let->typed);
-    for (const spec::TypedSpec *kernel : kernels) find_groups(*kernel);
+      for (const auto &let : split_->lets) {
+        kernels.push_back(&let->typed);
+        Meetings meetings(let->typed, let->data);
+        Apart apart;
+        find_groups(let->typed, meetings, apart);
+      }
     if (lacking_.empty() && !counts_axes(data_)) return std::nullopt;
     for (const spec::TypedSpec *kernel : kernels)
       if (meets_itself(*kernel)) return std::nullopt;
@@ -49,6 +122,8 @@ public:
 private:
   // "x" and 1 is dim 1 of x, "i" and -1 the label i.
   using Member = std::pair<std::string, int>;
+  // By a value and an axis of it that has a label in another value alone.
+  using Apart = std::map<std::pair<std::uint32_t, int>, Member>;
 
   // A number is to be one label: in all kernels of lets that have numbers, and in no definition.
   bool counts_alike() const {
@@ -77,29 +152,30 @@ private:
     ++sizes_[std::min(x, y)];
   }
 
-  static bool lacks_labels(const spec::TypedInput &input) {
-    return !input.labelled && !input.window && !input.in_windows_only && !input.materialised &&
-           !input.axis_of_dim.empty() && !input.is_lent();
-  }
-
   // A member of the group of an axis; none of what only positions read.
   static std::optional<Member> member(const spec::TypedSpec &kernel, int axis) {
     const spec::Axis &known = kernel.axes[std::size_t(axis)];
     if (known.labelled) return Member{known.name, -1};
     for (const spec::TypedInput &input : kernel.inputs)
-      for (std::size_t d = 0; lacks_labels(input) && d < input.axis_of_dim.size(); ++d)
+      for (std::size_t d = 0; Meetings::lacks_labels(input) && d < input.axis_of_dim.size(); ++d)
         if (input.axis_of_dim[d] == axis) return Member{input.name, int(d)};
     return std::nullopt;
   }
 
-  void find_groups(const spec::TypedSpec &kernel) {
-    for (const spec::TypedInput &input : kernel.inputs) {
-      if (!lacks_labels(input)) continue;
+  void find_groups(const spec::TypedSpec &kernel, Meetings &meetings, Apart &apart) {
+    for (std::size_t i = 0; i < kernel.inputs.size(); ++i) {
+      const spec::TypedInput &input = kernel.inputs[i];
+      if (!Meetings::lacks_labels(input)) continue;
       lacking_.insert(input.name);
+      const std::optional<std::uint32_t> value = meetings.value_of(i);
       for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
         const Member dim{input.name, int(d)};
-        if (const Member other = *member(kernel, input.axis_of_dim[d]); other != dim)
-          unite(dim, other);
+        const int axis = input.axis_of_dim[d];
+        const bool joins = counts_ || (value && meetings.meets_label(*value, axis));
+        if (!joins && !value && kernel.axes[std::size_t(axis)].labelled) continue;
+        const Member other = joins || !value ? *member(kernel, axis)
+                                             : apart.try_emplace({*value, axis}, dim).first->second;
+        if (other != dim) unite(dim, other);
         if (input.may_stretch[d]) may_stretch_.insert(dim);
       }
     }
@@ -167,12 +243,17 @@ private:
     return found ? names_.at(root(*found)) : known.name;
   }
 
+  std::string name_in(std::size_t output, int axis) {
+    const auto own = apart_.find({meetings_.value(typed_.outputs[output].value), axis});
+    return own == apart_.end() ? name_of(typed_, axis) : names_.at(root(own->second));
+  }
+
   // The axes of outputs come as they did.
-  void keep_order(SpecData &made) const {
+  void keep_order(SpecData &made) {
     const spec::TypedSpec now = analysis::analyse(made);
     for (std::size_t k = 0; k < made.outputs.size(); ++k) {
       AxisNames before, after;
-      for (const int axis : typed_.outputs[k].axes) before.push_back(name_of(typed_, axis));
+      for (const int axis : typed_.outputs[k].axes) before.push_back(name_in(k, axis));
       for (const int axis : now.outputs[k].axes) after.push_back(now.axes[std::size_t(axis)].name);
       if (before == after) continue;
       made.outputs[k].has_axes = true;
@@ -184,6 +265,9 @@ private:
   const Stretch stretch_;
   const spec::TypedSpec typed_;
   const std::optional<spec::Split> split_;
+  Meetings meetings_;
+  const bool counts_; // axes by their numbers, which are those of the kernel
+  Apart apart_;
   std::set<std::string> lacking_; // inputs that get labels
   std::set<Member> may_stretch_;
   std::map<Member, Member> parents_;

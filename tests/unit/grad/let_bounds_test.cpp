@@ -330,3 +330,28 @@ TEST_CASE("what a fold says of its axis holds by whatever name the axis has in w
        {"out y = sum(h[t] * h[t], t)", "let z[t] = h[t] * h[t]\nout y = sum(z[m] * z[m + 1], m)"})
     check_all("in x : f64[:]\nlet h[t] = sum(x[t + u] * x[u + 0], u < 2)\n" + rest, {{"x", 7}});
 }
+
+TEST_CASE("inputs that meet no label of a window have labels of their own beside it") {
+  const LoopSpec spec = gradient(parse("kernel k { in x : f64[:]; in w : f64[:]; in b : f64[:]\n"
+                                       "let h[p] = sum(x[p + u] * w[u], u)\n"
+                                       "out z = x * b; out y = h[m] }"),
+                                 {"x", "w", "b"});
+  CAPTURE(print(spec));
+  const Array x = wavy(5, 0.3), w = wavy(3, 0.4), b = wavy(5, 0.5), d_z = wavy(5, -0.2),
+              d_y = wavy(3, 0.1);
+  const std::vector<NamedView> inputs{{"x", x}, {"w", w}, {"b", b}, {"d_z", d_z}, {"d_y", d_y}};
+  const Results made = compile(parse(print(spec))).call(inputs);
+  const auto at = [](const Array &array, int k) { return array.data<double>()[k]; };
+  for (int u = 0; u < 3; ++u) {
+    double sum = 0;
+    for (int m = 0; m < 3; ++m) sum += at(d_y, m) * at(x, m + u);
+    CHECK(made["d_w"].data<double>()[u] == doctest::Approx(sum));
+  }
+  for (int k = 0; k < 5; ++k) {
+    CHECK(made["d_b"].data<double>()[k] == at(d_z, k) * at(x, k));
+    double sum = at(d_z, k) * at(b, k);
+    for (int u = 0; u < 3; ++u)
+      if (k - u >= 0 && k - u < 3) sum += at(d_y, k - u) * at(w, u);
+    CHECK(made["d_x"].data<double>()[k] == doctest::Approx(sum));
+  }
+}
