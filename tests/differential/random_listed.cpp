@@ -124,6 +124,18 @@ private:
     return text;
   }
 
+  // Sometimes folded along an axis of which the fold alone says how long it is.
+  std::string summed(const std::string &whole) {
+    if (!random_.chance(15)) return whole;
+    const int extent = random_.between(1, 3), more = random_.below(3);
+    const std::string axis = "s" + std::to_string(made_.inputs.size());
+    RandomInput taps{"l" + std::to_string(made_.inputs.size()), f64, {extent + more}};
+    made_.lines.push_back("in " + taps.name + " : f64[:]");
+    const std::string tap = taps.name + "[" + axis + " + " + std::to_string(more) + "]";
+    made_.inputs.push_back(std::move(taps));
+    return "sum((" + whole + ") * " + tap + ", " + axis + " < " + std::to_string(extent) + ")";
+  }
+
   // Of a let that does not list them: those of the array of which it is another name, or all.
   Axes dims_of(const std::string &value) const {
     for (const auto &[name, axes] : reads_)
@@ -140,7 +152,7 @@ private:
     case 1:
     case 2: { // which lists its dims, or has those of the iteration space
       const bool lists = random_.chance(70);
-      const std::string whole = value();
+      const std::string whole = summed(value());
       arrays_.push_back({name, lists ? shuffled() : dims_of(whole), {}});
       return add_line(lists ? positions(arrays_.back().dims, {}) : "", whole);
     }
