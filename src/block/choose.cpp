@@ -62,9 +62,11 @@ int Chooser::base_width(LoopId id) const {
 
 // Rows that have places side by side for so many lanes and no more.
 bool Chooser::has_rows_in_lanes(LoopId id) const {
-  return std::ranges::any_of(facts(id).buffers, [&](BufferId buffer) {
-    return is_row_in_lanes(program_[buffer]) && is_row_of_lanes(program_, buffer, loop(id));
-  });
+  for (std::size_t b = 0; b < program_.buffers.size(); ++b) { // inner loops may store them
+    const BufferId row{std::uint32_t(b)};
+    if (is_row_in_lanes(program_[row]) && is_row_of_lanes(program_, row, loop(id))) return true;
+  }
+  return false;
 }
 
 int Chooser::width_of_map(LoopId id) const {
@@ -167,7 +169,7 @@ Run Chooser::fold(LoopId id, Place place) const {
   const Survey::LoopFacts &f = facts(id);
   if (runs_as_vector(program_, l)) {
     Run run{id, Shape::VectorFold, {}, {}};
-    const int width = base_width(id);
+    const int width = width_of_map(id);
     place.vector = &l;
     place.width = width;
     const bool light = !f.costly || f.functions <= machine_.sizes.copied_functions;
