@@ -20,11 +20,7 @@ template <std::size_t size> struct Copier {
   }
 };
 
-struct Walked { // a dim of what is written
-  std::int64_t extent = 1;
-  std::int64_t step = 0;           // elements of the array
-  std::vector<std::int64_t> steps; // [list]: entries
-};
+using Walked = GatherWalk::Dim;
 
 // Rows as they lie, as of x[k[i], j]. No processor foresees where the next one is, so its first lines are asked for while others are copied:
 // some 2 KiB ahead, which is what a core can wait for at a time. Rows of 256 bytes that lie in no cache take 0.75 of the time.
@@ -50,8 +46,7 @@ void copy_range(const std::vector<Walked> &dims, std::span<const std::int64_t> e
                 const char *from, char *to, std::int64_t first, std::int64_t last) {
   const Walked point;
   const Walked &inner = dims.empty() ? point : dims.back();
-  const bool is_row = std::all_of(inner.steps.begin(), inner.steps.end(),
-                                  [](std::int64_t step) { return step == 0; });
+  const bool is_row = inner.is_plain();
   std::vector<const std::int64_t *> entries(lists.size());
   for_each_piece(extents, first, last, [&](const auto &index, std::int64_t at, std::int64_t count) {
     std::int64_t offset = 0;
@@ -102,6 +97,46 @@ void copy_range(const std::vector<Walked> &dims, std::span<const std::int64_t> e
 
 } // namespace
 
+GatherWalk walk_of_gather(const spec::TypedSpec &spec, std::size_t window,
+                          std::span<const AnyView *const> operands, const AnyView &of,
+                          const Layout &to, const std::vector<ListedPositions> &lists) {
+  const spec::TypedInput &input = spec.inputs[window];
+  GatherWalk made;
+  std::vector<Walked> &dims = made.dims;
+  for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k) {
+    Walked dim{to.extents[k], 0, {}};
+    for (const ListedPositions &list : lists) dim.steps.push_back(list.steps[k]);
+    dims.push_back(std::move(dim));
+  }
+  for (std::size_t d = 0; d < input.window->forms.size(); ++d) {
+    const TypedWindow::Form &form = input.window->forms[d];
+    if (is_listed(form) || (form.stretches && operands[input.window->of]->layout.extents[d] == 1))
+      continue;
+    made.offset += std::int64_t(start_of(form, of.layout.extents[d],
+                                         [&](std::uint32_t input, std::size_t dim) {
+                                           return operands[input]->layout.extents[dim];
+                                         })) *
+                   of.layout.strides[d];
+    for (const TypedWindow::Term &term : form.terms)
+      for (std::size_t k = 0; k < dims.size(); ++k)
+        if (input.axis_of_dim[k] == term.axis && dims[k].extent > 1)
+          dims[k].step += term.times * of.layout.strides[d];
+  }
+  for (const ListedPositions &list : lists)
+    made.strides.push_back(of.layout.strides[std::size_t(list.dim)]);
+
+  // Dims that lie behind each other in both are one row.
+  std::erase_if(dims, [](const Walked &dim) { return dim.extent == 1; });
+  while (dims.size() > 1 && dims.back().is_plain() && dims[dims.size() - 2].is_plain() &&
+         dims[dims.size() - 2].step == dims.back().extent * dims.back().step) {
+    const Walked inner = dims.back();
+    dims.pop_back();
+    dims.back().extent *= inner.extent;
+    dims.back().step = inner.step;
+  }
+  return made;
+}
+
 void gather(const spec::TypedSpec &spec, std::size_t window,
             std::span<const AnyView *const> operands, const AnyView &of, const Array &to,
             const RunTasks &tasks) {
@@ -110,52 +145,15 @@ void gather(const spec::TypedSpec &spec, std::size_t window,
   std::vector<ListedPositions> lists =
       sure ? std::vector{sure->described}
            : listed_positions(spec, window, to.layout(), operands, tasks);
-  const spec::TypedInput &input = spec.inputs[window];
-  std::vector<Walked> dims;
-  for (std::size_t k = 0; k < input.axis_of_dim.size(); ++k) {
-    Walked dim{to.layout().extents[k], 0, {}};
-    for (const ListedPositions &list : lists) dim.steps.push_back(list.steps[k]);
-    dims.push_back(std::move(dim));
-  }
-  std::int64_t offset = 0;
-  for (std::size_t d = 0; d < input.window->forms.size(); ++d) {
-    const TypedWindow::Form &form = input.window->forms[d];
-    if (is_listed(form) || (form.stretches && operands[input.window->of]->layout.extents[d] == 1))
-      continue;
-    offset += std::int64_t(start_of(form, of.layout.extents[d],
-                                    [&](std::uint32_t input, std::size_t dim) {
-                                      return operands[input]->layout.extents[dim];
-                                    })) *
-              of.layout.strides[d];
-    for (const TypedWindow::Term &term : form.terms)
-      for (std::size_t k = 0; k < dims.size(); ++k)
-        if (input.axis_of_dim[k] == term.axis && dims[k].extent > 1)
-          dims[k].step += term.times * of.layout.strides[d];
-  }
-  std::vector<std::int64_t> strides;
-  for (const ListedPositions &list : lists)
-    strides.push_back(of.layout.strides[std::size_t(list.dim)]);
-
-  // Dims that lie behind each other in both are one row.
-  std::erase_if(dims, [](const Walked &dim) { return dim.extent == 1; });
-  const auto is_plain = [](const Walked &dim) {
-    return std::all_of(dim.steps.begin(), dim.steps.end(),
-                       [](std::int64_t step) { return step == 0; });
-  };
-  while (dims.size() > 1 && is_plain(dims.back()) && is_plain(dims[dims.size() - 2]) &&
-         dims[dims.size() - 2].step == dims.back().extent * dims.back().step) {
-    const Walked inner = dims.back();
-    dims.pop_back();
-    dims.back().extent *= inner.extent;
-    dims.back().step = inner.step;
-  }
+  const auto [dims, offset, strides] =
+      walk_of_gather(spec, window, operands, of, to.layout(), lists);
   std::vector<std::int64_t> extents;
   for (const Walked &dim : dims) extents.push_back(dim.extent);
 
   const std::size_t size = size_of(of.dtype);
   const char *from = static_cast<const char *>(of.data) + offset * std::int64_t(size);
   char *target = static_cast<char *>(to.raw());
-  if (dims.size() == 2 && lists.size() == 1 && is_plain(dims[1]) && dims[1].step == 1 &&
+  if (dims.size() == 2 && lists.size() == 1 && dims[1].is_plain() && dims[1].step == 1 &&
       dims[0].steps[0] == 1) {
     const std::int64_t bytes = extents[1] * std::int64_t(size);
     const auto copy = [&](const std::int64_t *positions, std::int64_t first, std::int64_t last) {

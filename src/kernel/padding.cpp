@@ -95,7 +95,8 @@ private:
 enum class Which { Numbers, Elements, Borders };
 
 // Brings each box of runs to the copy. In a corner between borders of numbers stands that of the border which was filled last.
-void fill(const Padding &padding, const AnyView &of, const AnyView &copy, Which which) {
+void fill(const Padding &padding, const AnyView &of, const AnyView &copy, Which which,
+          const Elements &elements) {
   const auto rank = std::size_t(of.layout.rank);
   std::vector<std::vector<Run>> runs;
   for (std::size_t d = 0; d < rank; ++d) {
@@ -120,15 +121,17 @@ void fill(const Padding &padding, const AnyView &of, const AnyView &copy, Which 
       to.strides[d] *= run.write_step;
       number = std::max(number, run.number);
     }
-    alignas(16) char value[16] = {};
     from.data = static_cast<char *>(of.data) + read * element;
-    if (number >= 0) {
-      ops::store(value, of.dtype, padding.pads[std::size_t(number)].value);
-      from.data = value;
-      from.layout.strides = {};
+    char *const target = static_cast<char *>(copy.data) + written * element;
+    if (which == Which::Borders ? !is_inside : (number < 0) == (which == Which::Elements)) {
+      if (number < 0) {
+        elements.copy(from, target, to);
+      } else {
+        alignas(16) char value[16] = {};
+        ops::store(value, of.dtype, padding.pads[std::size_t(number)].value);
+        elements.fill(of.dtype, value, target, to);
+      }
     }
-    if (which == Which::Borders ? !is_inside : (number < 0) == (which == Which::Elements))
-      array::copy_elements(from, static_cast<char *>(copy.data) + written * element, to);
     std::size_t d = rank;
     while (d > 0 && ++box[d - 1] == runs[d - 1].size()) box[--d] = 0;
     if (d == 0) return;
@@ -136,6 +139,21 @@ void fill(const Padding &padding, const AnyView &of, const AnyView &copy, Which 
 }
 
 } // namespace
+
+void Elements::copy(const AnyView &from, void *to, const Layout &layout) const {
+  array::copy_elements(from, to, layout);
+}
+
+void Elements::fill(DType dtype, const void *number, void *to, const Layout &layout) const {
+  Layout still = layout;
+  still.strides = {};
+  array::copy_elements({dtype, const_cast<void *>(number), false, still}, to, layout);
+}
+
+const Elements &Elements::here() {
+  static const Elements made;
+  return made;
+}
 
 Layout padded_layout(const Padding &padding, const Layout &of) {
   std::vector<std::int64_t> shape(of.shape().begin(), of.shape().end());
@@ -158,23 +176,26 @@ std::vector<int> dims_in_order(const Layout &of) {
   return slowest_first(strides);
 }
 
-void pad_numbers(const Padding &padding, const AnyView &of, const AnyView &copy) {
+void pad_numbers(const Padding &padding, const AnyView &of, const AnyView &copy,
+                 const Elements &elements) {
+  alignas(16) constexpr char zero[16] = {};
   if (!padding.dims.empty()) // zeros may lie between and around the elements
-    std::memset(copy.data, 0, std::size_t(element_count(copy.layout)) * size_of(of.dtype));
-  fill(padding, of, copy, Which::Numbers);
+    elements.fill(of.dtype, zero, copy.data, copy.layout);
+  fill(padding, of, copy, Which::Numbers, elements);
 }
 
-void pad(const Padding &padding, const AnyView &of, const AnyView &copy) {
-  pad_numbers(padding, of, copy);
-  fill(padding, of, copy, Which::Elements);
+void pad(const Padding &padding, const AnyView &of, const AnyView &copy, const Elements &elements) {
+  pad_numbers(padding, of, copy, elements);
+  fill(padding, of, copy, Which::Elements, elements);
 }
 
-void pad_again(const Padding &padding, const AnyView &of, const AnyView &copy) {
-  fill(padding, of, copy, Which::Elements);
+void pad_again(const Padding &padding, const AnyView &of, const AnyView &copy,
+               const Elements &elements) {
+  fill(padding, of, copy, Which::Elements, elements);
 }
 
 void pad_rows_again(const Padding &padding, const AnyView &of, const AnyView &copy, std::size_t dim,
-                    std::int64_t first, std::int64_t count) {
+                    std::int64_t first, std::int64_t count, const Elements &elements) {
   Padding rows = padding;
   std::int64_t before = first; // rows of the copy
   if (!rows.dims.empty()) {
@@ -182,7 +203,7 @@ void pad_rows_again(const Padding &padding, const AnyView &of, const AnyView &co
     rows.dims[dim] = {0, count - 1, 1};
   }
   fill(rows, array::rows_of(of, dim, first, count), array::rows_of(copy, dim, before, count),
-       Which::Elements);
+       Which::Elements, elements);
 }
 
 void pad_around(const Padding &padding, const AnyView &of, const AnyView &copy, std::size_t dim,
@@ -191,7 +212,7 @@ void pad_around(const Padding &padding, const AnyView &of, const AnyView &copy, 
   for (const std::int64_t extent : copy.layout.shape()) rows.dims.push_back({0, extent - 1, 1});
   first += padding.before(dim);
   rows.dims[dim] = {first, first + count - 1, 1};
-  fill(rows, of, array::rows_of(copy, dim, first, count), Which::Borders);
+  fill(rows, of, array::rows_of(copy, dim, first, count), Which::Borders, Elements::here());
 }
 
 std::int64_t row_in_border(const Padding &padding, std::size_t dim, std::int64_t row,

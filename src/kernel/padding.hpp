@@ -44,6 +44,16 @@ struct Padding {
   friend bool operator==(const Padding &, const Padding &) = default;
 };
 
+// How elements are brought to a copy: here by this process, elsewhere by a device.
+class Elements {
+public:
+  virtual ~Elements() = default;
+  // As array::copy_elements.
+  virtual void copy(const AnyView &from, void *to, const Layout &layout) const;
+  virtual void fill(DType dtype, const void *number, void *to, const Layout &layout) const;
+  static const Elements &here();
+};
+
 // The dims of an array from the slowest to the fastest; those of 1 and those that repeat stay where C order has them.
 std::vector<int> dims_in_order(const Layout &of);
 
@@ -51,13 +61,17 @@ std::vector<int> dims_in_order(const Layout &of);
 Layout padded_layout(const Padding &padding, const Layout &of);
 
 // Fills a copy that lies so. No dim of 0 elements has a border of others.
-void pad(const Padding &padding, const AnyView &of, const AnyView &copy);
+void pad(const Padding &padding, const AnyView &of, const AnyView &copy,
+         const Elements &elements = Elements::here());
 // The zeros and borders of numbers alone, and all but these.
-void pad_numbers(const Padding &padding, const AnyView &of, const AnyView &copy);
-void pad_again(const Padding &padding, const AnyView &of, const AnyView &copy);
+void pad_numbers(const Padding &padding, const AnyView &of, const AnyView &copy,
+                 const Elements &elements = Elements::here());
+void pad_again(const Padding &padding, const AnyView &of, const AnyView &copy,
+               const Elements &elements = Elements::here());
 // The same of rows `first` to `first + count` along a dim of the array alone, which has no borders along it.
 void pad_rows_again(const Padding &padding, const AnyView &of, const AnyView &copy, std::size_t dim,
-                    std::int64_t first, std::int64_t count);
+                    std::int64_t first, std::int64_t count,
+                    const Elements &elements = Elements::here());
 
 // Of an array that lies inside of its copy: the borders alone of these rows of it, which are there.
 // Rows before the first and behind the last one, of as many as the border has, are all border.

@@ -88,6 +88,23 @@ public:
     list(from, to, entries);
   }
 
+  std::optional<DescribedPositions> describe() const {
+    constexpr Wide most = Wide(1) << 62;
+    DescribedPositions made{listed_,       extents_,      {},       std::int64_t(start_),   count_,
+                            form_.divisor, form_.outside, stands(), input_.window->derived, {}};
+    Wide reach = start_ < 0 ? -start_ : start_;
+    for (const Dim &dim : dims_) {
+      made.times.push_back(dim.times);
+      reach += (dim.times < 0 ? -Wide(dim.times) : Wide(dim.times)) * dim.extent;
+    }
+    if (reach >= most) return std::nullopt;
+    for (std::size_t k = 0; k < form_.indices.size(); ++k) {
+      made.indices.push_back({*operands_[form_.indices[k].input], form_.indices[k].times, {}});
+      for (const Dim &dim : dims_) made.indices.back().strides.push_back(dim.strides[k]);
+    }
+    return made;
+  }
+
   ListedPositions run(const RunTasks &tasks) {
     const std::int64_t points = points_of(extents_);
     listed_.entries = Array::to_be_written(DType::I64, contiguous_layout({&points, 1}));
@@ -340,6 +357,20 @@ std::optional<SurePositions> sure_positions(const spec::TypedSpec &spec, std::si
                        [lister](std::int64_t first, std::int64_t last, std::int64_t *to) {
                          lister->list_to(first, last, to);
                        }};
+}
+
+std::optional<std::vector<DescribedPositions>>
+described_positions(const spec::TypedSpec &spec, std::size_t window, const Layout &shape,
+                    std::span<const AnyView *const> operands) {
+  std::vector<DescribedPositions> made;
+  const TypedWindow &seen = *spec.inputs[window].window;
+  for (std::size_t dim = 0; dim < seen.forms.size(); ++dim) {
+    if (!is_listed(seen.forms[dim])) continue;
+    auto one = Lister(spec, window, dim, shape, operands).describe();
+    if (!one) return std::nullopt;
+    made.push_back(std::move(*one));
+  }
+  return made;
 }
 
 std::vector<ListedPositions> listed_positions(const spec::TypedSpec &spec, std::size_t window,

@@ -46,6 +46,27 @@ std::optional<SurePositions> sure_positions(const spec::TypedSpec &spec, std::si
                                             const Layout &shape,
                                             std::span<const AnyView *const> operands);
 
+// How the positions along a dim come about, for who lists them elsewhere: start + times * place along
+// the dims of the window that matter, divided, and times * elements of indices.
+struct DescribedPositions {
+  ListedPositions listed; // without its entries
+  std::vector<std::int64_t> extents, times;
+  std::int64_t start = 0, extent = 0, divisor = 1;
+  Outside outside = Outside::Fails;
+  bool stands = false;    // the affine part counts for nothing
+  bool may_leave = false; // what is outside is -1, not a mistake
+  struct Index {
+    AnyView of;
+    std::int64_t times = 0;
+    std::vector<std::int64_t> strides;
+  };
+  std::vector<Index> indices;
+};
+// Of all that are listed; nothing where numbers are so large that they need care.
+std::optional<std::vector<DescribedPositions>>
+described_positions(const spec::TypedSpec &spec, std::size_t window, const Layout &shape,
+                    std::span<const AnyView *const> operands);
+
 // For the dims that are listed. `shape` is that of the window, `operands` are views of all inputs before it. Throws DataError E0315 for
 // the first element, in C order, that says a position outside.
 std::vector<ListedPositions> listed_positions(const spec::TypedSpec &spec, std::size_t window,

@@ -14,16 +14,6 @@ namespace {
 
 using spec::TypedWindow;
 
-// A dim that both the values and the sum have, as j above.
-struct Kept {
-  std::int64_t extent = 1, from = 0, to = 0; // and steps in elements
-};
-// An axis along which values come together, as i above.
-struct Walked {
-  std::size_t dim = 0; // of the window
-  std::int64_t extent = 1, step = 0;
-};
-
 // The sum of two elements of T, as the operation has it.
 template <class T> T sum_of(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -38,29 +28,36 @@ template <class T> T sum_of(T a, T b) {
   }
 }
 
+// The dim of the window that is this dim of the array, position by position: whose axis stands nowhere else.
+std::optional<std::size_t> kept_dim(const spec::TypedSpec &spec, std::size_t window,
+                                    std::size_t dim) {
+  const TypedWindow &seen = *spec.inputs[window].window;
+  if (!seen.forms[dim].is_axis() || seen.pad_of(int(dim)) != nullptr) return std::nullopt;
+  const int axis = seen.forms[dim].terms[0].axis;
+  for (std::size_t other = 0; other < seen.forms.size(); ++other) {
+    for (const TypedWindow::Term &term : seen.forms[other].terms)
+      if (term.axis == axis && other != dim) return std::nullopt;
+    for (const TypedWindow::Index &index : seen.forms[other].indices)
+      if (spec.inputs[index.input].axes().has(axis)) return std::nullopt;
+  }
+  const std::vector<int> &axes = spec.inputs[window].axis_of_dim;
+  return std::size_t(std::find(axes.begin(), axes.end(), axis) - axes.begin());
+}
+
 class Scatter {
+  using Kept = ScatterWalk::Kept;
+  using Walked = ScatterWalk::Walked;
+  using LookedUp = ScatterWalk::LookedUp;
+
 public:
   Scatter(const spec::TypedSpec &spec, std::size_t window, const Array &values, const Array &to,
           const std::vector<ListedPositions> &lists, std::span<const AnyView *const> operands)
-      : input_(spec.inputs[window]), values_(values), to_(to), lists_(lists), operands_(operands) {
-    const TypedWindow &seen = *input_.window;
-    const Layout &from = values.layout();
-    std::vector<bool> is_kept(input_.axis_of_dim.size());
-    for (std::size_t dim = 0; dim < seen.forms.size(); ++dim) {
-      const std::optional<std::size_t> kept = kept_dim(spec, dim);
-      if (!kept) {
-        looked_up_.push_back(dim);
-        continue;
-      }
-      is_kept[*kept] = true;
-      if (from.extents[*kept] != 1)
-        kept_.push_back({from.extents[*kept], from.strides[*kept], to.layout().strides[dim]});
-    }
-    for (std::size_t k = 0; k < is_kept.size(); ++k)
-      if (!is_kept[k]) {
-        walked_.push_back({k, from.extents[k], from.strides[k]});
-        extents_.push_back(from.extents[k]);
-      }
+      : values_(values), to_(to), lists_(lists) {
+    ScatterWalk walk = walk_of_scatter(spec, window, values.layout(), to.layout(), operands);
+    kept_ = std::move(walk.kept);
+    walked_ = std::move(walk.walked);
+    looked_up_ = std::move(walk.looked_up);
+    for (const Walked &axis : walked_) extents_.push_back(axis.extent);
     find_rows();
   }
 
@@ -112,21 +109,6 @@ private:
     const std::int64_t *places = nullptr;
   };
 
-  // The dim of the window that is this dim of the array, position by position: whose axis stands nowhere else.
-  std::optional<std::size_t> kept_dim(const spec::TypedSpec &spec, std::size_t dim) const {
-    const TypedWindow &seen = *input_.window;
-    if (!seen.forms[dim].is_axis() || seen.pad_of(int(dim)) != nullptr) return std::nullopt;
-    const int axis = seen.forms[dim].terms[0].axis;
-    for (std::size_t other = 0; other < seen.forms.size(); ++other) {
-      for (const TypedWindow::Term &term : seen.forms[other].terms)
-        if (term.axis == axis && other != dim) return std::nullopt;
-      for (const TypedWindow::Index &index : seen.forms[other].indices)
-        if (spec.inputs[index.input].axes().has(axis)) return std::nullopt;
-    }
-    const std::vector<int> &axes = input_.axis_of_dim;
-    return std::size_t(std::find(axes.begin(), axes.end(), axis) - axes.begin());
-  }
-
   // Dims that lie behind each other in both are one. The last one is a row, the others say where
   // rows begin.
   void find_rows() {
@@ -173,7 +155,7 @@ private:
 
   void find_places(std::int64_t first, std::int64_t last, std::int64_t *places) const {
     std::fill(places, places + (last - first), 0);
-    for (const std::size_t dim : looked_up_)
+    for (const LookedUp &dim : looked_up_)
       for_each_piece(extents_, first, last,
                      [&](const auto &index, std::int64_t at, std::int64_t count) {
                        add_places(dim, index, {at, at + count}, places + (at - first));
@@ -181,22 +163,18 @@ private:
   }
 
   // What the position along a dim adds to the places of a row of points.
-  void add_places(std::size_t dim, std::span<const std::int64_t> index, Range points,
+  void add_places(const LookedUp &dim, std::span<const std::int64_t> index, Range points,
                   std::int64_t *places) const {
-    const TypedWindow &seen = *input_.window;
-    const TypedWindow::Form &form = seen.forms[dim];
-    const std::int64_t count = points.last - points.first, stride = to_.layout().strides[dim],
-                       extent = to_.layout().extents[dim];
-    const TypedWindow::Pad *pad = seen.pad_of(int(dim));
+    const std::int64_t count = points.last - points.first, stride = dim.stride;
     const auto add = [&](auto position_of) {
       for (std::int64_t n = 0; n < count; ++n) {
         std::int64_t position = position_of(n);
-        if (pad != nullptr) position = unpadded(*pad, position, extent);
+        if (dim.pad != nullptr) position = unpadded(*dim.pad, position, dim.extent);
         places[n] = (position | places[n]) < 0 ? -1 : places[n] + position * stride;
       }
     };
     const auto list = std::find_if(lists_.begin(), lists_.end(),
-                                   [&](const auto &listed) { return listed.dim == int(dim); });
+                                   [&](const auto &listed) { return listed.dim == int(dim.dim); });
     if (list != lists_.end()) {
       const std::int64_t *entries = list->at();
       for (std::size_t k = 0; k < walked_.size(); ++k)
@@ -204,16 +182,9 @@ private:
       const std::int64_t step = walked_.empty() ? 0 : list->steps[walked_.back().dim];
       return add([=](std::int64_t n) { return entries[n * step]; });
     }
-    std::int64_t start =
-        form.start +
-        (form.from_end ? seen.padded(int(dim), operands_[seen.of]->layout.extents[dim]) : 0);
-    std::int64_t step = 0;
-    for (const TypedWindow::Term &term : form.terms)
-      for (std::size_t k = 0; k < walked_.size(); ++k) {
-        if (input_.axis_of_dim[walked_[k].dim] != term.axis) continue;
-        start += term.times * index[k];
-        if (k + 1 == walked_.size()) step += term.times;
-      }
+    std::int64_t start = dim.start;
+    for (std::size_t k = 0; k < walked_.size(); ++k) start += dim.times[k] * index[k];
+    const std::int64_t step = walked_.empty() ? 0 : dim.times.back();
     add([=](std::int64_t n) { return start + n * step; });
   }
 
@@ -286,11 +257,9 @@ private:
     }
   }
 
-  const spec::TypedInput &input_;
   const Array &values_, &to_;
   const std::vector<ListedPositions> &lists_;
-  const std::span<const AnyView *const> operands_;
-  std::vector<std::size_t> looked_up_; // dims of the array that are not kept
+  std::vector<LookedUp> looked_up_;
   std::vector<Walked> walked_;
   std::vector<std::int64_t> extents_; // of these
   std::vector<Kept> kept_;            // longest steps of the values first; without the row
@@ -299,6 +268,39 @@ private:
 };
 
 } // namespace
+
+ScatterWalk walk_of_scatter(const spec::TypedSpec &spec, std::size_t window, const Layout &values,
+                            const Layout &to, std::span<const AnyView *const> operands) {
+  const spec::TypedInput &input = spec.inputs[window];
+  const TypedWindow &seen = *input.window;
+  ScatterWalk made;
+  std::vector<bool> is_kept(input.axis_of_dim.size());
+  for (std::size_t dim = 0; dim < seen.forms.size(); ++dim) {
+    const std::optional<std::size_t> kept = kept_dim(spec, window, dim);
+    if (!kept) {
+      made.looked_up.push_back(
+          {dim, to.extents[dim], to.strides[dim], 0, {}, seen.pad_of(int(dim))});
+      continue;
+    }
+    is_kept[*kept] = true;
+    if (values.extents[*kept] != 1)
+      made.kept.push_back({values.extents[*kept], values.strides[*kept], to.strides[dim]});
+  }
+  for (std::size_t k = 0; k < is_kept.size(); ++k)
+    if (!is_kept[k]) made.walked.push_back({k, values.extents[k], values.strides[k]});
+  for (ScatterWalk::LookedUp &dim : made.looked_up) {
+    const TypedWindow::Form &form = seen.forms[dim.dim];
+    dim.start =
+        form.start +
+        (form.from_end ? seen.padded(int(dim.dim), operands[seen.of]->layout.extents[dim.dim]) : 0);
+    for (const ScatterWalk::Walked &axis : made.walked) {
+      dim.times.push_back(0);
+      for (const TypedWindow::Term &term : form.terms)
+        if (input.axis_of_dim[axis.dim] == term.axis) dim.times.back() += term.times;
+    }
+  }
+  return made;
+}
 
 void scatter(const spec::TypedSpec &spec, std::size_t window,
              std::span<const AnyView *const> operands, const Array &values, const Array &to,

@@ -11,6 +11,28 @@
 
 namespace broadloom::kernel {
 
+// How values come together.
+struct ScatterWalk {
+  struct Kept { // a dim that both the values and the sum have, as j above
+    std::int64_t extent = 1, from = 0, to = 0; // and steps in elements
+  };
+  struct Walked {        // an axis along which values come together, as i above
+    std::size_t dim = 0; // of the window
+    std::int64_t extent = 1, step = 0;
+  };
+  struct LookedUp { // a dim of the array that is not kept: start + times * place, or listed
+    std::size_t dim = 0;
+    std::int64_t extent = 0, stride = 0, start = 0;
+    std::vector<std::int64_t> times; // [walked]
+    const spec::TypedWindow::Pad *pad = nullptr;
+  };
+  std::vector<Kept> kept;
+  std::vector<Walked> walked;
+  std::vector<LookedUp> looked_up;
+};
+ScatterWalk walk_of_scatter(const spec::TypedSpec &spec, std::size_t window, const Layout &values,
+                            const Layout &to, std::span<const AnyView *const> operands);
+
 // Sets `to`, in C order and of the shape of what the window is of, to what comes together of `values`, in C order over the window. Both are
 // of the accumulate type. `operands` are views of all inputs before the window. Throws DataError E0315, as gather().
 void scatter(const spec::TypedSpec &spec, std::size_t window,
