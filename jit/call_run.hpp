@@ -5,8 +5,10 @@
 
 #include "calls/record.hpp"
 #include "jit/gpu/on_host.hpp"
+#include "jit/gpu/steps.hpp"
 #include "jit/kernel.hpp"
 #include "jit/ready_run.hpp"
+#include "jit/runtime/paths.hpp"
 
 #include <optional>
 #include <span>
@@ -23,6 +25,7 @@ public:
           std::span<char *const> arrays, std::span<const Ready> ready = {})
       : kernel_(kernel), plan_(plan), call_(call), arrays_(arrays), ready_(ready),
         there_(plan.loops.size()), recorder_(calls::Recorder::here()) {
+    if (kernel.setup().device) steps_.emplace(*kernel.setup().device);
     for (const TimeLoop &loop : plan.loops) held_.emplace_back(loop.blocks.size(), -1);
   }
 
@@ -37,6 +40,12 @@ public:
 private:
   // run_call.cpp
   gpu::Device *device() const { return kernel_.setup().device.get(); }
+  const kernel::Elements &elements() const { return steps_ ? *steps_ : kernel::Elements::here(); }
+  // Whether a step that looks positions up was done on the device.
+  bool is_done(bool on_device) const {
+    count(on_device ? Path::StepOnDevice : Path::StepOnHost);
+    return on_device;
+  }
   void take_all(const std::vector<Action> &actions) {
     for (const Action &action : actions) std::visit([&](const auto &one) { take(one); }, action);
   }
@@ -118,7 +127,8 @@ private:
   bool is_in_loop_ = false;
   std::optional<std::size_t> again_from_ = {}; // steps are run again: from the blocks of this level
   std::vector<std::vector<std::int64_t>>
-      held_; // [loop][level]: the block of the next one whose rows are there
+      held_;                        // [loop][level]: the block of the next one whose rows are there
+  std::optional<gpu::Steps> steps_; // of a device
   calls::Recorder *const recorder_;
 };
 

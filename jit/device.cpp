@@ -1,11 +1,12 @@
 // The public face of devices: see include/broadloom/device.hpp.
 #include "array/copy.hpp"
 #include "jit/gpu/open.hpp"
+#include "jit/gpu/steps.hpp"
 #include "kernel/overlap.hpp"
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"
 
-#include <broadloom/device.hpp>
+#include <broadloom/streams.hpp>
 
 namespace broadloom {
 
@@ -41,6 +42,15 @@ static bool is_dense(const AnyView &view, const kernel::Reach &reach) {
          std::size_t(reach.high) == std::size_t(element_count(view.layout)) * size_of(view.dtype);
 }
 
+// From the device to itself.
+static Array copied_there(jit::gpu::Device &device, const AnyView &array,
+                          const kernel::Reach &reach) {
+  Array made = device.array(
+      array.dtype, is_dense(array, reach) ? array.layout : contiguous_layout(array.layout.shape()));
+  jit::gpu::Steps(device).copy(array, made.raw(), made.layout());
+  return made;
+}
+
 Array Device::to_device(const AnyView &array) const try {
   const kernel::Reach reach = kernel::reach_of(array.layout, array.dtype);
   if (reach.low != reach.high && array.data == nullptr)
@@ -48,7 +58,7 @@ Array Device::to_device(const AnyView &array) const try {
                   "give it its elements first");
   if (reach.low != reach.high &&
       device_of(impl_).has(static_cast<const char *>(array.data) + reach.low))
-    return to_device(to_host(array)); // from the device to itself
+    return copied_there(device_of(impl_), array, reach);
   if (!is_dense(array, reach)) return to_device(array::dense_copy(array));
   Array there = device_of(impl_).array(array.dtype, array.layout);
   device_of(impl_).copy_in(there.raw(), array.data, std::size_t(reach.high));
@@ -77,5 +87,18 @@ Array Device::to_host(const AnyView &array) const try {
 }
 
 void Device::wait() const { device_of(impl_).wait(); }
+OnStream::OnStream(const Device &device, void *stream)
+    : device_(open(device.name())),
+      before_(static_cast<jit::gpu::Device *>(device_.get())->on_stream(stream)) {}
+OnStream::~OnStream() { static_cast<jit::gpu::Device *>(device_.get())->on_stream(before_); }
+
+void *stream_of(const Device &device) {
+  const auto opened = open(device.name());
+  void *stream = opened->on_stream(nullptr);
+  opened->on_stream(stream);
+  return stream;
+}
+void wait_for_stream(const Device &device, void *stream) { open(device.name())->wait_for(stream); }
+void let_stream_wait(const Device &device, void *stream) { open(device.name())->let_wait(stream); }
 
 } // namespace broadloom

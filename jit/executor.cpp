@@ -140,13 +140,12 @@ std::vector<char *> Executor::ready_buffers(const Specialisation &special,
   return buffers;
 }
 
-// By way of the host. Gives the address of the first element.
+// Gives the address of the first element.
 void *Executor::copy_on_device(const AnyView &view, kernel::Reach reach,
                                std::vector<std::shared_ptr<void>> &copies) const {
-  std::vector<char> bytes(std::size_t(reach.high - reach.low));
-  setup_.device->copy_out(bytes.data(), static_cast<char *>(view.data) + reach.low, bytes.size());
-  copies.push_back(setup_.device->allocate(bytes.size()));
-  setup_.device->copy_in(copies.back().get(), bytes.data(), bytes.size());
+  const auto bytes = std::size_t(reach.high - reach.low);
+  copies.push_back(setup_.device->allocate(bytes));
+  setup_.device->copy(copies.back().get(), static_cast<char *>(view.data) + reach.low, bytes);
   return static_cast<char *>(copies.back().get()) - reach.low;
 }
 
@@ -241,10 +240,9 @@ void Executor::launch_phases(const Specialisation &special, const loop::Frame &f
   const loop::Program &program = special.pattern->program;
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     setup_.stop_if_cancelled();
-    const plan::Grid grid =
-        gpu::grid_of(program, p, special.binding.extents, setup_.device->warps());
+    const plan::Grid grid = gpu::grid_of(program, p, special.binding.extents, special.rows.threads);
     if (grid.blocks > 0)
-      setup_.device->launch(*special.pattern->code, program, p, frame, grid, special.rows.bytes);
+      setup_.device->launch(*special.pattern->code, program, p, frame, grid, special.rows);
   }
 }
 

@@ -2,6 +2,7 @@
 #include "jit/kernel.hpp"
 
 #include "array/layout.hpp"
+#include "jit/gpu/steps.hpp"
 #include "kernel/layouts.hpp"
 #include "support/float_control.hpp"
 
@@ -22,9 +23,9 @@ static Array output_memory(const jit::Setup &setup, std::size_t o, const Layout 
   const spec::TypedOutput &output = setup.typed.outputs[o];
   if (!setup.device) return kernel::allocate(output, layout);
   Array array = setup.array_of(output.dtype, layout);
-  const std::vector<char> zeros(
-      output.add ? std::size_t(element_count(layout)) * size_of(output.dtype) : 0);
-  setup.device->copy_in(array.raw(), zeros.data(), zeros.size());
+  alignas(16) constexpr char zero[16] = {};
+  if (output.add)
+    jit::gpu::Steps(*setup.device).fill(output.dtype, zero, array.raw(), array.layout());
   return array;
 }
 

@@ -178,7 +178,8 @@ std::shared_ptr<const Pattern> PatternCache::make(loop::Program program, const s
     const std::string known_as = is_wrong ? key + "wrong" : key;
     const auto make = [&]() -> std::shared_ptr<const Code> {
       fail_if_asked(Fault::Emit);
-      if (setup_.device) return setup_.device->compile(pattern->program);
+      if (setup_.device)
+        return setup_.device->compile(pattern->program, known_as, setup_.options.cache_dir);
       if (setup_.target->isa->device) return gpu::code_to_show(pattern->program, *setup_.target);
       KeptCode kept = find_or_compile(is_wrong ? made_wrong(pattern->program) : pattern->program,
                                       known_as, *setup_.target, setup_.profile,

@@ -160,14 +160,11 @@ void CallRun::take(const Pad &pad) {
   const AnyView of = view(pad.of), to = view(pad.to);
   if (pad.row) return pad_row(pad, of, to, pad.row->first + (pad.row->moves ? t_ : 0));
   if (pad.comes_later && has_borders_) return;
-  gpu::OnHost host(device());
-  const AnyView from = host.read(of), into = host.written(to);
   if (pad.comes_later)
-    kernel::pad_numbers(pad.padding, from, into);
+    kernel::pad_numbers(pad.padding, of, to, elements());
   else
-    has_borders_ ? kernel::pad_again(pad.padding, from, into)
-                 : kernel::pad(pad.padding, from, into);
-  host.done();
+    has_borders_ ? kernel::pad_again(pad.padding, of, to, elements())
+                 : kernel::pad(pad.padding, of, to, elements());
   if (!pad.comes_later) record(pad, of, to);
 }
 
@@ -175,9 +172,7 @@ void CallRun::pad_row(const Pad &pad, const AnyView &of, const AnyView &to, std:
                       bool is_step) {
   if (row >= pad.row->most) return;
   if (pad.row->kept > 0) row %= pad.row->kept;
-  gpu::OnHost host(device());
-  kernel::pad_rows_again(pad.padding, host.read(of), host.written(to), pad.row->dim, row, 1);
-  host.done();
+  kernel::pad_rows_again(pad.padding, of, to, pad.row->dim, row, 1, elements());
   if (is_step) record(pad, of, to, row);
 }
 
@@ -195,10 +190,13 @@ std::vector<AnyView> CallRun::read_positions(gpu::OnHost &host, const spec::Type
 void CallRun::look_at(const KernelImpl &kernel, std::size_t window,
                       const std::vector<MemRef> &operands, const Layout &layout,
                       bool elements) const {
+  const std::vector<AnyView> there = views(operands);
+  kernel::check_gathered(kernel.typed(), window, kernel::pointers_to(there), elements);
+  if (steps_ && is_done(steps_->look(kernel.typed(), window, layout, kernel::pointers_to(there))))
+    return;
   gpu::OnHost host(device());
-  const std::vector<AnyView> inputs = read_positions(host, kernel.typed(), window, views(operands));
+  const std::vector<AnyView> inputs = read_positions(host, kernel.typed(), window, there);
   const std::vector<const AnyView *> pointers = kernel::pointers_to(inputs);
-  kernel::check_gathered(kernel.typed(), window, pointers, elements);
   kernel::listed_positions(kernel.typed(), window, layout, pointers, tasks_of(kernel));
 }
 
@@ -207,15 +205,17 @@ void CallRun::take(const Gather &gather) {
   if (gather.what == Gather::What::Look)
     return look_at(*gather.kernel, gather.window, gather.operands, gather.to.view.layout, false);
   if (gather.what == Gather::What::Output) gather.kernel->setup().stop_if_cancelled();
-  gpu::OnHost host(device());
-  const std::vector<AnyView> inputs =
-      read_positions(host, typed, gather.window, views(gather.operands));
-  const std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
-  const AnyView to = view(gather.to);
-  kernel::check_gathered(typed, gather.window, operands, true);
-  kernel::gather(typed, gather.window, operands, host.read(view(gather.of)),
-                 borrowed(host.written(to)), tasks_of(*gather.kernel));
-  host.done();
+  const std::vector<AnyView> there = views(gather.operands);
+  const AnyView of = view(gather.of), to = view(gather.to);
+  kernel::check_gathered(typed, gather.window, kernel::pointers_to(there), true);
+  if (!steps_ ||
+      !is_done(steps_->gather(typed, gather.window, kernel::pointers_to(there), of, to))) {
+    gpu::OnHost host(device());
+    const std::vector<AnyView> inputs = read_positions(host, typed, gather.window, there);
+    kernel::gather(typed, gather.window, kernel::pointers_to(inputs), host.read(of),
+                   borrowed(host.written(to)), tasks_of(*gather.kernel));
+    host.done();
+  }
   if (recorder_ != nullptr)
     recorder_->add({Step::Kind::Gather,
                     {},
@@ -225,15 +225,17 @@ void CallRun::take(const Gather &gather) {
 
 void CallRun::take(const Scatter &scatter) {
   const spec::TypedSpec &typed = scatter.kernel->typed();
-  gpu::OnHost host(device());
-  const std::vector<AnyView> inputs =
-      read_positions(host, typed, scatter.window, views(scatter.operands));
-  const std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
+  const std::vector<AnyView> there = views(scatter.operands);
   const AnyView values = view(scatter.values), to = view(scatter.to);
-  kernel::check_gathered(typed, scatter.window, operands, false);
-  kernel::scatter(typed, scatter.window, operands, borrowed(host.read(values)),
-                  borrowed(host.written(to)), tasks_of(*scatter.kernel));
-  host.done();
+  kernel::check_gathered(typed, scatter.window, kernel::pointers_to(there), false);
+  if (!steps_ ||
+      !is_done(steps_->scatter(typed, scatter.window, kernel::pointers_to(there), values, to))) {
+    gpu::OnHost host(device());
+    const std::vector<AnyView> inputs = read_positions(host, typed, scatter.window, there);
+    kernel::scatter(typed, scatter.window, kernel::pointers_to(inputs), borrowed(host.read(values)),
+                    borrowed(host.written(to)), tasks_of(*scatter.kernel));
+    host.done();
+  }
   if (recorder_ != nullptr)
     recorder_->add({Step::Kind::Scatter,
                     {},
@@ -250,10 +252,10 @@ void CallRun::take(const Copy &copy) {
 void CallRun::take(const Count &count) {
   const AnyView to = view(count.to);
   const std::int64_t steps = to.layout.extents[0];
-  gpu::OnHost host(device());
-  auto *numbers = static_cast<std::int64_t *>(host.written(to).data);
-  for (std::int64_t t = 0; t < steps; ++t) numbers[t] = t;
-  host.done();
+  if (steps_)
+    steps_->count_up(to);
+  else
+    for (std::int64_t t = 0; t < steps; ++t) static_cast<std::int64_t *>(to.data)[t] = t;
   if (recorder_ != nullptr) recorder_->add(Step::Kind::Count, {}, to);
 }
 

@@ -121,10 +121,7 @@ AnyView CallRun::whole(const MemRef &operand) const {
 }
 
 void CallRun::copy_elements(const AnyView &from, const AnyView &to) const {
-  gpu::OnHost host(device());
-  const AnyView into = host.written(to);
-  array::copy_elements(host.read(from), into.data, into.layout);
-  host.done();
+  elements().copy(from, to.data, to.layout);
 }
 
 void CallRun::take(const Save &save) {
@@ -191,9 +188,7 @@ void CallRun::take(const Again &again) {
   if (recorder_ != nullptr) recorder_->add(Step::Kind::Again, rows, rows);
   for (const Pad &pad : again.pads) {
     const AnyView of = whole(pad.of), to = whole(pad.to);
-    gpu::OnHost host(device());
-    kernel::pad_again(pad.padding, host.read(of), host.written(to));
-    host.done();
+    kernel::pad_again(pad.padding, of, to, elements());
     record(pad, of, to);
   }
 }

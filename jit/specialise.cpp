@@ -3,6 +3,7 @@
 
 #include "jit/cache/built_code.hpp"
 #include "jit/failure.hpp"
+#include "jit/gpu/device.hpp"
 #include "jit/layout_cache.hpp"
 #include "jit/patterns.hpp"
 #include "jit/runtime/small.hpp"
@@ -36,7 +37,7 @@ std::vector<std::size_t> phases_run_at(const Specialisation &special) {
 // Where each buffer of the program finds its memory: scratch arrays, which share it where they are
 // never used at once, then the rows of the first thread, then those of the next. The phases are
 // placed.
-void place_buffers(Specialisation &special, int threads) {
+void place_buffers(Specialisation &special, int threads, bool on_device) {
   const support::Places scratch = support::places_of(plan::scratch_lifetimes(
       special.pattern->program, special.binding.scratch_bytes, phases_run_at(special)));
   std::int64_t end = scratch.bytes;
@@ -52,7 +53,8 @@ void place_buffers(Specialisation &special, int threads) {
   const std::int64_t first_row = end;
   const std::vector<std::int64_t> row_at = lay_out(special.binding.row_bytes);
   special.rows.bytes = end - first_row;
-  special.rows.threads = std::max(threads, 2); // oneTBB's smallest arena has two places
+  special.rows.threads = on_device ? gpu::warps_with_rows(threads, special.rows.bytes)
+                                   : std::max(threads, 2); // oneTBB's smallest arena has two places
   std::int64_t others = 0;
   support::check(!__builtin_mul_overflow(special.rows.bytes, std::int64_t(special.rows.threads - 1),
                                          &others) &&
@@ -242,7 +244,7 @@ static void place(const Setup &setup, PatternCache &patterns, Specialisation &sp
     describe_operands(special, setup.typed);
     mark_exact_pairs(special, setup.typed, resolved, plan.in_place);
     place_phases(special, setup.machine(threads), setup.options.cancel != nullptr);
-    place_buffers(special, threads);
+    place_buffers(special, threads, setup.device != nullptr);
     special.is_direct = special.engine == Engine::jit && special.scratch_bytes == 0 &&
                         special.operands.size() <= few_operands &&
                         special.buffers.size() <= few_buffers &&

@@ -17,9 +17,8 @@ namespace broadloom::jit {
 namespace {
 
 std::string key_of(const std::string &program_key, const Target &target) {
-  return std::string(code_version) + "\nLLVM " LLVM_VERSION_STRING "\n" +
-         std::string(target.isa->triple) + "\n" + std::string(target.isa->features) + "\n" +
-         program_key;
+  return code_version_key() + "\n" + std::string(target.isa->triple) + "\n" +
+         std::string(target.isa->features) + "\n" + program_key;
 }
 
 // What a kernel was built with; where it is being built, it gets what it lacks.
@@ -61,6 +60,8 @@ bool has_other_blocks() {
 }
 
 } // namespace
+
+std::string code_version_key() { return std::string(code_version) + "\nLLVM " LLVM_VERSION_STRING; }
 
 KeptCode find_or_compile(const loop::Program &program, const std::string &program_key,
                          const Target &target, Profile profile, const std::string &folder,

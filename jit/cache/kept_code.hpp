@@ -25,6 +25,9 @@ struct KeptCode {
   Times times;
 };
 
+// Of the generator that made code.
+std::string code_version_key();
+
 // As compile_native, on so many threads; a kernel that was built has what it was built with, and
 // nothing is compiled for it: E0501 where that is all; `program_key` is loop::key(program) and
 // `folder` as Options::cache_dir. Code that profilers are told of is made anew: its names are the

@@ -67,7 +67,8 @@ public:
     auto *entry =
         llvm::Function::Create(type, llvm::Function::ExternalLinkage, phase_name(number_), module_);
     entry->setCallingConv(llvm::CallingConv::PTX_Kernel);
-    entry->addParamAttr(0, llvm::Attribute::getWithByValType(module_.getContext(), block));
+    if (layout.is_parameter())
+      entry->addParamAttr(0, llvm::Attribute::getWithByValType(module_.getContext(), block));
     entry->addParamAttr(0, llvm::Attribute::getWithAlignment(module_.getContext(), llvm::Align(8)));
     entry->addFnAttr("target-cpu", phase_.getFnAttribute("target-cpu").getValueAsString());
     phase_.removeFnAttr(llvm::Attribute::NoInline);

@@ -6,11 +6,13 @@
 // call, as none of them looks at an element. What is left is one small class: memory, copies, code,
 // launches. It is a CUDA device (cuda_device.cpp), or a played one (played_device.cpp): this
 // processor, on memory that nobody may touch outside of launches and copies.
-// Example: gpu::open("cuda:0")->launch(*code, program, 0, frame, grid, row_bytes); see open.hpp
+// Example: gpu::open("cuda:0")->launch(*code, program, 0, frame, grid, rows); see open.hpp
 #pragma once
 
+#include "jit/gpu/step_code.hpp"
 #include "jit/native/code.hpp"
 #include "jit/native/target.hpp"
+#include "jit/runtime/threads.hpp"
 #include "plan/tasks.hpp"
 
 #include <broadloom/array.hpp>
@@ -39,15 +41,28 @@ public:
   virtual void copy_in(void *to, const void *from, std::size_t bytes) = 0;
   virtual void copy_out(void *to, const void *from,
                         std::size_t bytes) = 0; // once what was launched is done
+  virtual void copy(void *to, const void *from, std::size_t bytes) = 0; // both there
   virtual bool has(const void *memory) const = 0;
   virtual void wait() = 0; // until all that was launched is done. Throws CompileError E0505
 
-  // Code of a program. Throws CompileError E0501, E0502.
-  virtual std::shared_ptr<const Code> compile(const loop::Program &program) = 0;
-  // Begins to run a phase: later launches and copies wait for it. Each warp's rows lie `row_bytes`
-  // apart, for warps() of them.
+  // The stream of the driver that this thread's work goes to from now on, null for the default one;
+  // gives the one before.
+  virtual void *on_stream(void *stream) = 0;
+  // Work of this thread that begins later waits for what is on the stream now, or the other way.
+  virtual void wait_for(void *stream) = 0;
+  virtual void let_wait(void *stream) = 0;
+
+  // Code of a program, whose key is loop::key(program); `folder` as Options::cache_dir. Throws
+  // CompileError E0501, E0502.
+  virtual std::shared_ptr<const Code> compile(const loop::Program &program, const std::string &key,
+                                              const std::string &folder) = 0;
+  // Begins to run a phase: later launches and copies wait for it. As many warps run it as have
+  // rows.
   virtual void launch(const Code &code, const loop::Program &program, std::size_t phase,
-                      const loop::Frame &frame, const plan::Grid &grid, std::int64_t row_bytes) = 0;
+                      const loop::Frame &frame, const plan::Grid &grid,
+                      const runtime::Rows &rows) = 0;
+  // Begins a step, of so many points: see step_code.hpp.
+  virtual void step(Step step, const void *arguments, std::int64_t points) = 0;
 
   // A new array, whose elements are not set.
   Array array(DType dtype, const Layout &layout) {
@@ -70,8 +85,11 @@ private:
 plan::Grid grid_of(const loop::Program &program, std::size_t phase,
                    std::span<const std::int64_t> extents, int warps);
 
-// What a kernel is launched with: runtime/launch.hpp. Throws CompileError E0502 where it is too
-// much.
+// How many of so many warps run at once where each has rows of so many bytes: their memory is
+// bounded.
+int warps_with_rows(int warps, std::int64_t row_bytes);
+
+// What a kernel is launched with: runtime/launch.hpp.
 std::vector<std::int64_t> words_of(const loop::Program &program, std::size_t phase,
                                    const loop::Frame &frame, const plan::Grid &grid,
                                    std::int64_t row_bytes);

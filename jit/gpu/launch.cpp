@@ -3,9 +3,6 @@
 
 #include "jit/native/backend.hpp"
 #include "jit/runtime/launch.hpp"
-#include "support/fail.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -44,16 +41,18 @@ plan::Grid grid_of(const loop::Program &program, std::size_t phase,
   return grid;
 }
 
+int warps_with_rows(int warps, std::int64_t row_bytes) {
+  constexpr std::int64_t most_bytes = std::int64_t{256} << 20; // of all together
+  constexpr int least = 8, together = 4;                       // warps that are started together
+  if (row_bytes == 0) return warps;
+  const auto fit = int(std::min<std::int64_t>(warps, most_bytes / row_bytes));
+  return std::min(warps, std::max(least, fit / together * together));
+}
+
 std::vector<std::int64_t> words_of(const loop::Program &program, std::size_t phase,
                                    const loop::Frame &frame, const plan::Grid &grid,
                                    std::int64_t row_bytes) {
   const runtime::LaunchLayout layout(program, phase);
-  if (layout.words * sizeof(std::int64_t) > runtime::most_launch_bytes)
-    support::fail("E0502",
-                  fmt::format("the kernel is too large for a device: its tables have {} bytes, of "
-                              "which a launch takes {}",
-                              layout.words * sizeof(std::int64_t), runtime::most_launch_bytes),
-                  {}, "split the kernel");
   const std::size_t axes = program.axes.size(), buffers = program.buffers.size();
   std::vector<std::int64_t> words(layout.words);
   std::copy_n(frame.extents, axes, &words[layout.extents]);

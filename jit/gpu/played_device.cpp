@@ -1,6 +1,7 @@
 // See played_device.hpp.
 #include "jit/gpu/played_device.hpp"
 
+#include "jit/gpu/steps.hpp"
 #include "jit/native/backend.hpp"
 #include "jit/runtime/threads.hpp"
 #include "support/check.hpp"
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace broadloom::jit::gpu {
 namespace {
@@ -40,9 +42,21 @@ public:
     opened([&] { std::memcpy(to, from, bytes); });
   }
   void copy_out(void *to, const void *from, std::size_t bytes) override {
-    opened([&] { std::memcpy(to, from, bytes); });
+    opened([&] {
+      ++launched_.copies_out;
+      std::memcpy(to, from, bytes);
+    });
+  }
+  void copy(void *to, const void *from, std::size_t bytes) override {
+    opened([&] { std::memmove(to, from, bytes); });
   }
   void wait() override {}
+  void *on_stream(void *stream) override { // all work is in one order
+    thread_local void *here = nullptr;
+    return std::exchange(here, stream);
+  }
+  void wait_for(void *) override { count(&Launched::waits_for); }
+  void let_wait(void *) override { count(&Launched::lets_wait); }
 
   bool has(const void *memory) const override {
     const std::lock_guard lock(mutex_);
@@ -51,14 +65,17 @@ public:
     return after != pieces_.begin() && at < std::prev(after)->first + std::prev(after)->second;
   }
 
-  std::shared_ptr<const Code> compile(const loop::Program &program) override {
+  std::shared_ptr<const Code> compile(const loop::Program &program, const std::string &,
+                                      const std::string &) override {
     return backend().compile(program, blocks_of(program, target()), target(), Profile::none, 1,
                              nullptr);
   }
 
   void launch(const Code &code, const loop::Program &program, std::size_t phase,
-              const loop::Frame &frame, const plan::Grid &grid, std::int64_t row_bytes) override {
-    words_of(program, phase, frame, grid, row_bytes); // its limit holds here, too
+              const loop::Frame &frame, const plan::Grid &grid,
+              const runtime::Rows &rows) override {
+    words_of(program, phase, frame, grid, rows.bytes);
+    const std::int64_t warps = std::min<std::int64_t>(rows.threads, grid.blocks);
     std::vector<std::int64_t> lo(grid.lo.size()), hi(grid.lo.size());
     std::vector<char *> buffers(frame.buffers, frame.buffers + program.buffers.size());
     loop::Frame own = frame;
@@ -68,15 +85,24 @@ public:
       ++launched_.launches;
       launched_.boxes += grid.blocks;
       // As a device's warps take them, the last warp first.
-      for (std::int64_t warp = std::min<std::int64_t>(warps(), grid.blocks); warp-- > 0;) {
+      for (std::int64_t warp = warps; warp-- > 0;) {
         for (std::size_t b = 0; b < buffers.size(); ++b)
           if (program.buffers[b].role == loop::Role::Row)
-            buffers[b] = frame.buffers[b] + warp * row_bytes;
-        for (std::int64_t box = warp; box < grid.blocks; box += warps()) {
+            buffers[b] = frame.buffers[b] + warp * rows.bytes;
+        for (std::int64_t box = warp; box < grid.blocks; box += warps) {
           runtime::place_block(grid, box, lo.data(), hi.data());
           code.phases()[phase](&own, lo.data(), hi.data());
         }
       }
+    });
+  }
+
+  void step(Step step, const void *arguments, std::int64_t points) override {
+    if (points == 0) return;
+    opened([&] {
+      const support::FloatControl control;
+      ++launched_.steps;
+      play(step, arguments);
     });
   }
 
@@ -86,6 +112,10 @@ public:
   }
 
 private:
+  void count(std::int64_t Launched::*what) {
+    const std::lock_guard lock(mutex_);
+    ++(launched_.*what);
+  }
   template <class Work> void opened(Work work) {
     const std::lock_guard lock(mutex_);
     protect(PROT_READ | PROT_WRITE);

@@ -13,7 +13,8 @@ std::shared_ptr<Device> played_device();
 
 // What has been launched so far, for tests.
 struct Launched {
-  std::int64_t launches = 0, boxes = 0;
+  std::int64_t launches = 0, boxes = 0, steps = 0, copies_out = 0;
+  std::int64_t waits_for = 0, lets_wait = 0; // of streams
 };
 Launched launched_on_played_device();
 

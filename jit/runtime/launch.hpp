@@ -1,8 +1,9 @@
 // The contract between a device's kernels and the host: what a phase is launched with.
 //
-// A phase becomes one kernel, `phase_k(words)`, of one parameter by value: words of eight bytes,
-// the tables of the frame (abi.hpp) one after the other, of strides those alone that buffers have,
-// then how the boxes of the phase's parallel axes are cut.
+// A phase becomes one kernel, `phase_k(words)`, of one parameter by value, or, where that would be
+// too large, of the address of such in the device's memory: words of eight bytes, the tables of the
+// frame (abi.hpp) one after the other, of strides those alone that buffers have, then how the boxes
+// of the phase's parallel axes are cut.
 //
 //   extents[axis] chunks[axis] strides[buffer][walk] buffers[buffer]
 //   row_bytes boxes counts[parallel axis] grains[parallel axis]
@@ -38,9 +39,10 @@ struct LaunchLayout { // the place of each table's first word
   std::size_t extents = 0, chunks, buffers, row_bytes, boxes, counts, grains;
   std::vector<std::size_t> strides; // [buffer]
   std::size_t words;                // in all
+  // Whether any device takes so many bytes by value.
+  bool is_parameter() const { return words * sizeof(std::int64_t) <= 4000; }
 };
 
-inline constexpr std::size_t most_launch_bytes = 4000; // of a parameter that any device takes
 inline constexpr int warp_threads = 32;
 
 } // namespace broadloom::jit::runtime

@@ -7,11 +7,15 @@
 #include "tests/unit/gpu/fake_cuda.hpp"
 
 #include <broadloom/broadloom.hpp>
+#include <broadloom/streams.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <filesystem>
+#include <functional>
 
 namespace broadloom {
 namespace {
@@ -25,7 +29,9 @@ Seen &fake() {
   REQUIRE(library != nullptr);
   Seen &seen = *reinterpret_cast<Seen *(*)()>(dlsym(library, "fake_cuda_seen"))();
   seen.launches.clear();
+  seen.waits.clear();
   seen.fails_at.clear();
+  seen.fails_with = 0;
   return seen;
 }
 
@@ -100,20 +106,180 @@ TEST_CASE("memory of a device is kept for the next array, and given back where t
   seen.most_bytes = std::size_t(1) << 30;
 }
 
-TEST_CASE("what the driver says of a call that failed comes as E0505") {
+std::string help_of(const std::function<void()> &work) {
+  try {
+    work();
+  } catch (const Error &error) {
+    return error.code() + " " + error.help();
+  }
+  return "";
+}
+
+TEST_CASE(
+    "each failure of the driver is told with what to do about it: E0505, or E0305 of memory") {
   Seen &seen = fake();
   const Device device("cuda");
   const Array x = device.allocate(DType::F32, {10});
+  const auto kernel = [](int times) {
+    return compile(
+        parse("kernel k { in x : f32[i]; out y[i] = x * " + std::to_string(times) + " }"),
+        {.device = "cuda", .cache_dir = "/nowhere"});
+  };
+  const auto help = [&](const char *at, int with, const std::function<void()> &work) {
+    seen.fails_at = at;
+    seen.fails_with = with;
+    const std::string said = help_of(work);
+    seen.fails_at.clear();
+    return said;
+  };
+  int n = 3;
+  const auto call = [&] { kernel(n)({{"x", x}}); };
+  CHECK(help("cuLinkAddData_v2", 218, call).starts_with("E0505 this is a bug of ours"));
+  CHECK(help("cuLinkAddData_v2", 222, call).starts_with("E0505 install a newer driver"));
+  CHECK(help("cuModuleLoadDataEx", 209, call).starts_with("E0505 install a newer driver"));
+  CHECK(help("cuModuleLoadDataEx", 2, call).starts_with("E0305 let arrays go"));
+  CHECK(help("cuLaunchKernel", 701, call).starts_with("E0505 the kernel needs more of the device"));
+  CHECK(help("cuLaunchKernel", 2, call).starts_with("E0305 let arrays go"));
+  CHECK(help("cuLaunchKernel", 12345, call).starts_with("E0505 see `nvidia-smi`"));
+  CHECK(help("cuCtxSynchronize", 46, [&] { device.wait(); }).starts_with("E0505 another process"));
+  CHECK(kernel(n)({{"x", x}})["y"].size() == 10); // none of these was its end
+  CHECK(seen.depth == 0);
+}
+
+TEST_CASE(
+    "inputs that overlap outputs are copied by the device itself, and borders are filled there") {
+  Seen &seen = fake();
+  const Device device("cuda");
+  const Array x = device.to_device(Array(DType::F32, {100}));
+  AnyView shifted = x, begin = x;
+  shifted.layout = begin.layout = contiguous_layout(std::vector<std::int64_t>{99});
+  shifted.data = static_cast<float *>(x.raw()) + 1;
+  const int before = seen.copies_out, there = seen.copies_there;
+  compile(parse("kernel k { in x : f32[i]; out y[i] = x * 2 }"), {.device = "cuda"})
+      .run({begin}, {shifted});
+  CHECK(seen.copies_there == there + 1);
+  seen.launches.clear();
+  compile(parse("kernel k { in x : f32[i]; out y[i] = sum(pad(x, i: (1, 1))[i + u], u < 3) }"),
+          {.device = "cuda"})({{"x", x}});
+  REQUIRE(seen.launches.size() >= 4); // two borders, the elements, and the kernel
+  CHECK(seen.launches[0].phase == "bl_step_Copy4");
+  CHECK(seen.launches.back().phase == "phase_0");
+  CHECK(seen.copies_out == before);
+}
+
+TEST_CASE("rows of a device's warps have bounded memory: where they are long, fewer warps run") {
+  CHECK(jit::gpu::warps_with_rows(4224, 0) == 4224);
+  CHECK(jit::gpu::warps_with_rows(4224, 4096) == 4224);
+  CHECK(jit::gpu::warps_with_rows(4224, 1 << 20) == 256);
+  CHECK(jit::gpu::warps_with_rows(4224, std::int64_t(1) << 40) == 8);
+  CHECK(jit::gpu::warps_with_rows(4224, (256 << 20) / 11) == 8); // started by fours
+}
+
+TEST_CASE("tables that are too large for a parameter lie in the device's memory") {
+  Seen &seen = fake();
+  const Device device("cuda");
+  std::string inputs, terms = "0";
+  std::vector<Array> arrays;
+  std::vector<AnyView> views;
+  for (int k = 0; k < 130; ++k) {
+    inputs += "in x" + std::to_string(k) + " : f32[i, j, l]; ";
+    terms += " + x" + std::to_string(k);
+    arrays.push_back(device.allocate(DType::F32, {2, 3, 4}));
+    views.push_back(arrays.back());
+    std::swap(views.back().layout.strides[0], views.back().layout.strides[1]);
+    views.back().layout.strides[0] = k % 2 == 0 ? 4 : 8;
+    views.back().layout.extents = {2, 2, 4};
+  }
+  const Array y = device.allocate(DType::F32, {2, 2, 4});
+  compile(parse("kernel k { " + inputs + "out y[i, j, l] = " + terms + " }"), {.device = "cuda"})
+      .run(views, std::vector<AnyView>{y});
+  REQUIRE(seen.launches.back().words.size() == 1); // an address
+  const auto *words = reinterpret_cast<const std::int64_t *>(seen.launches.back().words[0]);
+  CHECK(std::find(words, words + 1000, std::int64_t(reinterpret_cast<std::uintptr_t>(y.raw()))) !=
+        words + 1000);
+}
+
+// This program again, for one test, as another process.
+int run_again(const std::string &variable, const std::string &test) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  return std::system(
+      (variable + " '" + program + "' -tc='" + test + "*' > /dev/null 2>&1").c_str());
+}
+
+TEST_CASE("machine code of a device is kept on disk, so that the next process compiles nothing") {
+  const auto folder = std::filesystem::temp_directory_path() / "broadloom-cuda-images";
+  const char *links = std::getenv("BROADLOOM_TEST_LINKS");
+  if (links == nullptr) {
+    std::filesystem::remove_all(folder);
+    const std::string test = "machine code of a device is kept on disk";
+    CHECK(run_again("BROADLOOM_TEST_LINKS=2", test) == 0); // the step's and the kernel's
+    CHECK(run_again("BROADLOOM_TEST_LINKS=0", test) == 0);
+    std::filesystem::remove_all(folder);
+    return;
+  }
+  setenv("BROADLOOM_CACHE_DIR", folder.c_str(), 1);
+  setenv("BROADLOOM_CACHE", "1", 1);
+  Seen &seen = fake();
+  const Device device("cuda");
+  const Array x = device.allocate(DType::F32, {10});
+  compile(parse("kernel k { in x : f32[i]; out y[i] += x * 77 }"), {.device = "cuda"})({{"x", x}});
+  CHECK(seen.links == std::atoi(links));
+  CHECK(seen.launches.back().phase == "phase_0");
+}
+
+TEST_CASE("calls run on the caller's stream, and streams wait for each other where they are told") {
+  Seen &seen = fake();
+  const Device device("cuda");
   const Kernel kernel =
-      compile(parse("kernel k { in x : f32[i]; out y[i] = x * 3 }"), {.device = "cuda"});
-  seen.fails_at = "cuModuleLoadDataEx";
-  CHECK(code_of([&] { kernel({{"x", x}}); }) == "E0505");
+      compile(parse("kernel k { in x : f32[i]; out y[i] = x * 5 }"), {.device = "cuda"});
+  const Array x = device.allocate(DType::F32, {10});
+  int mine = 0, other = 0; // whose addresses are streams
+  {
+    const OnStream here(device, &mine);
+    kernel({{"x", x}});
+    CHECK(seen.launches.back().stream == &mine);
+    wait_for_stream(device, &other);
+    let_stream_wait(device, &other);
+  }
+  kernel({{"x", x}});
+  CHECK(seen.launches.back().stream == nullptr);
+  REQUIRE(seen.waits.size() == 2);
+  CHECK(seen.waits[0].stream == &mine);
+  CHECK(seen.waits[0].for_stream == &other);
+  CHECK(seen.waits[1].stream == &other);
+  CHECK(seen.waits[1].for_stream == &mine);
+  CHECK(seen.events == 0);
+}
+
+TEST_CASE("memory that was let go on one stream is not given to another") {
+  fake();
+  const Device device("cuda");
+  int stream = 0;
+  void *first = device.allocate(DType::F32, {123456}).raw();
+  {
+    const OnStream here(device, &stream);
+    CHECK(device.allocate(DType::F32, {123456}).raw() != first);
+  }
+  CHECK(device.allocate(DType::F32, {123456}).raw() == first);
+}
+
+TEST_CASE("a device that is lost in a call is so for the rest of the process") {
+  Seen &seen = fake();
+  if (std::getenv("BROADLOOM_LOSE_DEVICE") == nullptr) { // in a process of its own: tests/unit/gpu
+    CHECK(run_again("BROADLOOM_LOSE_DEVICE=1", "a device that is lost in a call") == 0);
+    return;
+  }
+  const Device device("cuda");
+  const Array x = device.allocate(DType::F32, {10});
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f32[i]; out y[i] = x * 9 }"), {.device = "cuda"});
   seen.fails_at = "cuLaunchKernel";
+  seen.fails_with = 700;
   CHECK(code_of([&] { kernel({{"x", x}}); }) == "E0505");
-  seen.fails_at = "cuStreamSynchronize";
-  CHECK(code_of([&] { device.wait(); }) == "E0505");
   seen.fails_at.clear();
-  CHECK(kernel({{"x", x}})["y"].size() == 10);
+  CHECK(help_of([&] { kernel({{"x", x}}); }) ==
+        "E0505 what its arrays hold is of no use; begin another process");
+  CHECK(code_of([&] { device.to_host(x); }) == "E0505");
   CHECK(seen.depth == 0);
 }
 
