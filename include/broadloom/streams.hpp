@@ -26,7 +26,7 @@ private:
 // This thread's stream.
 void *stream_of(const Device &device);
 
-// What this thread begins from now on waits for what is on the stream. Throws CompileError E0505.
+// Work that this thread begins from now on waits for work of the stream. Throws CompileError E0505.
 void wait_for_stream(const Device &device, void *stream);
 // The stream waits for what this thread has begun.
 void let_stream_wait(const Device &device, void *stream);
