@@ -8,7 +8,7 @@ import numpy as np
 
 import torch
 
-from ._core import Kernel
+from ._core import Device, Kernel
 from ._derivatives import DIFFERENTIABLE, Saving, check_policy, differentiable, moving, refuse_adding
 from .errors import ArgumentError, DTypeError, takes
 
@@ -34,11 +34,25 @@ def _taken(array: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(array)
 
 
+def _called(kernel, tensors):
+    made = kernel(*tensors)
+    return made if len(kernel.outputs) > 1 else (made,)
+
+
+def _called_there(kernel, tensors):
+    """On the device of the kernel, on torch's stream, with results that are torch's."""
+    device = Device(kernel.device)
+    with device.on_stream(torch.cuda.current_stream(kernel.device).cuda_stream):
+        tensors = [tensor.detach().resolve_conj().resolve_neg() for tensor in tensors]
+        return tuple(torch.from_dlpack(array) for array in _called(kernel, tensors))
+
+
 class _Call(torch.autograd.Function):
     @staticmethod
     def forward(operation, *tensors):
-        made = operation.kernel(*[_lent(tensor) for tensor in tensors])
-        return tuple(_taken(array) for array in (made if len(operation.outputs) > 1 else (made,)))
+        if operation.kernel.device:
+            return _called_there(operation.kernel, tensors)
+        return tuple(_taken(array) for array in _called(operation.kernel, [_lent(tensor) for tensor in tensors]))
 
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -94,6 +108,7 @@ class _Operation:
         self.saving = saving  # this kernel is its `forward`
         self.back = _Operation(saving.back, differentiable(saving.back.inputs)) if saving else None
         self.count = len(self.outputs) if count is None else count  # of those that the caller asked for
+        self.device = Device(kernel.device).name if kernel.device else ""  # "cuda" is "cuda:0"
         self._derived = {}
 
     # What is derived is differentiated in turn by all of its inputs, which is how second derivatives come about.
@@ -122,9 +137,11 @@ class _Operation:
         if not isinstance(arg, torch.Tensor):
             raise DTypeError("E0203", f"argument '{said.name}' of kernel '{self.kernel.name}' is a {type(arg).__name__}, not a tensor",
                              None, "torch.from_numpy and torch.as_tensor make one")
-        if arg.device.type != "cpu":
-            raise DTypeError("E0203", f"argument '{said.name}' of kernel '{self.kernel.name}' is on {arg.device}", None,
-                             "move it to the host first: Broadloom runs on the processor")
+        lies = "" if arg.device.type == "cpu" else str(arg.device)
+        if lies != self.device:
+            raise DTypeError("E0203", f"argument '{said.name}' of kernel '{self.kernel.name}' is on {arg.device}, the kernel runs on "
+                             f"{self.device or 'the processor'}", None,
+                             f"move it there first: .to('{self.device or 'cpu'}'), or compile the kernel with device='{lies}'")
         if arg.layout is not torch.strided:
             raise DTypeError("E0203", f"argument '{said.name}' of kernel '{self.kernel.name}' lies as {arg.layout}", None,
                              "to_dense() gives what Broadloom can read")
@@ -139,7 +156,7 @@ class _Operation:
         holds = order.index(type(torch.zeros((), dtype=wanted).item()))
         try:
             if order.index(type(arg)) <= holds:
-                return torch.tensor(arg, dtype=wanted)
+                return torch.tensor(arg, dtype=wanted, device=self.device or "cpu")
         except (RuntimeError, OverflowError, ValueError):  # too large, or a class of the user's own
             pass
         raise DTypeError("E0203", f"input '{said.name}' is {said.dtype}, which does not hold {arg!r}", None, "change the dtype in the kernel")

@@ -251,6 +251,9 @@ void define_kernel(nb::module_ &module) {
           [](const KernelObject &k) { return std::string(name(k.state->kernel().engine())); },
           "What runs calls with the latest layouts: 'jit', 'interpreter' or 'reference'.")
       .def_prop_ro(
+          "device", [](const KernelObject &k) { return k.state->choices.device; },
+          "The GPU that runs calls, as \"cuda:0\"; empty: the processor.")
+      .def_prop_ro(
           "counters", [](const KernelObject &k) { return record_of(k.state->kernel().counters()); },
           "How often code was made, and how long that took.")
       .def("show", show, nb::arg("stage") = "loop", nb::kw_only(), nb::arg("graph") = "text",

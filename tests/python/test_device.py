@@ -64,6 +64,42 @@ class Devices(unittest.TestCase):
         with self.assertRaisesRegex(bl.CompileError, "E0506"):
             bl.compile("kernel k { in x : f32[i]; out y = 2 * x }", device="played", engine="interpreter")
 
+    def test_arrays_come_and_go_by_dlpack_with_their_stream(self):
+        x, gpu = numbers(7, 100), bl.Device("played")
+        there = gpu.to_device(x)
+        self.assertEqual(there.__dlpack_device__(), (12, 0))  # kDLExtDev; (2, n) is CUDA
+
+        class Tensor:  # DLPack and nothing else
+            asked = []
+
+            def __dlpack_device__(self):
+                return there.__dlpack_device__()
+
+            def __dlpack__(self, *, stream):
+                self.asked.append(stream)
+                return there.__dlpack__(stream=stream)
+
+        k = bl.compile("kernel k { in x : f32[i, j]; out s = sum(x, j) }", device="played")
+        wanted = bl.compile("kernel k { in x : f32[i, j]; out s = sum(x, j) }")(x).tobytes()
+        self.assertEqual(k(Tensor()).to_host().tobytes(), wanted)
+        with gpu.on_stream(77):
+            self.assertEqual(gpu.stream, 77)
+            self.assertEqual(there.__cuda_array_interface__["stream"], 77)
+            self.assertEqual(k(Tensor()).to_host().tobytes(), wanted)
+            with gpu.on_stream(0):
+                self.assertEqual(gpu.stream, 1)
+            self.assertEqual(gpu.stream, 77)
+        self.assertEqual(Tensor.asked, [1, 77])
+        self.assertEqual(gpu.stream, 1)
+        self.assertEqual(k(Other(there, stream=5)).to_host().tobytes(), wanted)  # waits for stream 5
+        with self.assertRaisesRegex(bl.DTypeError, "E0203"):
+            bl.compile("kernel k { in x : f64[i, j]; out s = sum(x, j) }", device="played")(Tensor())
+        there.__dlpack__(stream=-1)  # which nobody takes
+
+    def test_a_kernel_says_which_device_it_runs_on(self):
+        self.assertEqual(bl.compile("kernel k { in x : f32[i]; out y = x }", device="played").device, "played")
+        self.assertEqual(bl.compile("kernel k { in x : f32[i]; out y = x }").device, "")
+
     def test_an_interface_that_says_no_array_is_an_error(self):
         k = bl.compile("kernel k { in x : f32[i, j]; out s = sum(x, j) }", device="played")
         there = bl.Device("played").to_device(numbers(6, 10))
