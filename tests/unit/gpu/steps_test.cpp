@@ -145,13 +145,17 @@ TEST_CASE("a position outside is told as without a device, and outputs are as th
 }
 
 TEST_CASE("what is scattered is added in its order, on the device") {
-  const Array g = waves({500, 6}), x = waves({11, 6});
+  const auto waves_of_f64 = [](const ExtentList &shape) { // whose sums show their order
+    return counted(DType::F64, shape,
+                   [](std::int64_t k) { return std::sin(double(k) * 0.37) * 3; });
+  };
+  const Array g = waves_of_f64({500, 6}), x = waves_of_f64({11, 6});
   const Array at = counted(DType::I32, {500},
                            [](std::int64_t k) { return double(k * k % 11 == 3 ? 0 : k * k % 11); });
-  agree("kernel k { in x : f32[i, j]; in g : f32[k, j]; in at : i32[k]\n"
+  agree("kernel k { in x : f64[i, j]; in g : f64[k, j]; in at : i32[k]\n"
         "out d = sum(g, like=x[at[k], j]) }",
         {{"x", x}, {"g", g}, {"at", at}}, 1, 6);
-  agree("kernel k { in x : f32[i, j]; in g : f32[k, j]; in at : i32[k]\n"
+  agree("kernel k { in x : f64[i, j]; in g : f64[k, j]; in at : i32[k]\n"
         "out d = sum(g, like=pad(x, i: (2, 2), reflect)[at[k] + 2, j]) }",
         {{"x", x}, {"g", g}, {"at", at}}, 1, 6);
 }
