@@ -152,7 +152,7 @@ _UNTRACED = {
 class Expr:
     """A value of a traced kernel. Operators, NumPy's functions and those of `broadloom` make others of it."""
 
-    __slots__ = ("parts", "place", "name", "said", "is_array", "axes", "kept")
+    __slots__ = ("parts", "place", "name", "said", "is_array", "axes", "kept", "layout", "says", "lain", "marked")
     __hash__ = object.__hash__
     __array_priority__ = 1000
 
@@ -164,6 +164,10 @@ class Expr:
         self.is_array = False  # whether it is read at positions
         self.axes = None  # their order, where it is another than the kernel would give
         self.kept = False  # whether NumPy would keep the dims that it folds, with an extent of 1
+        self.layout = None  # its axes and, as None, its dims that None made
+        self.says = {}  # how long axes are that slices made, as words
+        self.lain = None  # the value as an array that is read at positions
+        self.marked = any(type(part) is Expr and part.marked for part in parts)  # whether it has slices or dims that None made
 
     def __repr__(self) -> str:
         return "".join(part if isinstance(part, str) else repr(part) for part in self.parts)
@@ -182,28 +186,12 @@ class Expr:
         self._refuse("has no length: bl.extent('i') is the one along an axis")
 
     def __getitem__(self, index) -> "Expr":
-        """An element at positions, one for each dim: values of integers, sums of `bl.iota("i")`, ints, and words of axes, ``x[k + 1, "2*j + u"]``. ``:``
-        and dims that are left out stay as they are, where they have a label."""
-        parts, entries = [], list(index) if isinstance(index, tuple) else [index]
-        rank = len(self.said.dims) if self.said is not None else len(entries)
-        rest = [slice(None)] * (rank - len([e for e in entries if e is not Ellipsis]))
-        at = next((d for d, e in enumerate(entries) if e is Ellipsis), None)
-        entries = [*entries, *rest] if at is None else [*entries[:at], *rest, *entries[at + 1:]]
-        for d, at in enumerate(entries):
-            if isinstance(at, slice) and at == slice(None) and self.said is not None and d < len(self.said.dims) and self.said.dims[d].isidentifier():
-                at = self.said.dims[d]
-            at = position(at) or _integers(at) if isinstance(at, Expr) else at
-            if not isinstance(at, (Expr, str)) and (isinstance(at, bool) or not hasattr(at, "__index__")):
-                raise SpecError("E0002", f"a traced value cannot be read at {at!r}", caller(),
-                                'a position is a traced value of integers, an int, or a word of axes: x[k + 1, "2*j + u"], x[k, :] where the dim has a label'
-                                if not isinstance(at, slice) else 'an axis says which positions: p = bl.iota("p"), x[p + 1] - x[p]')
-            # A name alone would be an axis.
-            parts += [", "] * (d > 0) + (["i64(", at, ")"] if isinstance(at, Expr) else [at if isinstance(at, str) else str(operator.index(at))])
-        array = self
-        if not self.name and not self.is_array:
-            array = Expr(self.parts if any(isinstance(part, Expr) for part in self.parts) else (self,), self.place)
-            array.is_array, array.axes = True, self.axes
-        return Expr((array, "[", *parts, "]"), caller())
+        """An element at positions, one for each dim: values of integers, sums of `bl.iota("i")`, ints, words of axes,
+        ``x[k + 1, "2*j + u"]``, and slices by numbers. ``:`` and dims that are left out stay as they are. None makes
+        a dim of 1. These three need labels."""
+        from .trace_slices import read
+
+        return read(self, list(index) if isinstance(index, tuple) else [index])
 
     def __setitem__(self, index, value):
         self._refuse("cannot be written: bl.where(condition, a, b) chooses", "kernels make new values, and have no arrays that change")
@@ -291,18 +279,6 @@ def _complex_word(value: complex) -> str:
     return f"({real} - {imag}j)"
 
 
-def _integers(at: Expr) -> Expr:
-    from .trace import dtype_of
-
-    word = dtype_of(at)
-    if word == "bool":
-        raise SpecError("E0002", "a traced value cannot be read by a condition: only data tell how many elements that are", caller(),
-                        "bl.where(condition, x, 0) chooses and keeps the shape; k.astype('i8') makes positions 0 and 1")
-    if word[0] in "fbc":  # bf16, too
-        raise DTypeError("E0206", f"a traced value cannot be read at a position that is {word}", caller(), "positions are integers: k.astype('i8')")
-    return at
-
-
 def position(expr: Expr) -> str:
     """A sum of multiples of axes as a word, where the value is one of `bl.iota`, else ""."""
     parts = expr.parts
@@ -318,8 +294,9 @@ def position(expr: Expr) -> str:
 
 def filled(text: str, exprs) -> "Expr":
     """The expression of a template, in which {0} and {1} stand for others."""
+    exprs, finish = _meeting(exprs)
     parts = [exprs[int(part[1])] if part[0] == "{" else part for part in re.split(r"(\{\d\})", text) if part]
-    return parts[0] if len(parts) == 1 and isinstance(parts[0], Expr) else Expr(tuple(parts))
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], Expr) else finish(Expr(tuple(parts)))
 
 
 def operand(value) -> "Expr":
@@ -343,19 +320,31 @@ def operand(value) -> "Expr":
     raise SpecError("E0002", f"a value of class {kind} meets a traced value", caller(), "arrays are inputs: give the function a parameter for it")
 
 
+def _meeting(values):
+    """Values as they are given to an operation, and what notes the axes of its result."""
+    if not any(value.marked for value in values):
+        return values, lambda made: made
+    from .trace_slices import meeting
+
+    return meeting(values)
+
+
 def function(name: str, *args, options: str = "") -> Expr:
+    args, finish = _meeting([operand(arg) for arg in args])
     parts = [name + "("]
     for k, arg in enumerate(args):
-        parts += [", "] * (k > 0) + [operand(arg)]
-    return Expr((*parts, options + ")"), caller())
+        parts += [", "] * (k > 0) + [arg]
+    return finish(Expr((*parts, options + ")"), caller()))
 
 
 def binary(word: str, a, b) -> Expr:
-    return Expr(("(", operand(a), f" {word} ", operand(b), ")"), caller())
+    (a, b), finish = _meeting((operand(a), operand(b)))
+    return finish(Expr(("(", a, f" {word} ", b, ")"), caller()))
 
 
 def unary(word: str, a) -> Expr:
-    return Expr(("(" + word, operand(a), ")"), caller())
+    (a,), finish = _meeting((operand(a),))
+    return finish(Expr(("(" + word, a, ")"), caller()))
 
 
 def _define_operators():
@@ -370,7 +359,7 @@ def _define_operators():
     Expr.__rxor__ = lambda a, b: function("xor", b, a)
     Expr.__neg__ = lambda a: unary("-", a)
     Expr.__invert__ = lambda a: unary("~", a)
-    Expr.__pos__ = lambda a: Expr(("(-(-", a, "))"), caller())
+    Expr.__pos__ = lambda a: unary("-", unary("-", a))
     Expr.__pow__ = lambda a, b: function("square", a) if type(b) is int and b == 2 else binary("^", a, b)  # as of arrays: of bool i8
     Expr.__abs__ = lambda a: function("abs", a)
 

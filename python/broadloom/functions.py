@@ -7,6 +7,7 @@ import functools
 from .errors import ArgumentError, SpecError, takes
 from .expr import Expr, binary, caller, dtype_name, filled, function, operand, unary
 from .numpy_calls import Call
+from .trace_slices import folding
 
 _ELEMENTWISE = {
     1: "abs sign floor ceil round trunc sqrt rsqrt square reciprocal relu exp exp2 expm1 log log2 log10 log1p sin cos tan asin "
@@ -45,8 +46,7 @@ def _axes(axes) -> str:
 def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, like=None, keepdims=False) -> Expr:
     """Folds a value along axes (all, where none is named) by an accumulator: a built-in one."""
     value = operand(value)
-    if value.axes is not None:
-        axes = [value.axes[a] if type(a) is int and -len(value.axes) <= a < len(value.axes) else a for a in axes]
+    axes, finish = folding(value, axes, keepdims)
     tail = _axes(axes)
     parts = [f"{accumulator}(", value]
     if isinstance(like, Expr) and like.parts[1:2] == ("[",):  # a read, where the values are added
@@ -62,16 +62,18 @@ def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, l
         parts += [", init=", operand(init)]
     made = Expr((*parts, ")"), caller())
     made.kept = bool(keepdims)
-    return made
+    return finish(made)
 
 
 def scan(accumulator, value, axis, *, reverse=False, exclusive=False, init=None) -> Expr:
     """The fold so far at each position along an axis: ``bl.scan("sum", x, "j")`` is a cumulative sum."""
+    value = operand(value)
+    (axis,), finish = folding(value, (axis,), "scan")
     tail = _axes((axis,)) + ", reverse" * reverse + ", exclusive" * exclusive
-    parts = [f"scan({_word(accumulator)}, ", operand(value), tail]
+    parts = [f"scan({_word(accumulator)}, ", value, tail]
     if init is not None:
         parts += [", init=", operand(init)]
-    return Expr((*parts, ")"), caller())
+    return finish(Expr((*parts, ")"), caller()))
 
 
 def extent(axis, of=None) -> Expr:
@@ -304,7 +306,8 @@ def _numpy_functions() -> dict:
 
     rows.update({getattr(np, name): (getattr(trace_axes, name), takes) for name, takes in {
         "transpose": "a axes", "swapaxes": "a axis1 axis2", "moveaxis": "a source destination", "dot": "a b", "inner": "a b", "outer": "a b"}.items()})
-    rows.update({np.pad: (trace_axes.pad, "array pad_width mode constant_values"), np.concatenate: (trace_axes.concatenate, "arrays axis")})
+    rows.update({np.pad: (trace_axes.pad, "array pad_width mode constant_values"), np.concatenate: (trace_axes.concatenate, "arrays axis"),
+                 np.diff: (trace_axes.diff, "a n axis"), np.flip: (trace_axes.flip, "m axis"), np.expand_dims: (trace_axes.expand_dims, "a axis")})
     rows[np.einsum] = (trace_axes.call_einsum, "operands optimize")
     return rows
 

@@ -15,9 +15,18 @@ from . import _core
 from .errors import ArgumentError, Error, Place, SpecError
 from .expr import Annotation, DType, Expr, caller, operand
 from .functions import Out
+from .trace_slices import axes_of_output, lengths_said
 
 
-_tracing = threading.local()  # the inputs of the kernel that is traced
+class _Tracing(threading.local):
+    """What is traced in this thread: the inputs of the kernel, and the lengths of the axes that slices made."""
+
+    def __init__(self):
+        self.inputs: Dict[str, Annotation] = {}
+        self.lengths: dict = {}
+
+
+tracing = _Tracing()
 
 
 class _Writer:
@@ -42,6 +51,10 @@ class _Writer:
                 self.write_expr(part)
         if expr.place is not None:
             self.pieces.append((begin, len(self.text), expr.place))
+
+    def write_statement(self, parts):
+        for part in ("  ", *parts, "\n"):
+            self.write(part) if isinstance(part, str) else self.write_expr(part)
 
     def place_of(self, line: int, column: int):
         lines = self.text.split("\n")
@@ -88,7 +101,9 @@ def _outputs(returned, inputs, where: Place) -> Dict[str, Out]:
         if isinstance(value, tuple) or value is None or not isinstance(name, str):
             raise SpecError("E0002", "a traced function returns one expression, or a dict of them by the names of the outputs",
                             where, "return {'s': .., 'm': ..}")
-        outputs[name] = value if isinstance(value, Out) else Out(value, "", getattr(value, "axes", None), None, False)
+        outputs[name] = value if isinstance(value, Out) else Out(value, "", None, None, False)
+        if outputs[name].axes is None and not outputs[name].mode:
+            outputs[name].axes = axes_of_output(outputs[name].value)
         if getattr(outputs[name].value, "kept", False):
             raise SpecError("E0021", f"output '{name}' with keepdims=True cannot be traced", outputs[name].value.place or where,
                             "values meet by the names of their axes, so it is for those that meet others: leave it out, and reshape the result")
@@ -139,6 +154,9 @@ def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out]
             writer.pieces.append((begin, len(writer.text), said.place))
     taken = {*inputs, *outputs}
     count = 0
+    said = lengths_said([out.value for out in outputs.values()])
+    for length in [length for array, length in said if array is None or array.name]:
+        writer.write_statement(length)
     for expr in _shared(outputs, arrays):
         while f"t{count}" in taken:
             count += 1
@@ -148,6 +166,8 @@ def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out]
         writer.write("\n")
         writer.names[id(expr)] = f"t{count}"
         count += 1
+        for length in [length for array, length in said if array is expr]:
+            writer.write_statement(length)
     for word, out in outputs.items():
         begin = len(writer.text)
         axes = "" if out.axes is None else f"[{', '.join(str(axis) for axis in _tuple(out.axes))}]"
@@ -169,7 +189,7 @@ def dtype_of(value: Expr) -> str:
 
 def asked_of(value: Expr):
     """A traced value as the output of a kernel, or None where it has a mistake."""
-    text = write_text("asked", getattr(_tracing, "inputs", {}), {"asked": Out(value, "", None, None, False)}, []).text
+    text = write_text("asked", tracing.inputs, {"asked": Out(value, "", None, None, False)}, []).text
     try:
         return _core._compile(text, None, 0, "", "auto", False, "<asked>").outputs[0]
     except Error:
@@ -227,11 +247,12 @@ def traced(function, instead, name, order, accuracy, relaxed, threads, target, e
             named[parameter.name] = expr
         else:
             args.append(expr)
-    before, _tracing.inputs = getattr(_tracing, "inputs", {}), inputs
+    before = tracing.inputs, tracing.lengths
+    tracing.inputs, tracing.lengths = inputs, {}
     try:
         returned = function(*args, **named)
     finally:
-        _tracing.inputs = before
+        tracing.inputs, tracing.lengths = before
     settings = [f"order {order}"] * (order is not None) + [f"set accuracy = {accuracy}"] * (accuracy is not None)
     writer = write_text(name or function.__name__, inputs, _outputs(returned, inputs, where),
                    settings + ["set relaxed = on"] * relaxed)

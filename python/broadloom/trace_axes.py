@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 
 from .errors import AxisError, ShapeError, SpecError
-from .expr import Expr, caller, operand
+from .expr import Expr, binary, caller, operand
 
 
 def axes_of(value: Expr) -> tuple:
     """The labels of a traced value, in the order that it has in NumPy; of what has a mistake the kernel will tell."""
+    if value.layout is not None and None in value.layout:
+        raise SpecError("E0021", "a dim that None made meets others by operators and functions of elements only", caller(), "leave the None out here: axes meet by their names")
     known = _known(value)
     if known is not None:
         return known
@@ -55,7 +57,8 @@ def _order(value: Expr) -> tuple:
 
 def ordered(value, axes) -> Expr:
     made = Expr((operand(value),), caller())
-    made.axes = tuple(axes)
+    made.axes, made.marked = tuple(axes), True
+    made.layout = made.axes if made.parts[0].layout is not None else None
     return made
 
 
@@ -67,7 +70,7 @@ def turned(value: Expr, order) -> Expr:
 def at_labels(value: Expr, labels) -> Expr:
     """The value read at these labels: itself, where they are its own."""
     axes = axes_of(value)
-    return value if axes == tuple(labels) else ordered((value if value.name else ordered(value, axes))[tuple(labels)], labels)
+    return value if axes == tuple(labels) else ordered(as_array(value)[tuple(labels)], labels)
 
 
 def einsum(letters, result, values) -> Expr:
@@ -169,8 +172,42 @@ def pad(array, pad_width, mode="constant", constant_values=0) -> Expr:
     if mode not in ("constant", "edge", "wrap", "reflect") or len(widths) != len(axes) or any(len(w) != 2 or not all(type(n) is int and n >= 0 for n in w) for w in widths):
         raise SpecError("E0021", f"numpy.pad by {pad_width!r} with mode={mode!r} cannot be traced", caller(), "give numbers for each of the dims; the modes are constant, edge, wrap and reflect")
     words = "".join(f", {d}: ({before}, {after})" for d, (before, after) in enumerate(widths) if before or after)
+    if not words:
+        return array
+    from .trace_slices import longer
+
     end = [f", {mode}"] if mode != "constant" else [", ", operand(constant_values)] if constant_values != 0 else []
-    return Expr(("pad(", array if array.name else _lying(array, axes), words, *end, ")"), caller()) if words else array
+    padded = Expr(("pad(", as_array(array), words, *end, ")"), caller())
+    labels = [longer(axis, before + after) if before or after else axis for axis, (before, after) in zip(axes, widths)]
+    made = ordered(Expr((padded, f"[{', '.join(labels)}]"), caller()), labels)
+    made.lain = padded
+    return made
+
+
+def diff(a, n=1, axis=-1) -> Expr:
+    """np.diff: a value that is read twice, and what comes of that again."""
+    value, d = operand(a), place(axis, len(axes_of(operand(a))))
+    for _ in range(place(n, n + 1)):
+        behind, before = [[slice(None)] * d + [cut] for cut in (slice(1, None), slice(None, -1))]
+        from .trace import dtype_of
+
+        value = binary("!=" if dtype_of(value) == "bool" else "-", value[tuple(behind)], value[tuple(before)])
+    return value
+
+
+def flip(m, axis=None) -> Expr:
+    value = operand(m)
+    rank = len(axes_of(value))
+    along = range(rank) if axis is None else [place(d, rank) for d in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    return value[tuple([slice(None, None, -1 if d in along else None) for d in range(rank)])]
+
+
+def expand_dims(a, axis) -> Expr:
+    value = operand(a)
+    axis = axis if isinstance(axis, (tuple, list)) else (axis,)
+    rank = len(value.layout or axes_of(value)) + len(axis)
+    new = [place(d, rank) for d in axis]
+    return value[tuple([None if d in new else slice(None) for d in range(rank)])]
 
 
 def concatenate(arrays, axis=0) -> Expr:
@@ -185,14 +222,31 @@ def concatenate(arrays, axis=0) -> Expr:
         own = axes_of(value)
         others = [a for a in own if a not in labels]
         named = tuple([label if a == others[0] else a for a in own]) if len(others) == 1 and len(own) == len(axes) else labels
-        return (value if value.name else _lying(value, own))[named]
+        return as_array(value)[named]
 
     reads = [read(value) for value in values]
     return _lying(Expr((f"concat({label}", *[part for read in reads for part in (", ", read)], ")"), caller()), labels)
 
 
+def as_array(value: Expr) -> Expr:
+    """What is read at positions: an input, or an array of what is computed, the same for all reads."""
+    while len(value.parts) == 1 and isinstance(value.parts[0], Expr) and not value.is_array and value.lain is None and _known(value.parts[0]) == value.axes:
+        value = value.parts[0]
+    if value.name or value.is_array:
+        return value
+    if value.lain is None:
+        try:
+            axes = axes_of(value)
+        except SpecError:  # without names it has the dims that the kernel gives it
+            if value.layout is not None:
+                raise
+            axes = None
+        value.lain = _lying(value, axes)
+    return value.lain
+
+
 def _lying(value: Expr, axes) -> Expr:
     """A value as an array with these axes, by which it is read."""
-    value = Expr(value.parts if any(isinstance(part, Expr) for part in value.parts) else (value,), value.place)
-    value.is_array, value.axes = True, tuple(axes)
-    return value
+    made = Expr(value.parts if any(isinstance(part, Expr) for part in value.parts) else (value,), value.place)
+    made.is_array, made.axes, made.says, made.marked = True, None if axes is None else tuple(axes), value.says, value.marked
+    return made

@@ -274,7 +274,7 @@ class Mistakes(unittest.TestCase):
 
         self.refused(array, 1, "E0002", "ndarray meets a traced value")
 
-        for wrong in (lambda x: x[0.5], lambda x: x[None], lambda x: [a for a in x], lambda x: float(x), lambda x: len(x), lambda x: x + complex(0, float("inf")),
+        for wrong in (lambda x: x[0.5], lambda x: x[None, [0]], lambda x: [a for a in x], lambda x: float(x), lambda x: len(x), lambda x: x + complex(0, float("inf")),
                       lambda x: x + "a", lambda x: np.add.at(x, 0, 1), lambda x: np.add.outer(x, x), lambda x: bl.exp(x, x),
                       lambda x: np.array(x), lambda x: np.asarray([x, x])):
             wrong.__annotations__ = {"x": bl.f32["i"]}

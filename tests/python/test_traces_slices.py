@@ -1,0 +1,93 @@
+"""Traced kernels: slices, integers and None, of inputs and of what is computed, beside NumPy's."""
+
+import itertools
+import unittest
+
+import numpy as np
+
+import broadloom as bl
+
+
+def traced(f):
+    f.__annotations__ = {"x": bl.f64["i"], "m": bl.f64["n", "c"], "v": bl.f64["c"]}
+    return bl.kernel(f, name="f")
+
+
+class Slices(unittest.TestCase):
+    def setUp(self):
+        rng = np.random.default_rng(48)
+        self.given = rng.normal(size=7), rng.normal(size=(5, 6)), rng.normal(size=6)
+
+    def agree(self, *functions):
+        for f in functions:
+            made, want = traced(f), np.asarray(f(*self.given))
+            got = made(*self.given)
+            self.assertEqual(got.shape, want.shape, made.text)
+            np.testing.assert_allclose(got, want, 1e-12, 1e-14, err_msg=made.text)
+
+    def test_a_slice_of_an_input_and_of_a_computed_value_is_that_of_numpy(self):
+        refused = 0
+        for start, stop, step in itertools.product((None, 0, 1, 3, -1, -2, -4), (None, 0, 1, 5, -1, -2, -6), (None, 2, 3, -1, -2)):
+            at = slice(start, stop, step)
+            x = self.given[0]
+            for f in (lambda x, m, v: x[at], lambda x, m, v: (x * 2)[at] + 1):
+                try:
+                    got = traced(f)(*self.given)
+                except bl.ShapeError as error:  # how many there are is told by the length of x alone, or there are none
+                    self.assertTrue("hangs on" in error.message or len(x[at]) == 0 or error.code == "E0144", (at, error.message))
+                    refused += 1
+                    continue
+                np.testing.assert_array_equal(got, f(*self.given), err_msg=str(at))
+        self.assertLess(refused, 210)
+
+    def test_slices_that_leave_as_many_elements_meet(self):
+        def differences(x, m, v):
+            y = x * 2
+            return y[1:] - y[:-1]
+
+        self.agree(differences, lambda x, m, v: x[2:] - 2 * x[1:-1] + x[:-2], lambda x, m, v: x[::-1] + x, lambda x, m, v: x[1:4] * x[3:6], lambda x, m, v: x[-3:] - x[:3],
+                   lambda x, m, v: 4 * m[1:-1, 1:-1] - m[:-2, 1:-1] - m[2:, 1:-1] - m[1:-1, :-2] - m[1:-1, 2:], lambda x, m, v: np.where(x[1:] > x[:-1], x[1:], 0.0),
+                   lambda x, m, v: x[::2][1:] - x[::2][:-1], lambda x, m, v: x[:6:2] + x[1:7:2], lambda x, m, v: m[:, 1:] @ v[1:], lambda x, m, v: (m[:, 1:] * v[:-1]).sum(),
+                   lambda x, m, v: np.cumsum(m[1:], axis=1), lambda x, m, v: np.dot(x[1:], x[:-1]), lambda x, m, v: np.diff(m * 2, axis=0), lambda x, m, v: np.diff(x, 2),
+                   lambda x, m, v: np.flip(m, 1) + m, lambda x, m, v: np.diff(x > 0), lambda x, m, v: x[1:-1] / x[2:].sum(), lambda x, m, v: x[::2].sum() + x[1::2].sum())
+
+    def test_borders_are_sliced_as_values_are(self):
+        self.agree(lambda x, m, v: np.pad(x, 1)[2:] - np.pad(x, 1)[:-2] + x, lambda x, m, v: np.pad(x, (1, 2)), lambda x, m, v: np.exp(np.pad(x * 2, 1)), lambda x, m, v: np.pad(x[:3], 1)[::-1],
+                   lambda x, m, v: np.pad(m, ((0, 0), (1, 1)), mode="edge")[:, 1:] - np.pad(m, ((0, 0), (1, 1)), mode="edge")[:, :-1], lambda x, m, v: np.pad(x[1:], 1)[1:-1] + x[1:])
+
+    def test_integers_leave_out_dims_of_computed_values_too(self):
+        self.agree(lambda x, m, v: (m * 2)[1], lambda x, m, v: (m * v)[..., -1], lambda x, m, v: (m * 2)[-1, 2:], lambda x, m, v: x[1:][0], lambda x, m, v: (m * 2).T[0], lambda x, m, v: (m @ v)[1:])
+
+    def test_none_lets_values_meet_by_places(self):
+        self.agree(lambda x, m, v: x[:, None] - x[None, :], lambda x, m, v: (x[:, None] - x) * x, lambda x, m, v: np.sum(x[:, None] * x, axis=0), lambda x, m, v: x[None, :, None] * 2,
+                   lambda x, m, v: m - m.mean(1)[:, None], lambda x, m, v: np.sqrt(((m[:, None] - m[None]) ** 2).sum(-1)), lambda x, m, v: (x[:, None] - x)[1:, :-1], lambda x, m, v: x[..., None] * v,
+                   lambda x, m, v: m[:, None] * v, lambda x, m, v: (x[:, None] - x).T, lambda x, m, v: (x[:, None] - x) @ x, lambda x, m, v: x[:, None][:, 0], lambda x, m, v: (m @ v)[:, None] * v,
+                   lambda x, m, v: (x[:, None] - x).sum(axis=0, keepdims=True) * x[:, None], lambda x, m, v: np.cumsum(x[:, None] - x, axis=0), lambda x, m, v: np.expand_dims(x, 1) * v)
+
+    def test_the_order_of_dims_stays_that_of_numpy_through_functions_folds_and_scans(self):
+        self.agree(lambda x, m, v: np.exp(m.T), lambda x, m, v: np.exp(m.T).sum(axis=0), lambda x, m, v: np.cumsum(m.T, axis=0), lambda x, m, v: np.add.accumulate(m.T), lambda x, m, v: m.T * v[:, None],
+                   lambda x, m, v: m.T.mean(axis=1), lambda x, m, v: np.sum(m.T[1:], axis=0))
+
+    def test_a_slice_is_a_read_and_an_axis_whose_length_the_text_says(self):
+        self.assertEqual(traced(lambda x, m, v: x[1:] - x[:-1]).text.split("\n")[4:6], ["  axis i_less_1 < extent(x, 0) - 1", "  out result[i_less_1] = x[i_less_1 + 1] - x[i_less_1 + 0]"])
+
+        @bl.kernel
+        def f(x: bl.f64["i"], w: bl.f64["i_less_1"]):
+            return (x[1:] - x[:-1]) * w
+
+        x = self.given[0]
+        np.testing.assert_array_equal(f(x, x[1:]), np.diff(x) * x[1:])
+
+    def test_what_would_hang_on_the_number_of_elements_says_what_to_write(self):
+        for wrong, words in ((lambda x, m, v: x[1:] - x, "x[1:] - x[:-1]"), (lambda x, m, v: x[::2] + x[1::2], "as many"), (lambda x, m, v: x[-3:2], "from the end"), (lambda x, m, v: x[bl.extent("i"):], "bl.iota"),
+                             (lambda x, m, v: x[::0], "step"), (lambda x, m, v: x[:, None] @ v, "None out"), (lambda x, m, v: x[:, None].sum(axis=1), "None out"), (lambda x, m, v: m[0, 0, 0], "each dim"),
+                             (lambda x, m, v: x[1.5:], "bl.iota")):
+            with self.assertRaises(bl.Error) as caught:
+                traced(wrong)(*self.given)
+            self.assertIn(words, f"{caught.exception.message} {caught.exception.help}")
+        with self.assertRaisesRegex(bl.Error, "7 elements"):
+            traced(lambda x, m, v: x[:9])(*self.given)
+
+
+if __name__ == "__main__":
+    unittest.main()
