@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 # The pages in the order of the navigation, by what they are for; a page that stands nowhere is an error.
 GROUPS = {
     "Start": ["tutorial", "gallery", "install", "python", "repl", "samples", "coming_from", "compare"],
-    "Reference": ["language", "functions", "command_line", "caches", "gradients", "c", "ship", "gpu", "errors", "why"],
+    "Reference": ["language", "positions", "loops", "schedules", "functions", "command_line", "caches", "gradients", "c", "ship", "gpu", "errors", "why"],
     "Ideas": ["ideas/modes", "ideas/order", "ideas/accumulators", "ideas/gradients", "ideas/windows", "ideas/network",
               "ideas/scales", "ideas/layouts", "ideas/performance"],
     "Numbers": ["math", "benchmarks", "profiling"],
