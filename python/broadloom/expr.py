@@ -221,15 +221,27 @@ class Expr:
 
         return transpose(self)
 
+    def clip(self, min=None, max=None) -> "Expr":
+        made = self if min is None else function("maximum", self, min)
+        return made if max is None else function("minimum", made, max)
+
+    def cumsum(self, axis=None) -> "Expr":
+        from numpy import cumsum
+
+        return cumsum(self, axis)
+
+    def cumprod(self, axis=None) -> "Expr":
+        from numpy import cumprod
+
+        return cumprod(self, axis)
+
     def conj(self) -> "Expr":
         return function("conj", self)
 
     conjugate = conj
 
     def __round__(self, digits=None) -> "Expr":
-        if digits is not None:
-            self._refuse("is rounded to whole numbers only")
-        return function("round", self)
+        return self.round(digits or 0)
 
     def __divmod__(self, other) -> tuple:
         return self // other, self % other

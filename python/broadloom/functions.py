@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from .errors import ArgumentError, SpecError, takes
-from .expr import Expr, binary, caller, dtype_name, filled, function, operand, unary
+from .expr import Expr, binary, caller, checked, dtype_name, filled, function, operand, unary
 from .numpy_calls import Call
 from .trace_slices import folding
 
@@ -173,10 +173,11 @@ def _fold(name: str):
 
 
 def _method(name: str):
-    def call(self, *axes, axis=None, **options):
-        return fold(name, self, *(axes or _positions(axis)), **options)
+    @checked
+    def call(self, *axes, axis=None, ddof=None, correction=None, init=None, acc=None, like=None, keepdims=False):
+        return fold(name, self, *(axes or _positions(axis)), init=init, acc=acc, correction=ddof if correction is None else correction, like=like, keepdims=keepdims)
 
-    call.__name__ = name
+    call.__name__ = call.__qualname__ = name
     return call
 
 
@@ -184,6 +185,21 @@ ELEMENTWISE = {name: _elementwise(name, count) for count, names in _ELEMENTWISE.
 FOLDS = {name: _fold(name) for name in _FOLDS.split()}
 for _name in ("sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "argmin", "argmax"):
     setattr(Expr, _name, _method(_name))
+
+
+def _made_of_others(name: str):
+    @checked
+    def call(self, *args, **options):
+        from .trace_functions import METHODS
+
+        return METHODS[name](self, *args, **options)
+
+    call.__name__ = name
+    return call
+
+
+for _name in ("dot", "swapaxes", "round", "diagonal", "take", "transpose", "trace", "copy"):
+    setattr(Expr, _name, _made_of_others(_name))
 
 
 # --- NumPy's protocols ----------------------------------------------------------------------------
@@ -235,6 +251,11 @@ def call_ufunc(ufunc, method, args, options):
         given = Call(f"{name}.{method}", f"ufunc.{method}", args, options, "traced").given("array axis" + " keepdims" * (method == "reduce"))
         word, value, axis = _REDUCING[name], given["array"], given.get("axis", 0)
         return _reduced(word, value, axis, given.get("keepdims", False)) if method == "reduce" else _running(word, value, axis)
+    if method == "outer" and ufunc.nin == 2 and ufunc.signature is None:
+        from .trace_functions import outer
+
+        given = Call(f"{name}.outer", "ufunc.outer", args, options, "traced").given("A B")
+        return outer(ufunc, given["A"], given["B"])
     if method != "__call__":
         _unknown(f"{name}.{method}")
     args = Call(name, "ufunc", args, options, "traced").given("operands")["operands"]
@@ -246,6 +267,10 @@ def call_ufunc(ufunc, method, args, options):
         return binary("//", *args), binary("%", *args)
     if name in _SPELLED:
         return Expr((filled(_SPELLED[name], [operand(arg) for arg in args]),), caller())
+    from .trace_functions import UFUNCS
+
+    if name in UFUNCS:
+        return UFUNCS[name](*[operand(arg) for arg in args])
     word = _UFUNCS.get(name, name)
     if word in ELEMENTWISE:
         return ELEMENTWISE[word](*args)
@@ -270,6 +295,9 @@ def _where(condition, x=None, y=None) -> Expr:
 
 def _cumulative(name: str):
     def call(a, axis=None):
+        from .trace_axes import axes_of
+
+        axis = 0 if axis is None and len(axes_of(operand(a))) == 1 else axis
         if axis is None:
             raise SpecError("E0103", f"numpy.cum{name} of a traced value needs axis=", caller(), "name the axis")
         return _running(name, a, axis)
@@ -278,10 +306,14 @@ def _cumulative(name: str):
 
 
 def _numpy_fold(name: str):
-    def call(a, axis=None, ddof=None, correction=None, keepdims=False):
+    def call(a, axis=None, ddof=None, correction=None, keepdims=False, initial=None, where=True):
         if name.startswith("arg") and isinstance(axis, (tuple, list)):
             raise ArgumentError("E0308", f"numpy.{name} takes one axis", caller(), f"bl.{name}(x, 'i', 'j') takes several")
-        return fold(name, a, *_positions(axis), correction=ddof if correction is None else correction, keepdims=keepdims)
+        if where is not True:
+            from .trace_functions import where_true
+
+            return where_true(name, a, where, axis, keepdims, initial)
+        return fold(name, a, *_positions(axis), correction=ddof if correction is None else correction, keepdims=keepdims, init=initial)
 
     return call
 
@@ -295,12 +327,12 @@ def _numpy_functions() -> dict:
     import numpy as np
 
     folds = {name: name for name in _FOLDS.split() if name not in ("norm", "logsumexp")}
-    rows = {getattr(np, name): (_numpy_fold(word), "a axis keepdims" + " ddof correction" * (word in ("var", "std")))
+    rows = {getattr(np, name): (_numpy_fold(word), "a axis keepdims" + " ddof correction" * (word in ("var", "std")) + " initial where" * (word in ("sum", "prod", "min", "max")) + " where" * (word in ("any", "all", "mean")))
             for name, word in {**folds, "amin": "min", "amax": "max"}.items()}
     rows.update({getattr(np, "cum" + name): (_cumulative(name), "a axis") for name in ("sum", "prod")})
     rows.update({getattr(np, name): (lambda val, name=name: function(name, val), "val") for name in ("real", "imag")})
     rows.update({np.round: (lambda a: function("round", a), "a"), np.around: (lambda a: function("round", a), "a"),
-                 np.linalg.norm: (lambda x, axis=None: fold("norm", x, *_positions(axis)), "x axis"),
+                 np.linalg.norm: (lambda x, axis=None, keepdims=False: fold("norm", x, *_positions(axis), keepdims=keepdims), "x axis keepdims"),
                  np.where: (_where, "condition x y"), np.clip: (_clip, "a a_min a_max min max")})
     from . import trace_axes
 
@@ -308,6 +340,9 @@ def _numpy_functions() -> dict:
         "transpose": "a axes", "swapaxes": "a axis1 axis2", "moveaxis": "a source destination", "dot": "a b", "inner": "a b", "outer": "a b"}.items()})
     rows.update({np.pad: (trace_axes.pad, "array pad_width mode constant_values"), np.concatenate: (trace_axes.concatenate, "arrays axis"),
                  np.diff: (trace_axes.diff, "a n axis"), np.flip: (trace_axes.flip, "m axis"), np.expand_dims: (trace_axes.expand_dims, "a axis")})
+    from .trace_functions import ROWS
+
+    rows.update({getattr(np, name): (call, takes) for names, takes, call in ROWS for name in names.split()})
     rows[np.einsum] = (trace_axes.call_einsum, "operands optimize")
     return rows
 

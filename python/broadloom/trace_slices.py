@@ -152,6 +152,17 @@ def _integers(at: Expr) -> Expr:
     return at
 
 
+def _walked(at: Expr):
+    """The axes of a position, or None where they have no names."""
+    word = position(at)
+    if word:
+        return re.findall(r"[^\W\d]\w*", word)
+    try:
+        return _labels(at) if at.layout is None else None
+    except SpecError:
+        return None
+
+
 def _dims(value: Expr):
     """The labels of the dims of a value, with None for those that have none; None where nothing is known."""
     if value.said is not None:
@@ -207,16 +218,20 @@ def read(value: Expr, entries: list) -> Expr:
                 says[cut.label] = cut.says
         else:
             at = position(at) or _integers(at) if isinstance(at, Expr) else at
-            if not isinstance(at, (Expr, str)) and (isinstance(at, bool) or not hasattr(at, "__index__")):
+            if not isinstance(at, (Expr, str)) and (isinstance(at, bool) or not hasattr(at, "__index__") or getattr(at, "ndim", 0)):
                 raise SpecError("E0002", f"a traced value cannot be read at {at!r}", caller(),
-                                'a position is a traced value of integers, an int, a slice, or a word of axes: x[k + 1, "2*j + u"], x[k, :] where the dim has a label')
+                                'a position is a traced value of integers, an int, a slice, or a word of axes: x[k + 1, "2*j + u"], x[k, :] where the dim has a label; an array of positions is an input')
             # A name alone would be an axis.
             words = ["i64(", at, ")"] if isinstance(at, Expr) else [at if isinstance(at, str) else str(operator.index(at))]
-            axes = None if isinstance(at, (Expr, str)) else axes
+            if isinstance(entries[d], Expr) and axes is not None:
+                walked = _walked(entries[d])
+                axes = None if walked is None else [*axes, *[a for a in walked if a not in axes]]
+            elif isinstance(at, str):
+                axes = None
         parts += [", "] * (d > 0) + list(words)
     made = Expr((array, "[", *parts, "]"), caller())
     made.says = says
-    if any(isinstance(e, slice) and not _is_whole(e) for e in entries):
+    if axes is not None and any(isinstance(e, Expr) or isinstance(e, slice) and not _is_whole(e) for e in entries):
         made.marked = True
     if axes is not None:
         made.axes = tuple(axes)

@@ -127,7 +127,7 @@ class Axes(unittest.TestCase):
     def test_what_arrays_of_numpy_have_and_traced_values_have_not_says_what_to_write(self):
         for wrong, kind, words in ((lambda x: x.shape, AttributeError, "bl.extent"), (lambda x: x.reshape(-1), AttributeError, "axes have names"),
                                    (lambda x: x.argsort(), AttributeError, "NumPy"), (lambda x: x.foo, AttributeError, "no 'foo'"),
-                                   (lambda x: x.__setitem__(0, 1), bl.SpecError, "bl.where"), (lambda x: np.roll(x, 1), bl.SpecError, "bl.array(x)")):
+                                   (lambda x: x.__setitem__(0, 1), bl.SpecError, "bl.where"), (lambda x: np.kron(x, x), bl.SpecError, "bl.array(x)")):
             wrong.__annotations__ = {"x": bl.f64["i", "j"]}
             with self.assertRaises(kind) as caught:
                 bl.kernel(wrong, name="f")
@@ -135,7 +135,7 @@ class Axes(unittest.TestCase):
 
     def test_mistakes_about_axes_are_errors_of_ours(self):
         for wrong in (lambda x, y: x @ x, lambda x, y: x @ 2, lambda x, y: np.einsum("ijk", x), lambda x, y: np.einsum("ij,jk", x), lambda x, y: np.einsum("...", x),
-                      lambda x, y: np.swapaxes(x, 0, 2), lambda x, y: np.transpose(x, (0, 0)), lambda x, y: y[1:], lambda x, y: x[0, 1, 2], lambda x, y: round(x, 2)):
+                      lambda x, y: np.swapaxes(x, 0, 2), lambda x, y: np.transpose(x, (0, 0)), lambda x, y: y[1:], lambda x, y: x[0, 1, 2], lambda x, y: x.std(axis=0, odd=1)):
             wrong.__annotations__ = {"x": bl.f64["i", "j"], "y": bl.f64[":", ":"]}
             with self.assertRaises(bl.Error, msg=wrong.__code__.co_firstlineno):
                 bl.kernel(wrong, name="f")(np.ones((2, 3)), np.ones((2, 3)))

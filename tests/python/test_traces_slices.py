@@ -68,6 +68,28 @@ class Slices(unittest.TestCase):
         self.agree(lambda x, m, v: np.exp(m.T), lambda x, m, v: np.exp(m.T).sum(axis=0), lambda x, m, v: np.cumsum(m.T, axis=0), lambda x, m, v: np.add.accumulate(m.T), lambda x, m, v: m.T * v[:, None],
                    lambda x, m, v: m.T.mean(axis=1), lambda x, m, v: np.sum(m.T[1:], axis=0))
 
+    def test_functions_that_are_made_of_others_are_those_of_numpy(self):
+        self.given[1][1, 2] = self.given[0][3] = np.nan
+        self.agree(lambda x, m, v: np.count_nonzero(m > 0, axis=1), lambda x, m, v: np.ptp(v), lambda x, m, v: np.nansum(m, axis=0), lambda x, m, v: np.nanprod(x), lambda x, m, v: np.nanmax(m, axis=1),
+                   lambda x, m, v: np.nanmin(x), lambda x, m, v: np.nanmean(m, axis=0), lambda x, m, v: np.isclose(m, m + 1e-9), lambda x, m, v: np.allclose(v, v), lambda x, m, v: np.nan_to_num(m),
+                   lambda x, m, v: np.average(m, axis=1, weights=v), lambda x, m, v: np.average(v), lambda x, m, v: np.select([v > 1, v > 0], [v, 2 * v], -1), lambda x, m, v: np.ones_like(m) * 2,
+                   lambda x, m, v: np.full_like(v, 3), lambda x, m, v: np.round(v, 2), lambda x, m, v: round(v * 1e3, -1) if not isinstance(v, np.ndarray) else np.round(v * 1e3, -1), lambda x, m, v: np.roll(m, 2, axis=1) + m,
+                   lambda x, m, v: np.roll(v, -1) * v, lambda x, m, v: np.gradient(v), lambda x, m, v: np.gradient(m, axis=0), lambda x, m, v: np.trapezoid(v, dx=0.5), lambda x, m, v: np.tril(m), lambda x, m, v: np.triu(m, 1),
+                   lambda x, m, v: np.sinc(v), lambda x, m, v: np.fliplr(m), lambda x, m, v: np.signbit(v), lambda x, m, v: np.heaviside(v, 0.5), lambda x, m, v: np.deg2rad(v), lambda x, m, v: np.multiply.outer(v, v),
+                   lambda x, m, v: np.sum(m, where=m > 0), lambda x, m, v: np.mean(m, axis=1, where=m > 0), lambda x, m, v: np.max(v, initial=9.0), lambda x, m, v: v.dot(v), lambda x, m, v: m.swapaxes(0, 1),
+                   lambda x, m, v: v.clip(0, 1), lambda x, m, v: v.cumsum(), lambda x, m, v: v.std(ddof=1), lambda x, m, v: m.transpose(1, 0), lambda x, m, v: (m @ m.T).trace(), lambda x, m, v: v.copy().round(1),
+                   lambda x, m, v: np.vecdot(v, v), lambda x, m, v: (m @ m.T).diagonal(), lambda x, m, v: np.angle(v * 1j))
+
+    def test_positions_that_are_computed_stand_where_numpy_has_them(self):
+        @bl.kernel
+        def f(m: bl.f64["n", "c"], k: bl.i64["k"]):
+            return {"rows": m[k], "columns": m[:, k], "taken": np.take(m, k, axis=1), "next": m[bl.iota("p") + 1] - m[bl.iota("p")]}
+
+        m, k = self.given[1], np.array([3, 1, 0])
+        made = f(m, k)
+        for ours, theirs in ((made.rows, m[k]), (made.columns, m[:, k]), (made.taken, m[:, k]), (made.next, np.diff(m, axis=0))):
+            np.testing.assert_array_equal(ours, theirs)
+
     def test_a_slice_is_a_read_and_an_axis_whose_length_the_text_says(self):
         self.assertEqual(traced(lambda x, m, v: x[1:] - x[:-1]).text.split("\n")[4:6], ["  axis i_less_1 < extent(x, 0) - 1", "  out result[i_less_1] = x[i_less_1 + 1] - x[i_less_1 + 0]"])
 
