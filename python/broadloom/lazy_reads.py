@@ -135,9 +135,7 @@ def indexed(x: LazyArray, entries) -> LazyArray:
 
 def take(a, indices, axis=None, mode="raise"):
     if axis is None:
-        if a.ndim != 1:
-            refuse("numpy.take of all dims cannot be recorded", "name one: axis=", code="E0103")
-        axis = 0
+        a, axis = reshape(a, (-1,)) if a.ndim != 1 else a, 0
     axis = axis_of(axis, a.ndim)
     k = _index(indices, a.shape[axis], mode)
     shape = (*a.shape[:axis], *k.shape, *a.shape[axis + 1:])
