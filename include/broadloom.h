@@ -132,9 +132,9 @@ bl_status bl_freeze(const bl_kernel *kernel, const char *const *names, const bl_
  * on. */
 bl_status bl_free_kernel(bl_kernel *kernel);
 
-/* The kernel of an object file that `broadloom build` has written, whose header calls these (docs/ship.md).
- * `built` must stay. Nothing is compiled for it. BL_COMPILE_ERROR E0504 for what is none, and for one
- * of another version of Broadloom. */
+/* The kernel of an object file that `broadloom build` has written, whose header calls these
+ * (docs/ship.md). `built` must stay. Nothing is compiled for it. BL_COMPILE_ERROR E0504 for what is
+ * none, and for one of another version of Broadloom. */
 bl_status bl_load(const void *built, size_t size, const bl_options *options, bl_kernel **kernel);
 /* The same, made by the first call and kept in `*handle`, which is null before it: one for all
  * threads. bl_free_kernel makes it null again. */

@@ -4,7 +4,8 @@
 //   operand  NAME=(extent, ..)          an input, in C order; an extent is a number, or * for any
 //            NAME=(..)/f                its first dim varies fastest
 //            NAME=(..)/(stride, ..)     in elements
-//            NAME=/f  NAME=/(..)        an output, whose extents follow; they are listed where nothing else has them
+//            NAME=/f  NAME=/(..)        an output, whose extents follow; they are listed where
+//                                       nothing else has them
 //            NAME=none                  an output that is not wanted
 #include "jit/build.hpp"
 #include "support/fail.hpp"

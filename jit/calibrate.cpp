@@ -113,8 +113,8 @@ private:
     return ns_of_call(map.bind({part(0, count)}, {part(count, count)}), 8 * double(count));
   }
 
-  // Operands of some ten MB are seldom found in the caches of a program that does other things, too, between two calls: the last
-  // level is shared with all that runs on the machine.
+  // Operands of some ten MB are seldom found in the caches of a program that does other things,
+  // too, between two calls: the last level is shared with all that runs on the machine.
   double ns_of_call(const std::function<void()> &call, double bytes) const {
     constexpr double cold_bytes = 12 << 20;
     if (bytes < cold_bytes || !can_flush()) return ns_of(call);
@@ -140,7 +140,8 @@ private:
         ns_of([&] { runtime::run_phase(runtime::workers(threads_), grid, nothing, frame, {}); }));
   }
 
-  // Operands of 8 KiB, with 16 simple operations, some divisions, or functions, between a load and a store.
+  // Operands of 8 KiB, with 16 simple operations, some divisions, or functions, between a load and
+  // a store.
   void measure_operations() {
     constexpr std::int64_t count = 2048;
     const double vectors = double(count) * 32 / rates_.vector_bits;

@@ -1,10 +1,11 @@
 // A call of a nest: look the layouts up, check the pointers, run.
 //
-// The way of a repeated call is kept short: where the layouts are those of this thread's latest call and no memory needs to be copied,
-// one pass over the operands checks all (`run_again`), and where each phase is one block nothing is asked between them
-// (`run_steps`). Else one pass checks dtypes and ranks, one hashes the layouts, one
-// compares them with the key of the Specialisation found, one checks pointers and which spans of memory meet. Neither
-// allocates, takes a lock or counts references.
+// The way of a repeated call is kept short: where the layouts are those of this thread's latest
+// call and no memory needs to be copied, one pass over the operands checks all (`run_again`), and
+// where each phase is one block nothing is asked between them (`run_steps`). Else one pass checks
+// dtypes and ranks, one hashes the layouts, one compares them with the key of the Specialisation
+// found, one checks pointers and which spans of memory meet. Neither allocates, takes a lock or
+// counts references.
 #include "jit/kernel.hpp"
 
 #include "jit/run_call.hpp"
@@ -33,7 +34,8 @@ static bool fits(const jit::Setup &setup, Operands operands) {
   return good;
 }
 
-// The call of before with other memory, as most calls are. Where anything is out of the ordinary, it gives false and has done
+// The call of before with other memory, as most calls are. Where anything is out of the ordinary,
+// it gives false and has done
 // nothing: the longer way finds out what, and says so.
 inline bool KernelImpl::run_again(const Specialisation *special, Operands operands,
                                   kernel::Lies lies) const {

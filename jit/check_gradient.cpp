@@ -1,5 +1,5 @@
-// See <broadloom/check_gradient.hpp>. The measured slopes are the reference's, on the widened kernel; the
-// derived ones are those of its gradient, which runs like any kernel.
+// See <broadloom/check_gradient.hpp>. The measured slopes are the reference's, on the widened
+// kernel; the derived ones are those of its gradient, which runs like any kernel.
 #include "analysis/analyse.hpp"
 #include "checked/corners.hpp"
 #include "grad/direction.hpp"
@@ -216,8 +216,9 @@ private:
       now.derived += direction[k] * d[k];
       size += 1e-3 * std::fabs(direction[k] * d[k]); // it has rounding errors, too
     }
-    // Where some elements are left out, what flows back through what made them is 0 times an infinite slope or a NaN.
-    // And that elements stay at rest which do not read what moves says nothing.
+    // Where some elements are left out, what flows back through what made them is 0 times an
+    // infinite slope or a NaN. And that elements stay at rest which do not read what moves says
+    // nothing.
     const bool says_nothing = now.left_out > 0 && (!std::isfinite(now.derived) ||
                                                    (now.derived == 0 && at_rest == now.compared));
     if (says_nothing) {
@@ -231,8 +232,8 @@ private:
     return now;
   }
 
-  // Elements that are smooth, but made of what is not, do not count either: what flows back through a corner is shared.
-  // Returns whether there are any.
+  // Elements that are smooth, but made of what is not, do not count either: what flows back through
+  // a corner is shared. Returns whether there are any.
   bool leave_out_corners(const Output &output, std::size_t wrt,
                          std::vector<grad::Measured> &measured, const SlopeCheck &now) {
     const checked::Corners &corners = this->corners(wrt);

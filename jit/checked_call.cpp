@@ -1,5 +1,6 @@
-// A call that Options::debug has checked: computed into memory of our own, held against what the definition says, and only then written
-// to the caller's. What is compared with the interpreter, and memory between forbidden pages: twice.cpp.
+// A call that Options::debug has checked: computed into memory of our own, held against what the
+// definition says, and only then written to the caller's. What is compared with the interpreter,
+// and memory between forbidden pages: twice.cpp.
 #include "jit/kernel.hpp"
 #include "jit/show.hpp"
 

@@ -1,6 +1,8 @@
-// Loops over time whose states are computed again, segment by segment, for the loop the other way that reads them (lets.hpp):
+// Loops over time whose states are computed again, segment by segment, for the loop the other way
+// that reads them (lets.hpp):
 //
-//   let u[t, i] = f(u[t - 1, i]) from u0               500 rows; kept: u[-1], u[22], u[45], .. and the 23 from the one at hand on
+//   let u[t, i] = f(u[t - 1, i]) from u0               500 rows; kept: u[-1], u[22], u[45], .. and
+//                                                      the 23 from the one at hand on
 //   let d_u[t, i] = d_u[t + 1, i] * f'(u_1[t, i])      reads them from the last one down
 //
 // With a row of every L, L the root of the steps, 2 L rows take the place of L^2, and each step but
@@ -39,7 +41,8 @@ std::optional<Lets::LoopRead> Lets::computed_again(std::size_t k, std::size_t in
   return follows ? read : std::nullopt;
 }
 
-// What one kernel reads of the members of the loop: true if that allows for it to be computed again, and notes who follows it.
+// What one kernel reads of the members of the loop: true if that allows for it to be computed
+// again, and notes who follows it.
 bool Lets::take_follower(std::size_t first, const spec::TypedSpec &reader,
                          const spec::Recurrence *loop) {
   const spec::Recurrence &of = *recurrence(first);
@@ -104,7 +107,8 @@ bool Lets::is_followed(std::size_t first) {
     if (!specs_[k]->join && !take_follower(first, specs_[k]->typed, reader)) return false;
   }
   if (!take_follower(first, rest_, nullptr) || !lets_[first].followed_by) return false;
-  // In the order of computation, the last step that is read; where that is there, so are `lag` rows before its segment.
+  // In the order of computation, the last step that is read; where that is there, so are `lag` rows
+  // before its segment.
   const auto mirrored = [&](std::int64_t step) { return loop.backwards ? -step : step; };
   std::int64_t last = INT64_MIN;
   for (std::size_t m = first; m < end; ++m)
@@ -203,8 +207,8 @@ void Lets::keep_what_is_read_again(Layouts &made, std::vector<support::Lifetime>
   }
 }
 
-// Two views: the let as all others see it, who read its last position alone, and what its segments go on from, `lag` rows for each, and the
-// last row.
+// Two views: the let as all others see it, who read its last position alone, and what its segments
+// go on from, `lag` rows for each, and the last row.
 void Lets::add_checkpoints(std::size_t k, const Layouts &layouts, char *memory,
                            std::vector<AnyView> &views) const {
   const spec::Recurrence &loop = *recurrence(k);

@@ -327,7 +327,8 @@ AnyView ReaderChooser::window_view(const Reader &reader, std::size_t i, const Se
     return {typed.inputs[i].dtype, reader.made_views[i].data, false, choice.layouts.inputs[i]};
   AnyView view = reader.views[window.of];
   view.layout = seen->layout;
-  if (is_reference_) { // it looks through windows by itself; what has no elements may have no memory
+  // It looks through windows by itself; what has no elements may have no memory.
+  if (is_reference_) {
     if (element_count(reader.views[window.of].layout) == 0) view.data = stand_in(view).data;
     return view;
   }

@@ -4,8 +4,8 @@
 //   specialise  layouts -> shapes -> plan (loop program and its numbers)   once for some layouts
 //   find        loop program -> native code (patterns.cpp)                 once for a pattern
 //
-// A user's mistake is an Error of its class, ours an InternalError; the fences below say from where on only the
-// second can come. failure.hpp says what then takes over.
+// A user's mistake is an Error of its class, ours an InternalError; the fences below say from where
+// on only the second can come. failure.hpp says what then takes over.
 #include "analysis/analyse.hpp"
 #include "jit/cache/built_code.hpp"
 #include "jit/cache/disk.hpp"
@@ -136,7 +136,8 @@ std::shared_ptr<const KernelImpl> detail::make_kernel(const LoopSpec &spec, cons
   for (spec::TypedInput &input : typed.inputs)
     if (std::ranges::find(known, input.name) != known.end()) input.sign = Sign::any;
 
-  // Beyond this point the spec is right: what can still be wrong is the target, and the data of calls.
+  // Beyond this point the spec is right: what can still be wrong is the target, and the data of
+  // calls.
 
   if (!options.device.empty()) return make_on_device(spec, std::move(typed), options, watch.ms());
   std::optional<jit::Target> target = find_target(options, typed, built);

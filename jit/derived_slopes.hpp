@@ -1,4 +1,5 @@
-// Inside the gradient check: the derived kernels of one kernel, made once and called for many cotangents.
+// Inside the gradient check: the derived kernels of one kernel, made once and called for many
+// cotangents.
 #pragma once
 
 #include <broadloom/check_gradient.hpp>

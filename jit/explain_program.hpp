@@ -12,7 +12,8 @@
 
 namespace broadloom::jit {
 
-// In large programs: the operations that are called, and the phases that are cut, to compile in time.
+// In large programs: the operations that are called, and the phases that are cut, to compile in
+// time.
 std::vector<Decision> explain_weights(const block::Weights &weights);
 
 // For each phase, whether several threads run it.

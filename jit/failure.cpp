@@ -83,7 +83,8 @@ std::vector<fs::path> folders() {
   return found;
 }
 
-// Makes the folder, of which nobody else may be the owner: those in /tmp have names that can be guessed.
+// Makes the folder, of which nobody else may be the owner: those in /tmp have names that can be
+// guessed.
 bool is_ours(const fs::path &folder) {
   std::error_code error;
   fs::create_directories(folder.parent_path(), error);

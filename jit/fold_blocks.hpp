@@ -1,4 +1,5 @@
-// The folds of a kernel along one axis, block by block: include/broadloom/partial.hpp, by the three kernels of rewrite/split_folds.hpp.
+// The folds of a kernel along one axis, block by block: include/broadloom/partial.hpp, by the three
+// kernels of rewrite/split_folds.hpp.
 #pragma once
 
 #include "rewrite/split_folds.hpp"
@@ -58,8 +59,8 @@ private:
   Partial::Piece run_block(const Cut &cut, const Pieces &before, std::span<const AnyView> inputs,
                            std::int64_t extent, const Range &range) const;
 
-  // The operands of a kernel that is made for a part of the data: a range of the inputs, where it begins, what is known before it. `keep` is of
-  // arrays that are made for this.
+  // The operands of a kernel that is made for a part of the data: a range of the inputs, where it
+  // begins, what is known before it. `keep` is of arrays that are made for this.
   std::vector<AnyView> views_of(const Cut &cut, const Pieces &before,
                                 std::span<const AnyView> inputs, std::int64_t extent,
                                 const Range &range, bool takes_offset,

@@ -41,8 +41,8 @@ bool same_states(const Partial::Piece &a, const Partial::Piece &b) {
 
 } // namespace
 
-// What all blocks of a round come to: pieces that are left are joined as the leaves of a fold are at its end, the last and smallest one
-// first.
+// What all blocks of a round come to: pieces that are left are joined as the leaves of a fold are
+// at its end, the last and smallest one first.
 Partial::Piece FoldBlocks::finished(const Partial &all) const {
   if (all.offset != 0 || all.pieces.empty())
     fail("E0151",
@@ -87,7 +87,8 @@ Partial::Piece FoldBlocks::joined(std::size_t number, const Partial::Piece &a,
   return made;
 }
 
-// One position alone is one step. In a longer fold it is a leaf in 32 ways, 31 of which are joined to it without having stepped.
+// One position alone is one step. In a longer fold it is a leaf in 32 ways, 31 of which are joined
+// to it without having stepped.
 void FoldBlocks::join_idle_ways(std::size_t number, Partial::Piece &piece,
                                 const std::vector<bool> &has_ways) const {
   const rewrite::FoldRound &round = split_.rounds[number];

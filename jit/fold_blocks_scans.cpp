@@ -1,5 +1,6 @@
-// Scans along the axis that is cut: see fold_blocks.hpp. A leaf is a block of the scan (docs/design.md, "Every accumulator is a recipe"), so
-// what has come before it is joined by the very joins of one call.
+// Scans along the axis that is cut: see fold_blocks.hpp. A leaf is a block of the scan
+// (docs/design.md, "Every accumulator is a recipe"), so what has come before it is joined by the
+// very joins of one call.
 #include "jit/fold_blocks.hpp"
 
 #include "jit/kernel.hpp"
@@ -82,7 +83,8 @@ void FoldBlocks::run_leaves(const Cut &cut, const Pieces &before, std::span<cons
     leaf.run(pointers_to(views));
     piece.leaves.push_back(end - begin);
     if (end - begin > 1 || all_exact_) continue;
-    // One position alone is one step. In a longer scan in groups it is joined to what comes before it in its leaf: nothing.
+    // One position alone is one step. In a longer scan in groups it is joined to what comes before
+    // it in its leaf: nothing.
     const Arrays joined = joined_once(round, identities(round, piece.scans), totals);
     for (std::size_t s = 0; s < split_.rounds[round].scans.size(); ++s) {
       const rewrite::ScanOfRound &scan = split_.rounds[round].scans[s];
@@ -142,7 +144,8 @@ FoldBlocks::Arrays FoldBlocks::joined_once(std::size_t round, const Arrays &star
   return made;
 }
 
-// The states of a round as a kernel takes them for a range of the data; of scans, what comes before that.
+// The states of a round as a kernel takes them for a range of the data; of scans, what comes before
+// that.
 void FoldBlocks::add_known(const Cut &cut, std::size_t round, const Partial::Piece &known,
                            const Range &range, std::vector<AnyView> &views, Arrays &keep) const {
   for (const Array &state : known.states) views.push_back(state);
@@ -171,8 +174,8 @@ void FoldBlocks::add_known(const Cut &cut, std::size_t round, const Partial::Pie
            {}, "call the kernel as it is");
     Arrays before;
     for (const Array &all : known.scans) before.push_back(slice(all, std::int64_t(leaf)));
-    // In a leaf of several positions what comes before it meets a state that has not stepped: at the first one of a scan before its steps, and
-    // of each group.
+    // In a leaf of several positions what comes before it meets a state that has not stepped: at
+    // the first one of a scan before its steps, and of each group.
     if (alone && known.extent > 1 && (scan.exclusive || cut.in_groups[round][s]))
       before = joined_once(round, before, identities(round, known.scans));
     for (std::size_t k = 0; k < states; ++k)

@@ -78,7 +78,8 @@ scale::KnownParameters known_of_values(std::span<const Value> values) {
   return known;
 }
 
-// Arrays for inputs that are not read, but lend the kernel their axes: as small as the labels allow.
+// Arrays for inputs that are not read, but lend the kernel their axes: as small as the labels
+// allow.
 std::vector<Array> stand_ins(const spec::TypedSpec &spec, std::span<const Value> values) {
   std::vector<std::int64_t> extents(spec.axes.size(), -1);
   const auto value_of = [&](const spec::TypedInput &input) {

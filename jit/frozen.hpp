@@ -3,7 +3,8 @@
 //   kernel   its text: what is left to be done by each call (freeze/freeze.hpp)
 //   built    of its inputs, those that were computed once, or copied
 //
-// Immutable: `refreeze` makes another one over the same code. So calls from any number of threads read it as it is.
+// Immutable: `refreeze` makes another one over the same code. So calls from any number of threads
+// read it as it is.
 #pragma once
 
 #include "freeze/freeze.hpp"
@@ -53,7 +54,8 @@ public:
   bool has(std::size_t input) const;
   std::size_t count() const { return built_.size(); }
 
-  // All inputs of the kernel in their order: the caller's, and those that are built in. Throws DataError E0308 for another number.
+  // All inputs of the kernel in their order: the caller's, and those that are built in. Throws
+  // DataError E0308 for another number.
   std::vector<AnyView> all(const spec::TypedSpec &rest, std::span<const AnyView> given) const;
   // The same by name. Throws DataError E0312 for one that is built in.
   std::vector<NamedView> all(std::span<const NamedView> given) const;

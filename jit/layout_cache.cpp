@@ -98,7 +98,8 @@ LayoutCache::add(std::shared_ptr<const Specialisation> special) {
   return special;
 }
 
-// From now on each thread notes what it calls. What it throws, it throws before anything has changed.
+// From now on each thread notes what it calls. What it throws, it throws before anything has
+// changed.
 void LayoutCache::note_calls() {
   if (owned_calls_) return;
   owned_calls_ = std::make_unique<LatestCalls>();

@@ -1,9 +1,9 @@
 // The layout cache of a kernel: the layouts that it has seen, each with its Specialisation.
 //
-// The first few are pinned: they stand in a small table of atomic pointers that only ever fills up, and
-// live as long as the kernel, so that a call finds them without a lock and may use them without
-// counting references. No call writes what another thread's reads. The rest are found under a lock, counted, and bounded: the least recently used
-// one is forgotten first. Keys are compared in full.
+// The first few are pinned: they stand in a small table of atomic pointers that only ever fills up,
+// and live as long as the kernel, so that a call finds them without a lock and may use them without
+// counting references. No call writes what another thread's reads. The rest are found under a lock,
+// counted, and bounded: the least recently used one is forgotten first. Keys are compared in full.
 #pragma once
 
 #include "jit/specialisation.hpp"
@@ -53,8 +53,8 @@ inline std::uint64_t layout_hash(kernel::Operands operands, kernel::Lies lies = 
   return hash ^ hash >> 32;
 }
 
-// What each thread called last, once there are several layouts: each writes a line of its own, which the calls of others do not read, so
-// none waits for another.
+// What each thread called last, once there are several layouts: each writes a line of its own,
+// which the calls of others do not read, so none waits for another.
 class LatestCalls {
 public:
   // That of this thread; null: it has called none, or one that is not pinned.
@@ -81,7 +81,8 @@ private:
     std::atomic<bool> used{false};
   };
 
-  // Threads have numbers in the order in which they first come here; of more than there are lines, some share one.
+  // Threads have numbers in the order in which they first come here; of more than there are lines,
+  // some share one.
   static constexpr std::size_t line_count = 64;
   static std::size_t next_number();
   static std::size_t number() {
@@ -98,8 +99,9 @@ private:
 
 class LayoutCache {
 public:
-  // What the next call is likely to need, if that is pinned: that of the latest call of this thread. Where only one layout was ever
-  // met, nothing is noted. `note` says that this call needs it indeed.
+  // What the next call is likely to need, if that is pinned: that of the latest call of this
+  // thread. Where only one layout was ever met, nothing is noted. `note` says that this call needs
+  // it indeed.
   const Specialisation *likely() const {
     if (const Specialisation *only = only_.load(std::memory_order_acquire)) return only;
     const LatestCalls *calls = calls_.load(std::memory_order_acquire);
@@ -125,11 +127,12 @@ public:
   std::shared_ptr<const Specialisation> find(kernel::Operands operands, kernel::Lies lies,
                                              std::uint64_t hash);
 
-  // Keeps `special`, unless another thread was faster: gives the one that is kept. An exact one takes the place of a generic one,
-  // which is never pinned.
+  // Keeps `special`, unless another thread was faster: gives the one that is kept. An exact one
+  // takes the place of a generic one, which is never pinned.
   std::shared_ptr<const Specialisation> add(std::shared_ptr<const Specialisation> special);
 
-  // That of the latest call of this thread, or where it has made none, of another one; null before any.
+  // That of the latest call of this thread, or where it has made none, of another one; null before
+  // any.
   std::shared_ptr<const Specialisation> latest() const;
 
 private:

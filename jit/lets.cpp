@@ -295,7 +295,8 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
   return latest_ = std::move(made);
 }
 
-// Of those that nothing else binds: no loops, which lie step by step, no joins and their parts, no wishes, and none that hang on parameters
+// Of those that nothing else binds: no loops, which lie step by step, no joins and their parts, no
+// wishes, and none that hang on parameters
 // alone: they lie as their kernel writes them when it is frozen, too, as folds go by that.
 void Lets::choose_orders(kernel::Operands inputs, Layouts &made) const {
   std::vector<kernel::StoredArray> arrays;
@@ -337,7 +338,8 @@ void Lets::choose_orders(kernel::Operands inputs, Layouts &made) const {
   }
 }
 
-// Parts lie in their whole, which lives from the first of them until the last time that one of them or it is read. Returns where, in bytes: [let].
+// Parts lie in their whole, which lives from the first of them until the last time that one of them
+// or it is read. Returns where, in bytes: [let].
 std::vector<std::int64_t> Lets::put_parts(Layouts &layouts, std::vector<kernel::Whole> &wholes,
                                           std::vector<support::Lifetime> &lifetimes) const {
   std::vector<std::int64_t> starts(lets_.size());

@@ -1,4 +1,5 @@
-// The lets of a kernel that are arrays (spec/materialise.hpp): each a kernel of its own, run before the one that reads them.
+// The lets of a kernel that are arrays (spec/materialise.hpp): each a kernel of its own, run before
+// the one that reads them.
 #pragma once
 
 #include "kernel/join.hpp"
@@ -34,10 +35,12 @@ public:
   // What lies in memory of lets that read themselves.
   enum class Keeps {
     All,
-    // Of one of which only the last position is read no more rows than a step reads: row r at r % kept_rows.
+    // Of one of which only the last position is read no more rows than a step reads: row r at r %
+    // kept_rows.
     LastRows,
-    // And of those that nothing but one loop the other way reads, step by step, as a gradient does: where they would take more than
-    // `most_bytes`, a row of so many, from which the others are computed again (checkpoints).
+    // And of those that nothing but one loop the other way reads, step by step, as a gradient does:
+    // where they would take more than `most_bytes`, a row of so many, from which the others are
+    // computed again (checkpoints).
     Checkpoints,
   };
   Lets(const spec::TypedSpec &typed, Keeps keeps, std::int64_t most_bytes, const Compile &compile);
@@ -55,8 +58,8 @@ public:
     support::Places places;
     // For all of them, also where none has elements: null is what is not there.
     std::int64_t bytes_to_have() const { return std::max<std::int64_t>(places.bytes, 1); }
-    // Of a let that reads itself: its first step, in bytes from its place, where the rows of the start may lie before, and the numbers of
-    // the steps.
+    // Of a let that reads itself: its first step, in bytes from its place, where the rows of the
+    // start may lie before, and the numbers of the steps.
     std::vector<std::int64_t> first, positions; // [let]
     std::vector<std::int64_t> kept_rows;        // [let]; 0: all of them
     // Of a loop that is computed again: where the rows are that it goes on from, in bytes from its
@@ -68,7 +71,8 @@ public:
     std::int64_t segment(std::size_t k) const { return blocks[k].empty() ? 0 : blocks[k][0]; }
     std::vector<support::Lifetime> lifetimes = {}; // [let]
     std::vector<bool> in_tiles = {};               // [let]; empty: none. They lie elsewhere.
-    // Lets that lie in another order than the one that writes them alone would have, and what that saves (kernel/storage.hpp).
+    // Lets that lie in another order than the one that writes them alone would have, and what that
+    // saves (kernel/storage.hpp).
     std::vector<std::size_t> reordered = {};
     double traffic = 0, traffic_before = 0;
   };
@@ -85,19 +89,23 @@ public:
   std::shared_ptr<const Layouts> in_tiles(const Layouts &layouts,
                                           std::span<const InTiles> lets) const;
 
-  // Views of the arrays in `memory`, of `places.bytes`, and behind them of what lets that read themselves read of each other, with the
-  // start, and the numbers of steps; null: views without memory.
+  // Views of the arrays in `memory`, of `places.bytes`, and behind them of what lets that read
+  // themselves read of each other, with the start, and the numbers of steps; null: views without
+  // memory.
   std::vector<AnyView> views(const Layouts &layouts, char *memory) const;
-  // Whether only the last position of let k is read; how much is kept of a call of these layouts, they say.
+  // Whether only the last position of let k is read; how much is kept of a call of these layouts,
+  // they say.
   bool keeps_last_rows(std::size_t k) const { return lets_[k].kept_rows > 0; }
-  // Of the kernel of let k, a member of a loop, the array that it is given as `input`: a loop before it that is computed again for this one.
-  // Position 0 is its row `first`, of those that begin with the start.
+  // Of the kernel of let k, a member of a loop, the array that it is given as `input`: a loop
+  // before it that is computed again for this one. Position 0 is its row `first`, of those that
+  // begin with the start.
   struct LoopRead {
     std::size_t let = 0;
     std::int64_t first = 0;
   };
   std::optional<LoopRead> computed_again(std::size_t k, std::size_t input) const;
-  // Of the loop that begins with let k: where step t + so many of it is there, so is all that a step t of the one that follows it reads.
+  // Of the loop that begins with let k: where step t + so many of it is there, so is all that a
+  // step t of the one that follows it reads.
   std::int64_t last_step_read(std::size_t k) const { return lets_[k].last_step_read; }
   // What says of the steps of the loop that begins with let k at which nothing changes
   // (spec/at_rest.hpp): a let all of which is there. None where the loop runs all steps, or goes
@@ -151,7 +159,8 @@ private:
     std::optional<std::size_t> whole = {};      // the join that it is a part of
     std::optional<spec::EarlierRows> rows = {}; // what it is of a loop
     std::int64_t kept_rows = 0;
-    // The first let of the only loop that reads this one, which is a member of a loop, step by step: it may be computed again for that.
+    // The first let of the only loop that reads this one, which is a member of a loop, step by
+    // step: it may be computed again for that.
     std::optional<std::size_t> followed_by = {};
     spec::RowsRead steps_read =
         {}; // by that: which steps, from t + low to t + high, step t of it reads

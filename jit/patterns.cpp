@@ -34,7 +34,8 @@ MemoryCache<Code> &code_cache() {
   return cache;
 }
 
-// Kernels of equal programs share their code; those that are profiled do not, as code has one name there.
+// Kernels of equal programs share their code; those that are profiled do not, as code has one name
+// there.
 std::string code_key(const std::string &program_key, const Target &target, Profile profile,
                      const std::string &kernel) {
   const std::string known_as =

@@ -1,4 +1,5 @@
-// What the functions of a Kernel share: their arguments in order, and what an error says of the call.
+// What the functions of a Kernel share: their arguments in order, and what an error says of the
+// call.
 #pragma once
 
 #include "jit/frozen.hpp"

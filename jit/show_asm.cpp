@@ -1,12 +1,13 @@
 // `--stage asm`: see show_asm.hpp.
 //
-// Problem: the code of a small kernel is hundreds of lines, of which some ten run nearly all the time, and nothing
-// tells which statement of the loop program an instruction comes from.
-// Method: the code is made once more, with the lines of the printed program as debug locations; the assembly printer
-// turns them into `.loc` directives, which become comments here; their columns are the boxes of the block stage. A jump to a
-// label further up closes a loop; of the innermost ones in the function of the most expensive phase, the one is shown that is
-// made of the box with most turns, of those of the loop in which most of the time should go.
-// Example, of `set z[i] = x[i] + y[i]`:
+// Problem: the code of a small kernel is hundreds of lines, of which some ten run nearly all the
+// time, and nothing tells which statement of the loop program an instruction comes from.
+// Method: the code is made once more, with the lines of the printed program as debug locations; the
+// assembly printer turns them into `.loc` directives, which become comments here; their columns are
+// the boxes of the block stage. A jump to a label further up closes a loop; of the innermost ones
+// in the function of the most expensive phase, the one is shown that is made of the box with most
+// turns, of those of the loop in which most of the time should go. Example, of `set z[i] = x[i] +
+// y[i]`:
 //
 //   .LBB0_4:
 //   # 10:     set z[i] = x[i] + y[i]
@@ -151,7 +152,8 @@ const block::Box *busiest_box(const block::Box &phase, loop::LoopId hot,
   return best == boxes.end() ? nullptr : *best;
 }
 
-// Which of the machine's loops is the one to show: it is made of the box, has non-temporal stores if any does, and is long.
+// Which of the machine's loops is the one to show: it is made of the box, has non-temporal stores
+// if any does, and is long.
 Range hottest(const std::vector<Excerpt> &pieces, const std::vector<Range> &loops, int box) {
   const auto rank = [&](const Range &loop) {
     std::size_t ours = 0, count = 0;

@@ -9,8 +9,8 @@
 
 namespace broadloom::jit {
 
-// `--stage asm`: the innermost loop of the most expensive phase, or all of the code; above each run of instructions
-// stands the line of the loop program that they come from.
+// `--stage asm`: the innermost loop of the most expensive phase, or all of the code; above each run
+// of instructions stands the line of the loop program that they come from.
 std::string asm_listing(const loop::Program &program, const block::Program &blocks,
                         const plan::Binding &binding, const Target &target, bool whole);
 

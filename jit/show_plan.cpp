@@ -17,7 +17,8 @@ std::string operand_line(std::string_view kind, const std::string &name, DType d
 
 namespace {
 
-// How a buffer moves along an axis: '.' not at all, 1 by one element, 2, 3, 4 or - by a step that the code knows, s by any other.
+// How a buffer moves along an axis: '.' not at all, 1 by one element, 2, 3, 4 or - by a step that
+// the code knows, s by any other.
 std::string walks(const loop::Program &program, const loop::Buffer &buffer) {
   std::string text(program.axes.size(), '.');
   for (const loop::Walk &walk : buffer.walks)

@@ -51,7 +51,8 @@ struct Specialisation {
   std::size_t input_count = 0;
   // [input * outputs + output]: harmless where both start at one address
   std::vector<std::uint8_t> exact;
-  // All outputs are wanted, native code does everything, and needs no memory but theirs: see KernelImpl::run_again.
+  // All outputs are wanted, native code does everything, and needs no memory but theirs: see
+  // KernelImpl::run_again.
   bool is_direct = false;
 
   // What it runs, and why nothing faster does where a bug of ours is the reason.
@@ -78,8 +79,8 @@ struct Specialisation {
     bool runs_before = false;                                 // with an earlier phase
   };
   std::vector<Phase> phases;
-  // The same where native code runs all of them, each as one block, and nobody may cancel: there is nothing to be asked between them.
-  // Else empty.
+  // The same where native code runs all of them, each as one block, and nobody may cancel: there is
+  // nothing to be asked between them. Else empty.
   struct Step {
     PhaseFn code = nullptr;
     const std::int64_t *lo = nullptr, *hi = nullptr; // of the grid

@@ -1,5 +1,6 @@
-// Kernels that own arrays. Each state that is updated has two: calls read the one and write the other, and when all is computed the two
-// change places. So nothing that ends a call early leaves anything behind.
+// Kernels that own arrays. Each state that is updated has two: calls read the one and write the
+// other, and when all is computed the two change places. So nothing that ends a call early leaves
+// anything behind.
 #include "array/copy.hpp"
 #include "spec/spec.hpp"
 #include "support/fail.hpp"
@@ -120,7 +121,8 @@ struct StatefulKernel::Impl {
       if (state.updated) std::swap(state.now, state.next);
   }
 
-  // Held by a call. One that another thread was in when this process was forked has changed no state, and never ends here.
+  // Held by a call. One that another thread was in when this process was forked has changed no
+  // state, and never ends here.
   std::mutex &calls() const {
     const std::lock_guard lock(renewing);
     if (made_after != support::forks()) {

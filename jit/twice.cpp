@@ -1,11 +1,12 @@
-// What is held against the interpreter, as BROADLOOM_VERIFY=1 and Debug::interpreter ask: each call runs natively and in the interpreter,
-// on memory of its own for either, and the two must agree.
+// What is held against the interpreter, as BROADLOOM_VERIFY=1 and Debug::interpreter ask: each call
+// runs natively and in the interpreter, on memory of its own for either, and the two must agree.
 //
-// The memory holds a pattern before, so that an element that native code leaves out shows, as does a store between the
-// elements; `+=` shows what is stored twice. Only then the outputs are written.
+// The memory holds a pattern before, so that an element that native code leaves out shows, as does
+// a store between the elements; `+=` shows what is stored twice. Only then the outputs are written.
 //
-// With Debug::memory native code runs on copies of its operands that end where a page begins that nobody may touch, and begin behind a
-// pattern. So a read or write behind an array ends the process by a signal, as one far before it does; one near before it changes the pattern.
+// With Debug::memory native code runs on copies of its operands that end where a page begins that
+// nobody may touch, and begin behind a pattern. So a read or write behind an array ends the process
+// by a signal, as one far before it does; one near before it changes the pattern.
 #include "jit/executor.hpp"
 
 #include "checked/agreement.hpp"

@@ -4,9 +4,9 @@
     exports.py NM --series SERIES --library ARCHIVE [--backend ARCHIVE] --output OUTPUT HEADER...
 
 A symbol is exported if it belongs to `namespace broadloom` itself (not to one inside of it, such as
-broadloom::jit) and the public headers declare it: its class is defined there, or the name of its function
-or object occurs there. So is a function of the C interface. All else stays inside, the code of libraries that was
-instantiated here too.
+broadloom::jit) and the public headers declare it: its class is defined there, or the name of its
+function or object occurs there. So is a function of the C interface. All else stays inside, the
+code of libraries that was instantiated here too.
 
     broadloom::Kernel::show(broadloom::Stage) const     exported: kernel.hpp has `class Kernel {`
     typeinfo for broadloom::SpecError                   exported: a caller may catch it
@@ -15,7 +15,8 @@ instantiated here too.
     broadloom::detail::KernelImpl::bind(..)             not: kernel.hpp only says that there is one
     broadloom::jit::find_target(..)                     not: a namespace of its own
 
-What a library with the backend needs of the rest is exported under a version of its own, which no program is linked with.
+What a library with the backend needs of the rest is exported under a version of its own, which no
+program is linked with.
 """
 import argparse
 import re
@@ -63,7 +64,8 @@ def defined(nm, archive):
     def lines(*options):
         command = [nm, "--defined-only", "--extern-only", "--format=posix", *options, archive]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        # `NAME TYPE VALUE SIZE`, where a demangled name has spaces; also a line for each object file.
+        # `NAME TYPE VALUE SIZE`, where a demangled name has spaces; also a line for each object
+        # file.
         return re.findall(r"^(.+?) [A-TV-Za-z](?: [0-9a-f]+)+ *$", output, re.M)
     return zip(lines("--no-demangle"), lines("--demangle"), strict=True)
 

@@ -1,10 +1,10 @@
 // Handwritten digits in one kernel with mixed modes: what Broadloom is for, on real data.
 //
 // 1,797 images of 8x8 pixels (samples/data/README.md). One kernel standardises the 64 pixel columns
-// (a full map), averages the standardised images of each class (a fold over the images) and sums the
-// squares of all pixels (a fold over everything). The program shows the loop nests that were built,
-// checks every output against the slow reference evaluator, prints the ten mean images, and times
-// repeated calls. Usage: digits [FOLDER OF THE DATA]
+// (a full map), averages the standardised images of each class (a fold over the images) and sums
+// the squares of all pixels (a fold over everything). The program shows the loop nests that were
+// built, checks every output against the slow reference evaluator, prints the ten mean images, and
+// times repeated calls. Usage: digits [FOLDER OF THE DATA]
 #include <broadloom/broadloom.hpp>
 
 #include <algorithm>

@@ -1,15 +1,16 @@
-// A convolutional network with batch normalisation: trained in one kernel, frozen, and its normalisation folded away.
+// A convolutional network with batch normalisation: trained in one kernel, frozen, and its
+// normalisation folded away.
 //
 //   train    3 by 3 filters over padded images, normalised by the batch, relu, the greatest of each
 //            2 by 2 cell; normalised again, filters over that, padded, relu; a dense layer, the
-//            loss. bl::training_step adds the gradient and Adam's updates of the states, and running
-//            means of what the batches were normalised by
+//            loss. bl::training_step adds the gradient and Adam's updates of the states, and
+//            running means of what the batches were normalised by
 //   answer   the same with these running means as parameters: `set scales = fold` moves both
 //            normalisations into filters and biases, the one behind its layer and the one before,
 //            and freezing computes those once
 //
-// Layers are lets: h[n, i, j, c] is an array, read at positions by the next one. The images are those of digits_conv.cpp. Usage:
-// digits_network [--epochs N] [FOLDER OF THE DATA]
+// Layers are lets: h[n, i, j, c] is an array, read at positions by the next one. The images are
+// those of digits_conv.cpp. Usage: digits_network [--epochs N] [FOLDER OF THE DATA]
 #include <broadloom/broadloom.hpp>
 
 #include <algorithm>
@@ -86,7 +87,8 @@ kernel answer {
 constexpr std::int64_t side = 8, classes = 10, folds = 5, batches_of_fold = 4;
 static const std::int32_t digits[classes] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 
-// Kingma and Ba, 2014, algorithm 1. The running means start at 0, and so are too small by 1 - 0.9^n after n steps.
+// Kingma and Ba, 2014, algorithm 1. The running means start at 0, and so are too small by 1 - 0.9^n
+// after n steps.
 static void adam(bl::LoopSpec &step, const bl::Expr &w, const bl::Expr &slope) {
   const std::string name(bl::name(w));
   const bl::Expr mean = bl::state_like("mean_" + name, w);
@@ -138,7 +140,8 @@ static int run(const std::string &folder, int epochs) {
   }
   const std::int64_t rounds = images.shape()[0] / folds;
   constexpr std::int64_t image = side * side;
-  // Every fifth image from the kth on; of a fold every fourth, from the bth on: views, nothing is copied.
+  // Every fifth image from the kth on; of a fold every fourth, from the bth on: views, nothing is
+  // copied.
   const auto view_of = [&](std::int64_t first, std::int64_t step, std::int64_t count) {
     return bl::View<const float>(images.data<float>() + first * image, {count, side, side},
                                  {step * image, side, 1});

@@ -1,12 +1,14 @@
 // Training with Broadloom: logistic regression on handwritten digits, 64 pixels to ten classes.
 //
-// All of it is done by kernels: one standardises the pixels; one is a step of training, which bl::training_step makes of the
-// loss, its gradient and a rule: the weights are states that it updates, by momentum or by Adam; one counts right answers. The
-// C++ around them only says which memory each call reads and writes.
+// All of it is done by kernels: one standardises the pixels; one is a step of training, which
+// bl::training_step makes of the loss, its gradient and a rule: the weights are states that it
+// updates, by momentum or by Adam; one counts right answers. The C++ around them only says which
+// memory each call reads and writes.
 //
-// The 1,797 images (samples/data/README.md) are cut into five folds: fold k is every fifth image from
-// the kth on. A fold is a strided view, so nothing is copied. Four folds are the batches of an epoch,
-// the fifth is never trained on. Usage: digits_softmax [--epochs N] [--adam] [FOLDER OF THE DATA]
+// The 1,797 images (samples/data/README.md) are cut into five folds: fold k is every fifth image
+// from the kth on. A fold is a strided view, so nothing is copied. Four folds are the batches of an
+// epoch, the fifth is never trained on. Usage: digits_softmax [--epochs N] [--adam] [FOLDER OF THE
+// DATA]
 #include <broadloom/broadloom.hpp>
 
 #include <charconv>
@@ -55,7 +57,8 @@ static void momentum(bl::LoopSpec &step, const bl::Expr &w, const bl::Expr &slop
   step.in(speed).update("speed_" + name, moved).update(name, w + moved);
 }
 
-// Adam: running means of the gradient and of its square, which start at 0 and so are too small by 1 - 0.9^n after n steps.
+// Adam: running means of the gradient and of its square, which start at 0 and so are too small by 1
+// - 0.9^n after n steps.
 static void adam(bl::LoopSpec &step, const bl::Expr &w, const bl::Expr &slope) {
   const std::string name(bl::name(w));
   const bl::Expr mean = bl::state_like("mean_" + name, w);

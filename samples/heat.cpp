@@ -1,8 +1,10 @@
-// The heat equation u_t = u_xx + u_yy on the unit square, whose edge is kept at 0, by explicit steps of a stencil.
+// The heat equation u_t = u_xx + u_yy on the unit square, whose edge is kept at 0, by explicit
+// steps of a stencil.
 //
-// A kernel computes the inside of the next state from the present one. Two bound calls, from one buffer into the other and back,
-// are all that the loop does: what they write is a view of the inside, so the edge stays. A sine mode decays as
-// exp(-2 pi^2 t); the grid's own mode, by a factor of 1 - 8 r sin^2(pi h / 2) a step, r = dt / h^2. Both are compared.
+// A kernel computes the inside of the next state from the present one. Two bound calls, from one
+// buffer into the other and back, are all that the loop does: what they write is a view of the
+// inside, so the edge stays. A sine mode decays as exp(-2 pi^2 t); the grid's own mode, by a factor
+// of 1 - 8 r sin^2(pi h / 2) a step, r = dt / h^2. Both are compared.
 // Usage: heat [POINTS OF A SIDE]
 #include <broadloom/broadloom.hpp>
 

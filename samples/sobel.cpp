@@ -1,7 +1,9 @@
-// The edges of a picture: a Sobel filter from one PNG file to another, whose pixels libpng reads and writes.
+// The edges of a picture: a Sobel filter from one PNG file to another, whose pixels libpng reads
+// and writes.
 //
-// The brightness of a pixel is a let that is read at positions, so it is an array: computed once for each pixel, not for each of the
-// twelve reads. The picture lies in a border that repeats its outermost pixels, so the result is as large as the picture.
+// The brightness of a pixel is a let that is read at positions, so it is an array: computed once
+// for each pixel, not for each of the twelve reads. The picture lies in a border that repeats its
+// outermost pixels, so the result is as large as the picture.
 // Usage: sobel [IN.png [OUT.png]]
 #include <broadloom/broadloom.hpp>
 

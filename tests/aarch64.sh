@@ -67,7 +67,8 @@ suite 'lanes, folds, scans and images of code' \
   --source-file='*jit/emit_test*,*jit/engine_test*,*jit/image_test*,*jit/scan_engine_test*,*jit/short_fold_test*'
 suite 'the rounding mode of the caller neither matters nor changes' --source-file='*kernel/float_world_test*'
 
-# The same random kernels on both machines: all engines agree on each, and the bits of all outputs are the same.
+# The same random kernels on both machines: all engines agree on each, and the bits of all outputs
+# are the same.
 for style in small large; do
   [ "$style" = small ] || count=$((count / 4))
   for machine in there here; do

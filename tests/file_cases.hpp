@@ -1,4 +1,5 @@
-// One test case for each file of a folder, so that each counts, fails alone, and runs alone (-tc='the error of acc_of_any').
+// One test case for each file of a folder, so that each counts, fails alone, and runs alone
+// (-tc='the error of acc_of_any').
 //
 //   const bool added = tests::add_cases(looms_in("errors"), "the error of ", check_error);
 //

@@ -14,8 +14,9 @@ namespace broadloom::tests {
 using Shapes = std::map<std::string, std::vector<std::int64_t>>;
 using Values = std::vector<std::vector<double>>; // of each output
 
-// The inputs of a kernel: between -1 and 1 (data not below 0 where `not_negative`), of the sign that is declared. Parameters whose names
-// begin with s are scales: powers of 4 where `powers`, so that factors of them, their squares and their roots round nothing.
+// The inputs of a kernel: between -1 and 1 (data not below 0 where `not_negative`), of the sign
+// that is declared. Parameters whose names begin with s are scales: powers of 4 where `powers`, so
+// that factors of them, their squares and their roots round nothing.
 class Filled {
 public:
   Filled(const Kernel &kernel, const Shapes &shapes, std::uint64_t seed, bool powers)

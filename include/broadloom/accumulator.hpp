@@ -43,7 +43,8 @@ enum class Fold : std::uint8_t {
   User
 };
 
-// `like("x")`: give a folded value the axes and extents of input x, folding or repeating; `like("x", "y")`: those that x + y would have.
+// `like("x")`: give a folded value the axes and extents of input x, folding or repeating;
+// `like("x", "y")`: those that x + y would have.
 struct Like {
   std::vector<std::string> inputs;
 };

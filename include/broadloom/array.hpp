@@ -1,7 +1,8 @@
 // Strided n-d arrays: `View` is the caller's memory, `Array` owns its own.
 //
-// Strides count elements, not bytes, and may be negative or zero. The data pointer is the address of
-// the element whose indices are all zero, so a reversed view points at its last element in memory.
+// Strides count elements, not bytes, and may be negative or zero. The data pointer is the address
+// of the element whose indices are all zero, so a reversed view points at its last element in
+// memory.
 #pragma once
 
 #include <broadloom/dtype.hpp>
@@ -62,8 +63,9 @@ private:
   }
 };
 
-// ExtentList or strides as they come: {2, 3}, a std::vector<int>, a std::span<const std::size_t>, a std::array, {first, last}. Integers of any
-// type, but from 2^63 on they are none. Throws ShapeError E0110 for more than max_rank.
+// ExtentList or strides as they come: {2, 3}, a std::vector<int>, a std::span<const std::size_t>, a
+// std::array, {first, last}. Integers of any type, but from 2^63 on they are none. Throws
+// ShapeError E0110 for more than max_rank.
 class ExtentList {
 public:
   ExtentList() = default;
@@ -102,8 +104,8 @@ Layout contiguous_layout(std::span<const std::int64_t> shape);
 // The same checks for given strides, and E0113 when their number is not that of the extents.
 Layout strided_layout(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
 
-// One whose strides count bytes, as those of NumPy and of images do. Throws what `strided_layout` throws, and ShapeError E0115 for a stride
-// that is no multiple of the element size.
+// One whose strides count bytes, as those of NumPy and of images do. Throws what `strided_layout`
+// throws, and ShapeError E0115 for a stride that is no multiple of the element size.
 Layout byte_strided_layout(std::span<const std::int64_t> shape,
                            std::span<const std::int64_t> byte_strides, std::size_t element_size);
 
@@ -162,10 +164,13 @@ concept ElementsOf =
     std::convertible_to<std::remove_reference_t<std::ranges::range_reference_t<Range>> (*)[],
                         T (*)[]>;
 
-// A typed view of the caller's memory; `View<const float>` for inputs, `View<float>` for outputs too.
+// A typed view of the caller's memory; `View<const float>` for inputs, `View<float>` for outputs
+// too.
 //
-//   bl::View<const float>(p, {rows, cols}, {ld, 1})       a pointer, a shape and, where the elements do not lie in C order, strides
-//   bl::View(v), bl::View(v, {2, 3})                      all of a std::vector, or so many elements of it from the first on
+//   bl::View<const float>(p, {rows, cols}, {ld, 1})       a pointer, a shape and, where the
+//                                                         elements do not lie in C order, strides
+//   bl::View(v), bl::View(v, {2, 3})                      all of a std::vector, or so many elements
+//                                                         of it from the first on
 //   bl::View<float>(array)                                of a bl::Array of f32
 template <Element T> class View {
 public:
@@ -223,8 +228,8 @@ public:
   // DataError E0305 where memory cannot be had.
   Array(DType dtype, const ExtentList &shape);
 
-  // One whose elements are not set, of a layout whose elements lie without gaps from the first on: for
-  // what is written as a whole. From 2 MiB on it may be memory of an array that is gone (see
+  // One whose elements are not set, of a layout whose elements lie without gaps from the first on:
+  // for what is written as a whole. From 2 MiB on it may be memory of an array that is gone (see
   // release_kept_memory). Throws DataError E0305.
   static Array to_be_written(DType dtype, const Layout &layout);
 
@@ -260,7 +265,8 @@ public:
       return static_cast<T &>(data<T>()[offset_of(indices)]);
   }
 
-  // All elements in C order, whatever order they lie in. Throws DTypeError E0210 where T is not the element type.
+  // All elements in C order, whatever order they lie in. Throws DTypeError E0210 where T is not the
+  // element type.
   template <class T> std::vector<T> to_vector() const {
     require(dtype_of<T>());
     const Array in_order = copy();
@@ -314,15 +320,18 @@ Array load_npy(const std::string &path);
 // E0305.
 void save_npy(const std::string &path, const Array &array);
 
-// .npz files, archives of .npy files as numpy.savez writes them, stored or compressed. The names are those of the arrays, in the order
-// of the archive. Throws DataError E0301, E0302, E0305, DTypeError E0211.
+// .npz files, archives of .npy files as numpy.savez writes them, stored or compressed. The names
+// are those of the arrays, in the order of the archive. Throws DataError E0301, E0302, E0305,
+// DTypeError E0211.
 using NamedArrays = std::vector<std::pair<std::string, Array>>;
 NamedArrays load_npz(const std::string &path);
 
-// One array of it: the others may be of element types that Broadloom does not have. Throws DataError E0304, too, where there is none of this name.
+// One array of it: the others may be of element types that Broadloom does not have. Throws
+// DataError E0304, too, where there is none of this name.
 Array load_npz(const std::string &path, const std::string &name);
 
-// Stored, not compressed; a reader never sees half a file. Throws DataError E0303 (cannot be written, or two of one name), E0305.
+// Stored, not compressed; a reader never sees half a file. Throws DataError E0303 (cannot be
+// written, or two of one name), E0305.
 void save_npz(const std::string &path, const NamedArrays &arrays);
 
 } // namespace broadloom

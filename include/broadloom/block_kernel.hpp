@@ -123,7 +123,8 @@ private:
 // A kernel that goes block by block as it is, its loops over time with it. A block is a call with a
 // part of the inputs that is longer than the block; the ends of its outputs are cut off.
 //
-//   kernel k { in u0 : f64[:]; let u[t < 9, i] = .. pad(u, 1: (1, 1))[t - 1, i] .. from u0; out y[i] = u[-1, i] }
+//   kernel k { in u0 : f64[:]; let u[t < 9, i] = .. pad(u, 1: (1, 1))[t - 1, i] .. from u0;
+//              out y[i] = u[-1, i] }
 //
 // The end of a part goes wrong by one more position with each step. So y[100:200] is in the middle
 // of a call with u0[91:209].

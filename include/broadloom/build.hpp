@@ -1,7 +1,8 @@
 // Kernels that are built ahead of time: machine code in an object file, for programs that ship
 // without a compiler.
 //
-//   bl::write(bl::build(spec, {.layouts = "x=(*, 64)"}), "softmax");    // softmax.o, softmax.h, softmax.pc
+//   bl::write(bl::build(spec, {.layouts = "x=(*, 64)"}), "softmax");
+//       // softmax.o, softmax.h, softmax.pc
 //
 // A program in C or C++ includes softmax.h and is linked with softmax.o and -lbroadloom, of which
 // it never loads the part with LLVM. docs/ship.md has the whole of it.

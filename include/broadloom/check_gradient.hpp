@@ -1,9 +1,11 @@
-// Is the gradient of a kernel right, here? Slopes measured on the kernel itself against those derived.
+// Is the gradient of a kernel right, here? Slopes measured on the kernel itself against those
+// derived.
 //
 //   bl::GradientCheck check = bl::check_gradient(spec, {{"x", xv}, {"y", yv}});
 //   if (!check.passed()) std::cerr << bl::describe(check.worst());
 //
-// For an output z and an input x, with random weights w of the elements of z and a random direction v of x:
+// For an output z and an input x, with random weights w of the elements of z and a random direction
+// v of x:
 //
 //   measured   d/dt sum(w * z(x + t v)) at t = 0      derived   sum(v * d_x), where d_z = w
 //

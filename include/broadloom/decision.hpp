@@ -3,7 +3,8 @@
 //   for (const bl::Decision &d : kernel.why())
 //     if (d.topic == "streaming") std::cout << d.subject << ": " << d.choice << "\n";
 //
-// docs/why.md lists all topics and codes. Codes keep their meaning; texts are for people and may change.
+// docs/why.md lists all topics and codes. Codes keep their meaning; texts are for people and may
+// change.
 #pragma once
 
 #include <optional>

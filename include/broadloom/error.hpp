@@ -9,8 +9,9 @@
 
 namespace broadloom {
 
-// A place in a source text. `line` and `column` count from 1; 0 means unknown. `length` is the number
-// of columns to underline and `text` the whole source line where it is known (C++ places have none).
+// A place in a source text. `line` and `column` count from 1; 0 means unknown. `length` is the
+// number of columns to underline and `text` the whole source line where it is known (C++ places
+// have none).
 struct Place {
   std::string file;
   int line = 0;
@@ -35,7 +36,8 @@ public:
   const Place &called() const { return called_; }
 
   // All of it but the line of the text:
-  //   E0102: kernel 'demo': axis 0 of 'x' has 5 elements, ... (demo.loom:4:23, called at main.cpp:17)
+  //   E0102: kernel 'demo': axis 0 of 'x' has 5 elements, ... (demo.loom:4:23, called
+  //          at main.cpp:17)
   //   help: ...
   const char *what() const noexcept override { return what_.c_str(); }
 

@@ -33,8 +33,9 @@ struct ExprNode; // src/expr/node.hpp
 
 class Position;
 
-// Alignment of unlabelled dims: f aligns trailing dims (NumPy), c leading dims, none demands equal ranks. And of what is stored: c has the
-// elements of the last dim side by side, f those of the first one.
+// Alignment of unlabelled dims: f aligns trailing dims (NumPy), c leading dims, none demands equal
+// ranks. And of what is stored: c has the elements of the last dim side by side, f those of the
+// first one.
 enum class Order { c, f, none };
 
 // Roles of inputs. Parameters change seldom, and may be frozen; states belong to who calls it.
@@ -50,21 +51,23 @@ public:
   explicit Expr(std::shared_ptr<const detail::ExprNode> node) : node_(std::move(node)) {}
 
   // For an input without labels: XLA's broadcast_dimensions (strictly increasing), or any distinct,
-  // non-negative axes. Returns the placed input. Throws SpecError E0132 where *this is not an input.
+  // non-negative axes. Returns the placed input. Throws SpecError E0132 where *this is not an
+  // input.
   Expr dims(std::initializer_list<int> axes,
             std::source_location where = std::source_location::current()) const;
   Expr axes(std::initializer_list<int> axes,
             std::source_location where = std::source_location::current()) const;
 
-  // For a parameter: a fact that holds of all its elements, `param s : f32[c] > 0` of the text form. Rewrites may rely on it; each
-  // call looks whether it holds (DataError E0313). Throws SpecError E0040 where *this is not a parameter.
+  // For a parameter: a fact that holds of all its elements, `param s : f32[c] > 0` of the text
+  // form. Rewrites may rely on it; each call looks whether it holds (DataError E0313). Throws
+  // SpecError E0040 where *this is not a parameter.
   Expr known(Sign sign, std::source_location where = std::source_location::current()) const;
   Expr positive(std::source_location where = std::source_location::current()) const {
     return known(Sign::positive, where);
   }
 
   // The input read at positions, one for each dim. x.at({2 * bl::axis("i") + bl::axis("u") - 1,
-  // "j"}) is x[2*i + u - 1, j] of the text form. Its rules for extents hold (docs/language.md,
+  // "j"}) is x[2*i + u - 1, j] of the text form. Its rules for extents hold (docs/positions.md,
   // "Windows"). The axes of the positions are its axes. At a call it is a view of the array, never
   // a copy, unless a position has an index() in it. Throws SpecError E0023 where *this is not an
   // input or has been read at positions, E0006 where numbers of a position have left i64. `compile`
@@ -117,7 +120,8 @@ private:
   std::source_location where_;
 };
 
-// One dim of an input: ":" is unlabelled, a word is a label, "i?" one that may be 1; or a fixed extent.
+// One dim of an input: ":" is unlabelled, a word is a label, "i?" one that may be 1; or a fixed
+// extent.
 struct Dim {
   std::string label;        // empty: unlabelled
   std::int64_t extent = -1; // -1: known at the call only
@@ -150,16 +154,18 @@ inline Expr input(std::string name, DType dtype,
   return detail::input_of_rank(std::move(name), dtype, 0, where);
 }
 
-// A parameter: an input that changes seldom, `param w : f32[o, c]` of the text form. A call takes it as any input until it is frozen.
+// A parameter: an input that changes seldom, `param w : f32[o, c]` of the text form. A call takes
+// it as any input until it is frozen.
 Expr param(std::string name, DType dtype, std::vector<Dim> dims = {},
            std::source_location where = std::source_location::current());
 
-// A state: an array that a bl::StatefulKernel owns (stateful.hpp), `state w : f32[c, p]` of the text form. To the kernel itself it
-// is an input; LoopSpec::update says what it holds after a call.
+// A state: an array that a bl::StatefulKernel owns (stateful.hpp), `state w : f32[c, p]` of the
+// text form. To the kernel itself it is an input; LoopSpec::update says what it holds after a call.
 Expr state(std::string name, DType dtype, std::vector<Dim> dims = {},
            std::source_location where = std::source_location::current());
 
-// One with the dtype and the dims of an input, such as a moment beside a weight. Throws SpecError E0308 where `input` is none.
+// One with the dtype and the dims of an input, such as a moment beside a weight. Throws SpecError
+// E0308 where `input` is none.
 Expr state_like(std::string name, const Expr &input,
                 std::source_location where = std::source_location::current());
 std::string_view name(const Expr &input); // of an input; "" of any other expression
@@ -264,7 +270,8 @@ inline Position axis(std::string name) { return {std::move(name)}; }
 Position extent_of(const Expr &array, const AxisRef &dim,
                    std::source_location where = std::source_location::current());
 
-// A dim that is padded, by its label or, of an input without labels, its number: so many elements before and after.
+// A dim that is padded, by its label or, of an input without labels, its number: so many elements
+// before and after.
 struct PaddedDim {
   AxisRef dim;
   std::int64_t before = 0, after = 0;
@@ -341,7 +348,8 @@ Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value);
 // The let of that name in its own definition, or before it: h in `let h[t, i] = tanh(x + h[t - 1,
 // i]) from h0`. The let is read at earlier positions of one of its dims, or all at later ones:
 //
-//   auto h = bl::let("h", {"t", "i"}, tanh(x + bl::itself("h").at({bl::axis("t") - 1, "i"})), {.from = h0});
+//   auto h = bl::let("h", {"t", "i"}, tanh(x + bl::itself("h").at({bl::axis("t") - 1, "i"})),
+//                    {.from = h0});
 //
 // `from` is what it begins with, zeros where there is none; `axis` and `count` say how many steps
 // there are where no input does. For a let that does not read itself they say the extent of an
@@ -359,7 +367,8 @@ Expr let(std::string name, std::vector<AxisRef> axes, const Operand &value, LetS
 // Arrays side by side along one dim, or each at a position of a new one. `axis` is a dim of the let
 // whose whole value the join is.
 //
-//   bl::let("z", {"i", "j"}, bl::concat("i", {x.at({"i", "j"}), y.at({"i", "j"})}))      z[i, j] = concat(i, x[i, j], y[i, j])
+//   bl::let("z", {"i", "j"}, bl::concat("i", {x.at({"i", "j"}), y.at({"i", "j"})}))
+//       z[i, j] = concat(i, x[i, j], y[i, j])
 //
 // Each part is an array of its own, in which axes mean what they mean there. A part is a let
 // NAME_part0, .. unless it is a let with these dims already. Parts are computed where they lie in
@@ -371,12 +380,14 @@ Expr concat(const AxisRef &axis, const std::vector<Expr> &parts,
 Expr stack(const AxisRef &axis, const std::vector<Expr> &parts,
            std::source_location where = std::source_location::current());
 
-// Parts that lie at positions of the whole, each one axis of the part times 1 or more, plus numbers and extents:
+// Parts that lie at positions of the whole, each one axis of the part times 1 or more, plus numbers
+// and extents:
 //
-//   bl::let("z", {"r"}, bl::parts({{x.at({"i"}), {2 * bl::axis("i")}}, {y.at({"i"}), {2 * bl::axis("i") + 1}}}))
+//   bl::let("z", {"r"}, bl::parts({{x.at({"i"}), {2 * bl::axis("i")}},
+//                                 {y.at({"i"}), {2 * bl::axis("i") + 1}}}))
 //
-// `compile` throws E0034 for other positions; a call E0142 for one below 0, E0145 where two parts lie at one position, E0146 where none does. The rest is as of
-// concat().
+// `compile` throws E0034 for other positions; a call E0142 for one below 0, E0145 where two parts
+// lie at one position, E0146 where none does. The rest is as of concat().
 struct Part {
   Expr value;
   std::vector<Position> at;
@@ -443,7 +454,8 @@ Expr gelu(const Operand &x);                        // x times the normal distri
 Expr gelu_tanh(const Operand &x);                   // its approximation by tanh
 Expr logaddexp(const Operand &x, const Operand &y); // log(exp(x) + exp(y))
 Expr fma(const Operand &a, const Operand &b, const Operand &c); // a * b + c, rounded once
-// x itself. For a derivative: may it keep this value of the forward pass, or must it compute it again?
+// x itself. For a derivative: may it keep this value of the forward pass, or must it compute it
+// again?
 Expr keep(const Operand &x);
 Expr recompute(const Operand &x);
 Expr hypot(const Operand &x, const Operand &y);

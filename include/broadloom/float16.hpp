@@ -3,8 +3,8 @@
 //   float16   IEEE binary16: 5 bits of exponent, 10 of mantissa; greatest value 65504
 //   bfloat16  the upper half of a float: 8 bits of exponent, 7 of mantissa
 //
-// Conversion to float is exact. Conversion from float or double rounds once, to nearest even; too large
-// becomes infinite, small becomes subnormal, NaN stays NaN.
+// Conversion to float is exact. Conversion from float or double rounds once, to nearest even; too
+// large becomes infinite, small becomes subnormal, NaN stays NaN.
 //   float(float16(0.1f))   is 0.0999755859375
 //   bfloat16(1.0f).bits()  is 0x3f80
 #pragma once

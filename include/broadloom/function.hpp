@@ -1,12 +1,13 @@
-// Functions of your own: a name for an expression over arguments, and how its derivatives are taken.
+// Functions of your own: a name for an expression over arguments, and how its derivatives are
+// taken.
 //
 //   auto huber = bl::function("huber", {"a"}, [](bl::Expr a) {
 //                  return where(abs(a) < 1, a * a / 2, abs(a) - 0.5);
 //                }).derivative("a", [](bl::Expr a, bl::Expr g) { return g * clip(a, -1, 1); });
 //   spec.out("z", huber(x - y));
 //
-// The text form has the same as `def`. A call means the body with the arguments in the places of the
-// parameters; the text that `print` gives keeps the call and the definition.
+// The text form has the same as `def`. A call means the body with the arguments in the places of
+// the parameters; the text that `print` gives keeps the call and the definition.
 #pragma once
 
 #include <broadloom/expr.hpp>
@@ -25,8 +26,8 @@ struct FunctionDecl; // src/expr/function.hpp
 
 class Function;
 
-// Throws SpecError where a name cannot be one (E0001, E0004, E0005), or the body reads anything but its
-// arguments (E0003).
+// Throws SpecError where a name cannot be one (E0001, E0004, E0005), or the body reads anything but
+// its arguments (E0003).
 template <class Body>
 Function function(std::string name, const std::vector<std::string> &params, Body body,
                   std::source_location where = std::source_location::current());
@@ -40,8 +41,9 @@ public:
     return call({first.expr(), Operand(rest).expr()...}, first.where());
   }
 
-  // The same function with a rule for gradients, by one of its arguments: an expression over the arguments and
-  // the cotangent, which comes last. At most one each (E0004); by an argument without one the body is derived.
+  // The same function with a rule for gradients, by one of its arguments: an expression over the
+  // arguments and the cotangent, which comes last. At most one each (E0004); by an argument without
+  // one the body is derived.
   template <class Rule>
   Function derivative(const std::string &param, Rule rule,
                       std::source_location where = std::source_location::current()) const {

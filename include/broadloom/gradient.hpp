@@ -1,4 +1,5 @@
-// Gradients: from a kernel to the kernel of its derivatives, which prints, runs and can be derived again.
+// Gradients: from a kernel to the kernel of its derivatives, which prints, runs and can be derived
+// again.
 //
 //   auto spec = bl::parse("kernel k { in x : f32[i, j]; in y : f32[i]; out z = x * y }");
 //   bl::print(bl::gradient(spec, {"x", "y"}));
@@ -20,7 +21,8 @@
 
 namespace broadloom {
 
-// How the backward pass comes by the values of the forward one: same bits, but for folds of what `save` has saved.
+// How the backward pass comes by the values of the forward one: same bits, but for folds of what
+// `save` has saved.
 enum class Policy {
   automatic, // in the same kernel, which holds in memory what is dearer to compute again
   save,      // a forward kernel saves them, the backward kernel reads them
@@ -34,7 +36,7 @@ struct GradientOptions {
   bool add = false;   // `d_IN += ..`: added to what the call finds in d_IN
   // The steps of a loop over time send to inputs that have no axis of steps. With `carry` that is
   // added up while the loop goes back. Then none of what flows back has to be kept for all steps,
-  // and of the states only some (docs/language.md, "Loops over time"). The sums have another order,
+  // and of the states only some (docs/loops.md). The sums have another order,
   // and so other bits.
   bool carry = false;
 };
@@ -75,7 +77,8 @@ struct JvpOptions {
 LoopSpec jvp(const LoopSpec &spec, const std::vector<std::string> &wrt,
              const JvpOptions &options = {});
 
-// How a state is to be moved by its gradient: adds `update`s to the kernel, and states of its own where it needs some.
+// How a state is to be moved by its gradient: adds `update`s to the kernel, and states of its own
+// where it needs some.
 //
 //   [](LoopSpec &spec, const Expr &w, const Expr &d) { spec.update("w", w - 0.1 * d); }
 using UpdateRule = std::function<void(LoopSpec &spec, const Expr &state, const Expr &gradient)>;

@@ -1,6 +1,7 @@
 // Gradients of which the forward pass saves what fits into so many bytes.
 //
-//   bl::SavingGradient made = bl::gradient_within(net, {"w"}, {.bytes = 64 << 20, .inputs = {{"x", x}, {"w", w}}});
+//   bl::SavingGradient made = bl::gradient_within(net, {"w"}, {.bytes = 64 << 20,
+//                                                 .inputs = {{"x", x}, {"w", w}}});
 //   made.forward       net with outputs saved_0, saved_1, ..
 //   made.backward      the gradient, with these as inputs; what else it needs it computes again
 #pragma once

@@ -3,8 +3,9 @@
 //   bl::Kernel k = bl::compile(spec);
 //   k.run({{"x", xv}, {"y", yv}}, {{"z", zv}, {"s", sv}});
 //
-// A Kernel is immutable and cheap to copy, and may be called from many threads at once. Machine code
-// is made at the first call for a pattern of layouts (not for each shape), a few milliseconds each.
+// A Kernel is immutable and cheap to copy, and may be called from many threads at once. Machine
+// code is made at the first call for a pattern of layouts (not for each shape), a few milliseconds
+// each.
 #pragma once
 
 #include <broadloom/array.hpp>
@@ -31,7 +32,8 @@ class KernelImpl;       // jit/kernel.hpp
 class FrozenParameters; // jit/frozen.hpp
 } // namespace detail
 
-// An argument of a call: {"x", view}, {"x", array}, or {"x", v} of a std::vector and the like, which has one dim.
+// An argument of a call: {"x", view}, {"x", array}, or {"x", v} of a std::vector and the like,
+// which has one dim.
 struct NamedView {
   NamedView() = default;
   NamedView(std::string_view called, const AnyView &given) : name(called), view(given) {}
@@ -44,8 +46,8 @@ struct NamedView {
   AnyView view;
 };
 
-// An input or an output as the spec has it. Its axes, one for each dim, are labels or else positions in the
-// iteration space: "i", "0".
+// An input or an output as the spec has it. Its axes, one for each dim, are labels or else
+// positions in the iteration space: "i", "0".
 struct InputInfo {
   std::string name;
   DType dtype;
@@ -147,8 +149,8 @@ public:
   explicit Kernel(std::shared_ptr<const detail::KernelImpl> impl) : impl_(std::move(impl)) {}
   explicit operator bool() const { return impl_ != nullptr; }
 
-  // Inputs and outputs in declared order: that of the statements of a text, and of LoopSpec::in, bl::input
-  // and LoopSpec::out.
+  // Inputs and outputs in declared order: that of the statements of a text, and of LoopSpec::in,
+  // bl::input and LoopSpec::out.
   std::vector<InputInfo> inputs() const;
   std::vector<OutputInfo> outputs() const;
 
@@ -261,12 +263,13 @@ public:
     return combine(std::span(blocks.begin(), blocks.size()),
                    std::span(inputs.begin(), inputs.size()));
   }
-  // Blocks that follow each other as one: of two halves of a subtree the subtree is kept. So many blocks can be combined in steps, near to where
-  // they were folded.
+  // Blocks that follow each other as one: of two halves of a subtree the subtree is kept. So many
+  // blocks can be combined in steps, near to where they were folded.
   Partial join(std::span<const Partial> blocks) const;
 
-  // Why outputs at a position of the axis are not made of what inputs have at this position alone: "it folds by 'sum' along it". Empty: they are, so
-  // blocks of the data along it give blocks of the outputs that have it. Throws ShapeError E0104.
+  // Why outputs at a position of the axis are not made of what inputs have at this position alone:
+  // "it folds by 'sum' along it". Empty: they are, so blocks of the data along it give blocks of
+  // the outputs that have it. Throws ShapeError E0104.
   std::string why_no_map(std::string_view axis) const;
 
   // Compiles ahead for these layouts; the data pointers are not read and may be null.
@@ -345,8 +348,9 @@ private:
   int most_threads_ = 0;                                   // of a call; 0: as compiled
 };
 
-// Checks the spec and makes it runnable. Throws SpecError, DTypeError, ShapeError (fixed extents that
-// contradict each other) and CompileError (a limit, or Engine::jit where native code cannot be had).
+// Checks the spec and makes it runnable. Throws SpecError, DTypeError, ShapeError (fixed extents
+// that contradict each other) and CompileError (a limit, or Engine::jit where native code cannot be
+// had).
 Kernel compile(const LoopSpec &spec, const Options &options = {});
 
 } // namespace broadloom

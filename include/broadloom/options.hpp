@@ -9,16 +9,16 @@
 namespace broadloom {
 
 enum class Engine {
-  automatic, // native code; the interpreter where it cannot be had; the reference where that fails, too
-  jit,       // native code or CompileError
+  automatic,   // native code; else the interpreter, and the reference where that fails, too
+  jit,         // native code or CompileError
   interpreter, // the loop IR, one point at a time; needs no LLVM; same bits as native code
   reference,   // from the definition, slow; float folds may differ in the last bits
 };
 // "auto", "jit", "interpreter" or "reference", as `--engine` has it; throws nothing.
 std::string_view name(Engine engine);
 
-// A tool that is told of machine code as it is made, so that it shows kernels by name. Several are joined
-// by `|`. See docs/profiling.md.
+// A tool that is told of machine code as it is made, so that it shows kernels by name. Several are
+// joined by `|`. See docs/profiling.md.
 enum class Profile : unsigned {
   none = 0,
   perf = 1,    // a line for each function in /tmp/perf-PID.map, which `perf report` reads
@@ -53,10 +53,10 @@ struct Options {
   // "": this process. "cuda", "cuda:1": the kernel runs on that GPU, and its arrays lie there
   // (device.hpp); "played": on this processor, as a GPU would, for tests
   std::string device = {};
-  std::string cache_dir =
-      {}; // where native code is kept from process to process: a folder of the user's own, mode 0700.
-          // "": BROADLOOM_CACHE_DIR, else broadloom in the XDG cache folder. Nothing is kept
-          // where BROADLOOM_CACHE is 0
+  // The folder in which native code is kept from process to process: the user's own, mode 0700. "":
+  // BROADLOOM_CACHE_DIR, else broadloom in the XDG cache folder. Nothing is kept where
+  // BROADLOOM_CACHE is 0.
+  std::string cache_dir = {};
   Engine engine = Engine::automatic;
   Profile profile = Profile::none; // besides those that BROADLOOM_PROFILE names: perf, jitdump, gdb
   // While this is true, calls of the kernel stop and throw CancelledError E0701, most within some

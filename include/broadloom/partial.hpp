@@ -3,9 +3,10 @@
 // data.
 //
 //   bl::Kernel k = bl::compile(bl::parse("kernel k { in x : f32[i, j]; out s = sum(x, j) }"));
-//   const std::int64_t unit = k.unit("j", {{"x", a}});                // blocks begin at multiples of it: 4096 here
-//   bl::Partial first = k.partial("j", 0, {{"x", a}}), second = k.partial("j", a.shape()[1], {{"x", b}});
-//   bl::Results r = k.combine({first, second}, {});                   // the bits of k on a and b side by side
+//   const std::int64_t unit = k.unit("j", {{"x", a}});    // blocks begin at multiples of it: 4096
+//   bl::Partial first = k.partial("j", 0, {{"x", a}});
+//   bl::Partial second = k.partial("j", a.shape()[1], {{"x", b}});
+//   bl::Results r = k.combine({first, second}, {});       // the bits of k on a and b side by side
 //
 // Folds of what others along the axis came to (`mean((x - mean(x, j))^2, j)`) take several rounds,
 // Kernel::rounds. Blocks of a later one are given what `join` made of all blocks of the one before.
@@ -17,12 +18,15 @@
 // their leaves has come to. `combine` then gives the part of the outputs that belongs to a block,
 // from what comes before it. The call says where the block begins.
 //
-//   bl::Kernel c = bl::compile(bl::parse("kernel c { in x : f32[i, j]; out s = scan(sum, x, j) }"));
-//   const Partial all = c.join(std::vector{c.partial("j", 0, {{"x", a}}), c.partial("j", 4096, {{"x", b}})});
+//   bl::Kernel c = bl::compile(bl::parse(
+//       "kernel c { in x : f32[i, j]; out s = scan(sum, x, j) }"));
+//   const Partial all = c.join(std::vector{c.partial("j", 0, {{"x", a}}),
+//                                          c.partial("j", 4096, {{"x", b}})});
 //   Results of_b = c.combine({all}, 4096, {{"x", b}});
 //
-// A fold joins leaves pairwise (docs/design.md, "One tree per fold"). A block that begins and ends where leaves do is a few whole
-// subtrees, a *piece* each; `combine` joins them as the whole fold would.
+// A fold joins leaves pairwise (docs/design.md, "One tree per fold"). A block that begins and ends
+// where leaves do is a few whole subtrees, a *piece* each; `combine` joins them as the whole fold
+// would.
 #pragma once
 
 #include <broadloom/array.hpp>

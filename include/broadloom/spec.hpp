@@ -68,7 +68,8 @@ public:
                  std::source_location where = std::source_location::current());
   LoopSpec &separate(std::string a, std::string b,
                      std::source_location where = std::source_location::current());
-  // How the loops are to run: wishes, which change no bit. In place of the schedule that the spec has, if any.
+  // How the loops are to run: wishes, which change no bit. In place of the schedule that the spec
+  // has, if any.
   LoopSpec &schedule(Schedule schedule);
   LoopSpec &stretch(bool on); // may an unlabelled dim of size 1 stretch at run time? default on
 
@@ -100,8 +101,8 @@ public:
   // 0.
   LoopSpec &as(DType dtype);
   LoopSpec &add();
-  // The order in which its elements lie where the call allocates it, `out z in f = ..`: a wish, as an array that is given lies as it does. `none`: by the
-  // inputs, as if nothing was said.
+  // The order in which its elements lie where the call allocates it, `out z in f = ..`: a wish, as
+  // an array that is given lies as it does. `none`: by the inputs, as if nothing was said.
   LoopSpec &store(Order order);
   LoopSpec &extent(std::string axis, const Position &extent,
                    std::source_location where = std::source_location::current());
@@ -118,7 +119,8 @@ private:
 LoopSpec parse(std::string_view text, std::string_view kernel = {},
                std::string_view file = "<text>");
 
-// A result of a kernel that is called: a let. With `axes`, one label for each dim, it is an array in any case, and these are its dims.
+// A result of a kernel that is called: a let. With `axes`, one label for each dim, it is an array
+// in any case, and these are its dims.
 struct Called {
   std::string name;
   std::vector<std::string> axes = {};
@@ -148,24 +150,27 @@ std::vector<LoopSpec> parse_all(std::string_view text, std::string_view file = "
 std::string print(const LoopSpec &spec);
 std::ostream &operator<<(std::ostream &out, const LoopSpec &spec);
 
-// Several kernels in one text, with what they share defined once. Throws SpecError E0004 where two of them
-// define one name in two ways.
+// Several kernels in one text, with what they share defined once. Throws SpecError E0004 where two
+// of them define one name in two ways.
 std::string print(const std::vector<LoopSpec> &kernels);
 
-// The same kernel with fixed extents: `i=64` in place of `i` in each declaration that has the label. Throws SpecError E0046 where
-// no declaration has it or it has another extent already, or the extent is 1, which would stretch.
+// The same kernel with fixed extents: `i=64` in place of `i` in each declaration that has the
+// label. Throws SpecError E0046 where no declaration has it or it has another extent already, or
+// the extent is 1, which would stretch.
 struct AxisExtent {
   std::string axis;
   std::int64_t extent = 0;
 };
 LoopSpec specialise(const LoopSpec &spec, const std::vector<AxisExtent> &extents);
 
-// The kernel that is compiled in place of one with Scales::fold, whatever it says itself: its factors of parameters moved to other
-// parameters. Calls of functions are written out. `why` gets a decision for each factor that moved and for each that stays (topic
-// "scales"). Folding the result again changes nothing. Throws what `check` throws.
+// The kernel that is compiled in place of one with Scales::fold, whatever it says itself: its
+// factors of parameters moved to other parameters. Calls of functions are written out. `why` gets a
+// decision for each factor that moved and for each that stays (topic "scales"). Folding the result
+// again changes nothing. Throws what `check` throws.
 LoopSpec fold_scales(const LoopSpec &spec, std::vector<Decision> *why = nullptr);
 
-// Throws what `compile` would throw for any data: SpecError, DTypeError, ShapeError (fixed extents).
+// Throws what `compile` would throw for any data: SpecError, DTypeError, ShapeError (fixed
+// extents).
 void check(const LoopSpec &spec);
 
 } // namespace broadloom

@@ -1,4 +1,5 @@
-// Kernels with states: arrays that a kernel keeps from call to call, such as the weights of a model in training.
+// Kernels with states: arrays that a kernel keeps from call to call, such as the weights of a model
+// in training.
 //
 //   kernel step {
 //     state w : f32[c, p]
@@ -26,8 +27,8 @@ namespace broadloom {
 // A StatefulKernel may be moved, not copied. Calls from several threads are made one after another.
 class StatefulKernel {
 public:
-  // States whose extents are all declared begin as zeros; `set` or `load` gives the others their arrays. Throws what `compile` throws;
-  // E0044 (SpecError) for a kernel without states.
+  // States whose extents are all declared begin as zeros; `set` or `load` gives the others their
+  // arrays. Throws what `compile` throws; E0044 (SpecError) for a kernel without states.
   explicit StatefulKernel(const LoopSpec &spec, const Options &options = {});
   explicit StatefulKernel(Kernel kernel);
   StatefulKernel(StatefulKernel &&) noexcept;
@@ -38,13 +39,15 @@ public:
   // now on. Throws DataError E0314 for an unknown state, and what `Kernel::run` throws for a wrong
   // dtype, rank or extent. The state is then as it was.
   void set(std::string_view state, const AnyView &value);
-  // A copy of a state, in C order. Throws DataError E0314 for an unknown state or one that has no array yet.
+  // A copy of a state, in C order. Throws DataError E0314 for an unknown state or one that has no
+  // array yet.
   Array get(std::string_view state) const;
   std::vector<std::string> states() const; // in declared order
 
-  // One call: inputs that are no states, outputs that are no updates; by name, as Kernel::run and Kernel::operator(). Throws what they
-  // throw, DataError E0314 where a state has no array yet, and ShapeError E0120 where an update has another shape than its state. Outputs
-  // on the caller's memory are unspecified after CancelledError, the states are not.
+  // One call: inputs that are no states, outputs that are no updates; by name, as Kernel::run and
+  // Kernel::operator(). Throws what they throw, DataError E0314 where a state has no array yet, and
+  // ShapeError E0120 where an update has another shape than its state. Outputs on the caller's
+  // memory are unspecified after CancelledError, the states are not.
   void run(std::initializer_list<NamedView> inputs, std::initializer_list<NamedView> outputs,
            Kernel::Line line = Kernel::Line::current()) {
     run_named({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()}, line);

@@ -3,7 +3,8 @@
 //   const auto t = bl::axis("t");
 //   const auto now = bl::itself("u").at({t}), before = bl::itself("u").at({t - 1});
 //   const bl::Until end("u_done", "t", abs(now - before) < 1e-12, {.count = 50});
-//   const auto u = bl::let("u", {"t"}, end.held("u", {"t"}, (before + a / before) / 2), {.from = a});
+//   const auto u = bl::let("u", {"t"}, end.held("u", {"t"}, (before + a / before) / 2),
+//                          {.from = a});
 //   bl::LoopSpec("root").out("y", u.at({-1})).out("n", end.steps());
 #pragma once
 

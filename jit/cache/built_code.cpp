@@ -1,6 +1,7 @@
 // See built_code.hpp.
 //
-//   BLBUILT1 | bytes of all | version, text, caches | count | vector bits, key, image .. | checksum of all before it
+//   BLBUILT1 | bytes of all | version, text, caches | count | vector bits, key, image .. | checksum
+//   of all before it
 #include "jit/cache/built_code.hpp"
 
 #include "jit/cache/checksum.hpp"

@@ -7,7 +7,9 @@
 // an object file. The run-time library reads the text, plans a call as ever, and finds the image of
 // each loop program by its key, as in the disk cache. What plans depend on of a machine, beside its
 // threads, is fixed when the kernel is built.
-// Example: auto built = BuiltCode::read(bytes);          const auto image = built->find(target.vector_bits(), loop::key(program));
+// Example: auto built = BuiltCode::read(bytes);          const auto image =
+//                                                        built->find(target.vector_bits(),
+//                                                        loop::key(program));
 #pragma once
 
 #include "jit/runtime/machine.hpp"

@@ -1,12 +1,13 @@
 // A bounded cache in memory in which everything is made once.
 //
-// Threads that ask for the same key wait for the first of them to make it; threads with other keys go
-// on. No lock is held while something is made except that of its own entry. Keys are compared in full:
-// a hash that collides costs a comparison, never a wrong answer. Where making fails, the exception goes
-// to the thread that tried, nothing is remembered, and the next one tries again.
+// Threads that ask for the same key wait for the first of them to make it; threads with other keys
+// go on. No lock is held while something is made except that of its own entry. Keys are compared in
+// full: a hash that collides costs a comparison, never a wrong answer. Where making fails, the
+// exception goes to the thread that tried, nothing is remembered, and the next one tries again.
 //
-// It is bounded twice: by the number of entries, and by their bytes. What was not used for the longest time goes first. For the sake of
-// bytes only what nobody holds goes, as nothing is won by the rest: that is looked at whenever something is made.
+// It is bounded twice: by the number of entries, and by their bytes. What was not used for the
+// longest time goes first. For the sake of bytes only what nobody holds goes, as nothing is won by
+// the rest: that is looked at whenever something is made.
 #pragma once
 
 #include "support/undivided.hpp"

@@ -184,11 +184,12 @@ std::optional<std::string> DiskCache::load(std::string_view key) const {
   return std::nullopt;
 }
 
-// A nameless file that gets its name at the end: nothing is left of a writer that is killed, and the folder is changed once. Whoever changes
-// it has its lock; when a writer that has it gets no processor, as many others wait as there are. So it is not changed for what is there, either.
-// Where a name is to be replaced, or there are no nameless files: a file of another name that is renamed.
-// Nothing is synced. After a loss of power an entry may be torn, which its checksum tells; and to wait for a disk that others write to may take
-// longer than to compile the kernel.
+// A nameless file that gets its name at the end: nothing is left of a writer that is killed, and
+// the folder is changed once. Whoever changes it has its lock; when a writer that has it gets no
+// processor, as many others wait as there are. So it is not changed for what is there, either.
+// Where a name is to be replaced, or there are no nameless files: a file of another name that is
+// renamed. Nothing is synced. After a loss of power an entry may be torn, which its checksum tells;
+// and to wait for a disk that others write to may take longer than to compile the kernel.
 bool DiskCache::write(const std::string &file, std::string_view content) const {
   const int folder = folder_->descriptor;
   const auto is_there = [&] { return read(file, false) == content; }; // by somebody faster

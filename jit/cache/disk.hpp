@@ -1,9 +1,11 @@
 // A cache of bytes on disk that any number of processes share, and that cannot break anything.
 //
-// One file for each entry. It is written without a name, or under another one, and then named, so that a reader sees all of it or none.
-// It holds its key in full and a checksum: whatever is wrong with it makes it a miss, and the file goes. It is read into
-// memory, never mapped, so that what somebody does to the file later changes nothing. A folder that is full, read-only or gone
-// costs time and nothing else. The folder must be the user's own and closed to others (mode 0700): code is run from it.
+// One file for each entry. It is written without a name, or under another one, and then named, so
+// that a reader sees all of it or none. It holds its key in full and a checksum: whatever is wrong
+// with it makes it a miss, and the file goes. It is read into memory, never mapped, so that what
+// somebody does to the file later changes nothing. A folder that is full, read-only or gone costs
+// time and nothing else. The folder must be the user's own and closed to others (mode 0700): code
+// is run from it.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +23,10 @@ public:
   static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
   static constexpr int most_days = 30; // since an entry was used
 
-  // In the folder of the request, else in BROADLOOM_CACHE_DIR, else in broadloom in the user's XDG cache folder. None where BROADLOOM_CACHE is 0, and
-  // where the folder cannot be made, is not closed to others or would be made in a home of somebody else, which is told in the log
-  // once for each folder. Only opens it: what is wrong later makes misses. `bytes`: how many may lie there.
+  // In the folder of the request, else in BROADLOOM_CACHE_DIR, else in broadloom in the user's XDG
+  // cache folder. None where BROADLOOM_CACHE is 0, and where the folder cannot be made, is not
+  // closed to others or would be made in a home of somebody else, which is told in the log once for
+  // each folder. Only opens it: what is wrong later makes misses. `bytes`: how many may lie there.
   static std::optional<DiskCache> open(const std::string &request,
                                        std::uint64_t bytes = most_bytes);
 
@@ -34,7 +37,8 @@ public:
   // The payload that was stored last for the key.
   std::optional<std::string> load(std::string_view key) const;
 
-  // `about` is a line for people. What is old, or too much, is removed once in an hour, and as soon as there may be too much.
+  // `about` is a line for people. What is old, or too much, is removed once in an hour, and as soon
+  // as there may be too much.
   void store(std::string_view key, std::string_view about, std::string_view payload) const;
 
   struct Entry {

@@ -1,7 +1,8 @@
 // Native code from the disk cache, or made and kept there.
 //
-// The key is all that code depends on: the sources of the code generator (code_version), LLVM, the instructions that may be
-// used, and the loop program. A processor's name only guides scheduling, so machines of one level share entries.
+// The key is all that code depends on: the sources of the code generator (code_version), LLVM, the
+// instructions that may be used, and the loop program. A processor's name only guides scheduling,
+// so machines of one level share entries.
 #pragma once
 
 #include "jit/native/code.hpp"

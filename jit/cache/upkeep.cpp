@@ -1,7 +1,9 @@
 // What keeps the folder of the disk cache small, and what people do to it: see disk.hpp.
 //
-// From time to time the folder is looked through, which takes longer than to store an entry: once in an hour, and where there may be too much in it.
-// The stamp tells: it holds the time of the last look, and behind it a byte for each 16 KiB that there were then or that any process has stored since.
+// From time to time the folder is looked through, which takes longer than to store an entry: once
+// in an hour, and where there may be too much in it. The stamp tells: it holds the time of the last
+// look, and behind it a byte for each 16 KiB that there were then or that any process has stored
+// since.
 //
 //   00000000001795803600......
 #include "jit/cache/disk.hpp"
@@ -39,7 +41,8 @@ int open_stamp(int folder) {
   return openat(folder, stamp_name, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-// When an entry was used last. A time ahead of now, of a clock that was wrong, would keep it for as long: it becomes now.
+// When an entry was used last. A time ahead of now, of a clock that was wrong, would keep it for as
+// long: it becomes now.
 std::time_t last_use(int folder, const std::string &name, const struct stat &about,
                      std::time_t now) {
   const std::time_t used = std::max(about.st_atime, about.st_mtime);
@@ -71,8 +74,9 @@ bool DiskCache::is_time_to_look(std::uint64_t stored) const {
   return age < 0 || age >= hour || noted > folder_->most_bytes;
 }
 
-// The new stamp comes first, so that others do not look as well, and keeps what they note meanwhile. What goes beyond the bound is an eighth more
-// than it must, so that not every entry that is stored leads to a look.
+// The new stamp comes first, so that others do not look as well, and keeps what they note
+// meanwhile. What goes beyond the bound is an eighth more than it must, so that not every entry
+// that is stored leads to a look.
 void DiskCache::look_through() const {
   const int folder = folder_->descriptor;
   const std::time_t now = std::time(nullptr);

@@ -1,4 +1,5 @@
-// The states of accumulators as values: identities, joins, and the lists and stack slots that loops carry them in.
+// The states of accumulators as values: identities, joins, and the lists and stack slots that loops
+// carry them in.
 #pragma once
 
 #include "jit/emit/context.hpp"
@@ -34,8 +35,9 @@ public:
   // With `count` lanes that have had no step.
   States join_identities(loop::AccId acc, const States &states, int count);
 
-  // A state that counts steps, as that of var does, is known without having been stepped: 1 is added to 0 in each. So where all
-  // lanes step, one number takes the place of a vector for each copy: these become `steps`, which is an integer.
+  // A state that counts steps, as that of var does, is known without having been stepped: 1 is
+  // added to 0 in each. So where all lanes step, one number takes the place of a vector for each
+  // copy: these become `steps`, which is an integer.
   void set_counts(const loop::Loop &loop, Blocks &blocks, llvm::Value *steps);
 
   AllStates running(const loop::Loop &loop) const;

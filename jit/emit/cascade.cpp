@@ -1,8 +1,9 @@
 // The leaves of a fold, joined pairwise: see fold.cpp for the tree.
 //
-// Leaves of few states run several at a time, from the first on: each step of a leaf waits for the one before it, so that
-// one leaf alone would leave most of the adders idle. Of these, four say, the joins of the lowest levels are known; what comes of them
-// goes on the stack some levels up, as if one leaf after the other had been put there.
+// Leaves of few states run several at a time, from the first on: each step of a leaf waits for the
+// one before it, so that one leaf alone would leave most of the adders idle. Of these, four say,
+// the joins of the lowest levels are known; what comes of them goes on the stack some levels up, as
+// if one leaf after the other had been put there.
 #include "jit/emit/folds.hpp"
 
 #include "loop/tree.hpp"
@@ -110,8 +111,8 @@ AllStates Folds::joined_leaves(const Place &here, const block::Run &run, llvm::V
   return blocks[0];
 }
 
-// All groups of so many leaves but for one that ends the range, each put on the stack like a leaf, some levels up.
-// Gives the position and the number of leaves reached.
+// All groups of so many leaves but for one that ends the range, each put on the stack like a leaf,
+// some levels up. Gives the position and the number of leaves reached.
 std::pair<llvm::Value *, llvm::Value *> Folds::groups_of_leaves(const Place &here,
                                                                 const block::Run &run, Range range,
                                                                 const Accumulators::Slots &stacks) {

@@ -1,4 +1,5 @@
-// What all that emits code of one phase shares: the phase, its function, and the numbers and buffers of its frame.
+// What all that emits code of one phase shares: the phase, its function, and the numbers and
+// buffers of its frame.
 #pragma once
 
 #include "jit/emit/lanes.hpp"

@@ -17,7 +17,8 @@ namespace broadloom::jit {
 
 namespace {
 
-// Makes functions carry line numbers, which only the assembly printer reads: no debug sections come of it.
+// Makes functions carry line numbers, which only the assembly printer reads: no debug sections come
+// of it.
 class Lines {
 public:
   explicit Lines(llvm::Module &module) : build_(module) {

@@ -23,10 +23,10 @@ class Module;
 
 namespace broadloom::jit {
 
-// Adds the functions of these phases. They run as `blocks` say, whoever has made them: chosen for the target, or given as a text.
-// `listing`, where given, is of this program: its lines, and as columns the boxes, become debug locations, for code that is only
-// shown.
-// With `count_paths` the code counts the ways that it takes (paths.hpp).
+// Adds the functions of these phases. They run as `blocks` say, whoever has made them: chosen for
+// the target, or given as a text. `listing`, where given, is of this program: its lines, and as
+// columns the boxes, become debug locations, for code that is only shown. With `count_paths` the
+// code counts the ways that it takes (paths.hpp).
 void emit(llvm::Module &module, const loop::Program &program, const block::Program &blocks,
           const Target &target, std::span<const std::size_t> phases,
           const loop::Listing *listing = nullptr, bool count_paths = false);

@@ -1,7 +1,8 @@
-// Loops with accumulators, and short rows: the turns of their boxes, and the joins of the tree in between.
+// Loops with accumulators, and short rows: the turns of their boxes, and the joins of the tree in
+// between.
 //
-// fold.cpp has leaves, cascade.cpp their joins, short_rows.cpp loops of a few known turns inside of lanes, strips.cpp blocks of a
-// scan there.
+// fold.cpp has leaves, cascade.cpp their joins, short_rows.cpp loops of a few known turns inside of
+// lanes, strips.cpp blocks of a scan there.
 #pragma once
 
 #include "jit/emit/accumulators.hpp"

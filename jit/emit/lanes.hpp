@@ -79,9 +79,9 @@ public:
   Carried counted_loop(llvm::Value *begin, llvm::Value *end, std::int64_t step, Carried carried,
                        llvm::function_ref<Carried(llvm::Value *, Carried)> body);
 
-  // base + p * bytes, in the body of the innermost counted loop, where p is its position: by an addition
-  // in each turn, in place of a multiplication. `base` and `bytes` are known before the loop. Null for
-  // another p.
+  // base + p * bytes, in the body of the innermost counted loop, where p is its position: by an
+  // addition in each turn, in place of a multiplication. `base` and `bytes` are known before the
+  // loop. Null for another p.
   llvm::Value *walking_address(llvm::Value *base, llvm::Value *p, llvm::Value *bytes);
 
   // What `yes` or `no` gives, whichever the condition says; only that one runs.

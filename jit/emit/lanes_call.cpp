@@ -1,7 +1,8 @@
 // Operations that are called: see weights.hpp.
 //
-// Example: many divisions of i64 become calls of `FloorDiv_i64x8(a, b)`, whose body is what would else stand at each.
-// Vector math is in functions already: there the call is kept from being inlined (vector_math).
+// Example: many divisions of i64 become calls of `FloorDiv_i64x8(a, b)`, whose body is what would
+// else stand at each. Vector math is in functions already: there the call is kept from being
+// inlined (vector_math).
 #include "jit/emit/lanes.hpp"
 
 #include <llvm/IR/Module.h>

@@ -1,7 +1,8 @@
 // Complex numbers: the formulas of ops/complex.hpp over vectors of lanes.
 //
-// In registers a complex value is a pair {real part, imaginary part} of two scalars or two vectors, an
-// LLVM struct, so that phis and stack slots take it like any other value. In memory the parts alternate.
+// In registers a complex value is a pair {real part, imaginary part} of two scalars or two vectors,
+// an LLVM struct, so that phis and stack slots take it like any other value. In memory the parts
+// alternate.
 #include "jit/emit/lanes.hpp"
 #include "ops/complex.hpp"
 

@@ -1,8 +1,8 @@
 // Conversions that take more than one instruction: f16 and bf16, and floats to integers.
 //
-// LLVM's own truncation to bfloat is not used: on a machine with AVX512-BF16 it becomes an instruction
-// that flushes subnormals to zero. Nor is its truncation of double to half, which calls a function for
-// each lane.
+// LLVM's own truncation to bfloat is not used: on a machine with AVX512-BF16 it becomes an
+// instruction that flushes subnormals to zero. Nor is its truncation of double to half, which calls
+// a function for each lane.
 #include "jit/emit/lanes.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -11,8 +11,8 @@
 
 namespace broadloom::jit {
 
-// Exact. The fence keeps LLVM from moving operations to the narrow side, where they would be done one
-// lane at a time.
+// Exact. The fence keeps LLVM from moving operations to the narrow side, where they would be done
+// one lane at a time.
 llvm::Value *Lanes::widen_float(llvm::Value *x, DType from) {
   llvm::Type *type = this->type(DType::F32, width(x));
   if (from == DType::BF16) {
@@ -23,8 +23,8 @@ llvm::Value *Lanes::widen_float(llvm::Value *x, DType from) {
   return intrinsic(llvm::Intrinsic::arithmetic_fence, {ir_.CreateFPExt(half, type)});
 }
 
-// f64 to f32 so that a second rounding, to at most 22 bits, gives what a single one would: towards zero,
-// with the last bit set where anything was lost.
+// f64 to f32 so that a second rounding, to at most 22 bits, gives what a single one would: towards
+// zero, with the last bit set where anything was lost.
 llvm::Value *Lanes::round_to_odd(llvm::Value *x) {
   llvm::Value *nearest = ir_.CreateFPTrunc(x, type(DType::F32, width(x)));
   llvm::Value *back = ir_.CreateFPExt(nearest, x->getType());
@@ -41,8 +41,8 @@ llvm::Value *Lanes::round_to_odd(llvm::Value *x) {
 // To nearest even, rounded once, whatever `x` comes from.
 llvm::Value *Lanes::narrow_float(llvm::Value *x, DType from, DType to) {
   if (size_of(from) == 8 && !is_float(from) && to == DType::BF16) {
-    // As a double it must not round: beyond 2^53 the low bits, of which only matters whether they are
-    // all zero, are put into one.
+    // As a double it must not round: beyond 2^53 the low bits, of which only matters whether they
+    // are all zero, are put into one.
     llvm::Constant *low = constant_integer(x, 0xfff);
     llvm::Value *magnitude = x;
     if (is_signed_integer(from))
@@ -77,8 +77,8 @@ llvm::Value *Lanes::narrow_float(llvm::Value *x, DType from, DType to) {
   return ir_.CreateTrunc(ir_.CreateSelect(nan, quiet, rounded), result);
 }
 
-// Truncates and saturates, NaN to 0. Types of up to 16 bits, whose limits are floats: cut to the limits
-// first, where NaN becomes the lower one.
+// Truncates and saturates, NaN to 0. Types of up to 16 bits, whose limits are floats: cut to the
+// limits first, where NaN becomes the lower one.
 llvm::Value *Lanes::float_to_short_integer(llvm::Value *x, DType to) {
   const int bits = 8 * static_cast<int>(size_of(to));
   const bool with_sign = is_signed_integer(to);

@@ -64,7 +64,8 @@ void PhaseEmitter::narrowest_part(const Place &here, const block::Run &run, std:
 
 // One copy of the code for whole and partial boxes:
 //
-//   for turn in 0, 1: for position from (turn ? rest : begin) to (turn ? end : rest): the body, masked
+//   for turn in 0, 1: for position from (turn ? rest : begin) to (turn ? end : rest): the body,
+//   masked
 //
 // The mask does not change within a turn.
 void PhaseEmitter::masked_map(const Place &here, const block::Run &run, Range range) {

@@ -1,8 +1,9 @@
 // Loads and stores, exact to the byte: see memory.hpp.
 //
-// In a partial group only the lanes that count are touched: by masked instructions where the machine has them, else one by one
-// through a vector on the stack. The parts of complex numbers alternate in memory and lie apart in registers, so a row of W elements
-// is one move of 2 W parts, and one shuffle for either part:
+// In a partial group only the lanes that count are touched: by masked instructions where the
+// machine has them, else one by one through a vector on the stack. The parts of complex numbers
+// alternate in memory and lie apart in registers, so a row of W elements is one move of 2 W parts,
+// and one shuffle for either part:
 //   re0 im0 re1 im1 ..  <->  re0 re1 ..  and  im0 im1 ..
 #include "jit/emit/memory.hpp"
 

@@ -1,10 +1,14 @@
-// How elements move between memory and lanes: each buffer as the box of the place says (Move in src/block/block.hpp).
+// How elements move between memory and lanes: each buffer as the box of the place says (Move in
+// src/block/block.hpp).
 //
-// Problem: one access is a scalar, a row, lanes that lie apart, a block that is transposed in registers, a slot of each lane's own, of
-// several rows of a register tile, of real or complex numbers, all or some of which count.
-// Method: the rows of the place have an address each; what is there moves by one switch over the access's move.
-// Example: memory.cpp has that switch, rows and complex numbers, strided.cpp lanes apart, transpose.cpp blocks, prefetch.cpp what is
-// asked for ahead, stream.cpp the alignment of stores around the caches.
+// Problem: one access is a scalar, a row, lanes that lie apart, a block that is transposed in
+// registers, a slot of each lane's own, of several rows of a register tile, of real or complex
+// numbers, all or some of which count.
+// Method: the rows of the place have an address each; what is there moves by one switch over the
+// access's move.
+// Example: memory.cpp has that switch, rows and complex numbers, strided.cpp lanes apart,
+// transpose.cpp blocks, prefetch.cpp what is asked for ahead, stream.cpp the alignment of stores
+// around the caches.
 #pragma once
 
 #include "jit/emit/context.hpp"
@@ -21,7 +25,8 @@ public:
   llvm::Value *apart(const Place &here, const block::Box &box, loop::AxisId rows);
   void store(const Place &here, loop::BufferId id, llvm::Value *value);
 
-  // transpose.cpp: what a short loop, or a block of a scan, loads of rows before its turns, or leaves to store_columns after them.
+  // transpose.cpp: what a short loop, or a block of a scan, loads of rows before its turns, or
+  // leaves to store_columns after them.
   Registers columns(const Place &here, const block::Run &run, bool store, bool on_stack);
   void store_columns(const Place &here, Registers &awaited);
   // A block of as many rows along `along` as it has lanes along `across`, from these positions on.
@@ -36,11 +41,12 @@ public:
                                     llvm::Value *row, llvm::Value *lane);
   void ask(const NextLines &lines, llvm::Value *number);
 
-  // stream.cpp: 0 where all that the box streams, `width` elements at a time from this position on, is aligned, in all rows along an
-  // axis; null where it streams nothing.
+  // stream.cpp: 0 where all that the box streams, `width` elements at a time from this position on,
+  // is aligned, in all rows along an axis; null where it streams nothing.
   llvm::Value *misaligned(const Place &here, const block::Box &box, llvm::Value *position,
                           int width, std::optional<loop::AxisId> rows = {});
-  // What `run` gives, which stands twice: with stores around the caches for where nothing is `wrong`, and with plain ones.
+  // What `run` gives, which stands twice: with stores around the caches for where nothing is
+  // `wrong`, and with plain ones.
   Values around_caches(const Place &here, llvm::Value *wrong,
                        llvm::function_ref<Values(const Place &)> run);
   // How many positions of the range come before the first aligned address of the first stream.
@@ -48,7 +54,8 @@ public:
   bool streamed() const { return streamed_; } // some store goes around the caches
 
 private:
-  // One row of the place: its lanes, the address of the first one's element or part of an element, and of what type it is.
+  // One row of the place: its lanes, the address of the first one's element or part of an element,
+  // and of what type it is.
   struct Row {
     const Place &here;
     const block::Access &access;

@@ -2,11 +2,13 @@
 //
 // Problem: a loop nest in words ("vector for j; step a0 += x[i, j]") must become vector code whose
 // bits do not depend on the width of the vectors.
-// Method: one walk over the nest and its boxes. A turn of a box makes a place of the one around it (place.hpp): the
-// addresses of the buffers that walk the loop's axis move, and its dims say which positions are lanes and which are copies.
-// A value that changes from lane to lane is a vector of the place's lanes, any other stays a scalar.
-// Example: phase.cpp walks statements and turns, maps.cpp loops without accumulators, tiles.cpp two loops as one box; folds.hpp and
-// scans.hpp run loops with accumulators, memory.hpp loads and stores.
+// Method: one walk over the nest and its boxes. A turn of a box makes a place of the one around it
+// (place.hpp): the addresses of the buffers that walk the loop's axis move, and its dims say which
+// positions are lanes and which are copies. A value that changes from lane to lane is a vector of
+// the place's lanes, any other stays a scalar.
+// Example: phase.cpp walks statements and turns, maps.cpp loops without accumulators, tiles.cpp two
+// loops as one box; folds.hpp and scans.hpp run loops with accumulators, memory.hpp loads and
+// stores.
 #pragma once
 
 #include "block/block.hpp"
@@ -18,8 +20,8 @@ namespace broadloom::jit {
 
 class PhaseEmitter {
 public:
-  // With a listing, instructions carry the line of their statement in it as debug location; the function has a
-  // subprogram then.
+  // With a listing, instructions carry the line of their statement in it as debug location; the
+  // function has a subprogram then.
   PhaseEmitter(const loop::Program &program, std::size_t phase, const Target &target,
                const block::Program &blocks, llvm::Function *function,
                const loop::Listing *listing = nullptr, bool count_paths = false);
@@ -27,7 +29,8 @@ public:
   void run(llvm::function_ref<void(llvm::Function &)> made);
 
   // What folds and scans ask of the walk.
-  // One turn: the addresses move to the position, and the body runs. `offset` is a known distance on top of the position.
+  // One turn: the addresses move to the position, and the body runs. `offset` is a known distance
+  // on top of the position.
   void turn(const Place &around, const block::Box &box, loop::LoopId id, llvm::Value *position,
             std::int64_t offset = 0);
   llvm::Value *value(loop::ValueId id);

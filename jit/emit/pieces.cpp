@@ -228,7 +228,8 @@ private:
     return ir.CreateICmpSLT(value, llvm::Constant::getNullValue(memory));
   }
 
-  // Once in each block, before the first use; what a phi takes, at the end of the block that it comes from.
+  // Once in each block, before the first use; what a phi takes, at the end of the block that it
+  // comes from.
   void load(Function &user) {
     std::map<std::pair<BasicBlock *, Value *>, Value *> at_end;
     for (BasicBlock &block : user) {

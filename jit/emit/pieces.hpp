@@ -1,12 +1,14 @@
 // A long straight run of code, cut into functions of bounded size.
 //
 // Problem: the code generator's time grows with the square of a block's length and more.
-// Method: while code is made, each level of it (the statements of a body, the lines of an accumulator's code) is cut after
-// some weight, by beginning a new basic block. When a function is complete, what lies between two cuts becomes a function of
-// its own. Values that are made in one function and used in another lie in a frame on the stack, whose address is the one
-// argument of all pieces: they are stored where they are made, and loaded in each block that uses them. Values that are
-// alive in turn share their places. No operation changes, so no bit does.
-// Example: of 20,000 additions some 80 pieces are made, with one or two values between each and the next.
+// Method: while code is made, each level of it (the statements of a body, the lines of an
+// accumulator's code) is cut after some weight, by beginning a new basic block. When a function is
+// complete, what lies between two cuts becomes a function of its own. Values that are made in one
+// function and used in another lie in a frame on the stack, whose address is the one argument of
+// all pieces: they are stored where they are made, and loaded in each block that uses them. Values
+// that are alive in turn share their places. No operation changes, so no bit does.
+// Example: of 20,000 additions some 80 pieces are made, with one or two values between each and the
+// next.
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -22,7 +24,8 @@ class Pieces {
 public:
   Pieces(llvm::IRBuilder<> &ir, bool wanted) : ir_(ir), wanted_(wanted) {}
 
-  // What is made from here on until the end of this object's life, on one level; `total` is its weight.
+  // What is made from here on until the end of this object's life, on one level; `total` is its
+  // weight.
   class Level {
   public:
     Level(Pieces &pieces, std::int64_t total);
@@ -41,8 +44,8 @@ public:
     void end();
   };
 
-  // Makes the pieces functions; the function is complete but for that. `made` is told of each new one. Returns the bytes
-  // of the frame.
+  // Makes the pieces functions; the function is complete but for that. `made` is told of each new
+  // one. Returns the bytes of the frame.
   std::uint64_t move_out(llvm::Function &function, llvm::function_ref<void(llvm::Function &)> made);
 
 private:

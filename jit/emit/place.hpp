@@ -1,10 +1,13 @@
 // Where the walk is: the positions that the code being made runs for, and where their elements are.
 //
-// Problem: a statement becomes code for one position or for a group of lanes, of one row or of several, of which all count or
-// the first few, and what it loads lies in memory or is in registers already.
-// Method: all of that is one value, made of the dims and the accesses of the boxes around. A turn of a loop makes a new place of
-// the one around it and hands it down, so nothing has to be set back, and whoever loads, stores or steps asks only its place.
-// Example: in a register tile of 4 rows x 16 lanes the group has 4 copies of 16 lanes, and `at` has the first row's addresses.
+// Problem: a statement becomes code for one position or for a group of lanes, of one row or of
+// several, of which all count or the first few, and what it loads lies in memory or is in registers
+// already.
+// Method: all of that is one value, made of the dims and the accesses of the boxes around. A turn
+// of a loop makes a new place of the one around it and hands it down, so nothing has to be set
+// back, and whoever loads, stores or steps asks only its place.
+// Example: in a register tile of 4 rows x 16 lanes the group has 4 copies of 16 lanes, and `at` has
+// the first row's addresses.
 #pragma once
 
 #include "block/block.hpp"
@@ -39,7 +42,8 @@ struct Group {
   int lanes() const { return copies * width; }
 };
 
-// A buffer's elements along an axis, which are loaded before the turns that take them, or stored after those that give them.
+// A buffer's elements along an axis, which are loaded before the turns that take them, or stored
+// after those that give them.
 struct Elements {
   loop::AxisId along;
   Values vectors;                   // of each position: its element in each lane

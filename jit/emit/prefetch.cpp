@@ -1,10 +1,11 @@
 // Cache lines that are asked for before they are loaded.
 //
-// Memory answers some hundred cycles after it was asked, so speed is the number of lines asked for at a time. The
-// processor looks ahead by itself until its scheduler is full of operations that wait for loads: sums of f32 in f64
-// fill it with eight of them for a line. Two distances, measured over 64 MB on Sapphire Rapids with two threads: near
-// ones into the first cache, and far ones, which make the second cache's own prefetcher go on to the next page. GB/s of a
-// sum without, with the near, the far, and both: 17, 23, 27, 31.
+// Memory answers some hundred cycles after it was asked, so speed is the number of lines asked for
+// at a time. The processor looks ahead by itself until its scheduler is full of operations that
+// wait for loads: sums of f32 in f64 fill it with eight of them for a line. Two distances, measured
+// over 64 MB on Sapphire Rapids with two threads: near ones into the first cache, and far ones,
+// which make the second cache's own prefetcher go on to the next page. GB/s of a sum without, with
+// the near, the far, and both: 17, 23, 27, 31.
 #include "jit/emit/memory.hpp"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ namespace {
 constexpr std::int64_t line_bytes = 64; // of the caches
 } // namespace
 
-// For reading; localities as LLVM counts them: 3 into the first cache, 2 the second, 1 the second where it is larger.
+// For reading; localities as LLVM counts them: 3 into the first cache, 2 the second, 1 the second
+// where it is larger.
 void Memory::prefetch(llvm::Value *there, unsigned locality) {
   ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
                       {there, ir_.getInt32(0), ir_.getInt32(locality), ir_.getInt32(1)});
@@ -83,9 +85,10 @@ void Memory::ask_for_steps(const Place &here, BufferId id) {
       static_cast<std::int64_t>(size_of(program_[id].dtype)) * here.group.width, 3);
 }
 
-// Rows that lie far apart are no stream that the hardware would follow: so the lines of the next block are asked for,
-// those of the rows below, or at the end of the tile those of the tile beside it. Into the second-level cache, as
-// rows at distances of a power of two share a few lines of the first.
+// Rows that lie far apart are no stream that the hardware would follow: so the lines of the next
+// block are asked for, those of the rows below, or at the end of the tile those of the tile beside
+// it. Into the second-level cache, as rows at distances of a power of two share a few lines of the
+// first.
 std::vector<Memory::NextLines> Memory::next_lines(const Place &here, const block::Run &run,
                                                   Range rows, llvm::Value *row, llvm::Value *lane) {
   const std::vector<block::Access> &accesses = run.whole().accesses;

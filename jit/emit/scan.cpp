@@ -1,7 +1,7 @@
 // Loops that run in order: scans, and ordered folds from the end. See loop.hpp for what they mean.
 //
-// Problem: the running state must have the same bits whether one thread walks the whole axis or many
-// take a block each, from the carried states that an earlier phase has worked out.
+// Problem: the running state must have the same bits whether one thread walks the whole axis or
+// many take a block each, from the carried states that an earlier phase has worked out.
 // Method: the states step through a block of `leaf` positions from the recipe's start; the carried
 // states of the blocks before are joined on at every position, which is one more combine, and never
 // become part of the steps.

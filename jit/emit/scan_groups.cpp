@@ -1,11 +1,11 @@
 // Scans whose positions run in groups of lanes. See loop.hpp for the tree.
 //
 // Problem: a running sum is a chain of additions of four cycles each, however wide the vectors are.
-// Method: a group of 16 neighbouring positions is one vector. Each lane takes one step from the recipe's
-// start; then, at distances 1, 2, 4 and 8, the lanes of each later half are joined to the last lane of the
-// earlier half, by one shuffle and one masked combine. Only the last lane goes on to the next group, so
-// the chain has one combine for 16 positions.
-// Example, 4 lanes:  1 2 3 4  ->  1 3 3 7  ->  1 3 6 10.
+// Method: a group of 16 neighbouring positions is one vector. Each lane takes one step from the
+// recipe's start; then, at distances 1, 2, 4 and 8, the lanes of each later half are joined to the
+// last lane of the earlier half, by one shuffle and one masked combine. Only the last lane goes on
+// to the next group, so the chain has one combine for 16 positions. Example, 4 lanes: 1 2 3 4 -> 1
+// 3 3 7 -> 1 3 6 10.
 //
 // In reverse the lanes stay as they lie in memory, and "earlier" is to the right.
 #include "jit/emit/scans.hpp"
@@ -103,9 +103,9 @@ States Scans::shuffled(const States &states, const std::vector<int> &sources) {
   return out;
 }
 
-// Which lanes are joined at this distance. AVX-512 has masked operations, but the code generator would turn
-// a constant mask into one more shuffle: so it must not see that the mask is constant. The highest bit of an
-// address is 0.
+// Which lanes are joined at this distance. AVX-512 has masked operations, but the code generator
+// would turn a constant mask into one more shuffle: so it must not see that the mask is constant.
+// The highest bit of an address is 0.
 llvm::Value *Scans::later_lanes(bool reverse, int distance) {
   constexpr int half = scan_ways / 2;
   const auto joins = [&](int lane) {
@@ -134,8 +134,8 @@ llvm::Value *Scans::later_lanes(bool reverse, int distance) {
   return mask;
 }
 
-// Where the mask is one for half a group, so are the registers of doubles: to repeat it would take an instruction
-// for each use.
+// Where the mask is one for half a group, so are the registers of doubles: to repeat it would take
+// an instruction for each use.
 llvm::Value *Scans::select_lanes(llvm::Value *mask, llvm::Value *a, llvm::Value *b) {
   const int width = Lanes::width(mask);
   if (width == scan_ways || lanes_.are_threads()) return lanes_.select(mask, a, b);
@@ -173,8 +173,8 @@ States Scans::join_group(const Group &group, AccId acc, States states) {
   return states;
 }
 
-// Where nobody reads the running states: neighbours are joined, in half as many lanes each time, until there is a lane
-// for each group.
+// Where nobody reads the running states: neighbours are joined, in half as many lanes each time,
+// until there is a lane for each group.
 States Scans::totals_of_groups(const Group &group, AccId acc, States states) {
   const auto join_neighbours = [&](States left, States right) {
     if (group.loop->reverse) std::swap(left, right);

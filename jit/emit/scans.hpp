@@ -1,6 +1,7 @@
 // Loops that run in order: scans, and ordered folds from the end.
 //
-// scan.cpp has blocks, and positions one after the other; scan_groups.cpp groups of positions as lanes.
+// scan.cpp has blocks, and positions one after the other; scan_groups.cpp groups of positions as
+// lanes.
 #pragma once
 
 #include "jit/emit/folds.hpp"

@@ -1,13 +1,15 @@
-// Folds of a few known turns inside a vector loop: rows of 8, of which the vector loop takes 16 at once.
+// Folds of a few known turns inside a vector loop: rows of 8, of which the vector loop takes 16 at
+// once.
 //
-// Problem: the tree of loop.hpp has 32 ways, of which a row of 8 fills 8; lanes along the row would run mostly idle,
-// and join five times for each row.
-// Method: the lanes of the vector are rows. Each lane of the tree is a vector of states of its own, with one step or
-// none, and the joins are joins of whole vectors. Lanes without a step hold the identity; joins with it are made where they may
-// change a bit (ops::identity_is_neutral). The copies of the body come in the order in which the tree needs them, so that few
-// states wait; a heavy body has one copy, with the lanes in memory.
-// Example: 3 turns of a sum: lanes 0 1 2; lane 0 meets 16, 8, 4 (nothing), then 2; lane 1 nothing; then 0 and 1:
-// ((0 + x0) + (0 + x2)) + (0 + x1).
+// Problem: the tree of loop.hpp has 32 ways, of which a row of 8 fills 8; lanes along the row would
+// run mostly idle, and join five times for each row.
+// Method: the lanes of the vector are rows. Each lane of the tree is a vector of states of its own,
+// with one step or none, and the joins are joins of whole vectors. Lanes without a step hold the
+// identity; joins with it are made where they may change a bit (ops::identity_is_neutral). The
+// copies of the body come in the order in which the tree needs them, so that few states wait; a
+// heavy body has one copy, with the lanes in memory.
+// Example: 3 turns of a sum: lanes 0 1 2; lane 0 meets 16, 8, 4 (nothing), then 2; lane 1 nothing;
+// then 0 and 1: ((0 + x0) + (0 + x2)) + (0 + x1).
 #include "jit/emit/folds.hpp"
 
 #include "jit/emit/phase.hpp"
@@ -45,8 +47,8 @@ AllStates Folds::unrolled(const Place &here, const block::Run &run) {
   return accs_.running(loop);
 }
 
-// The steps of each leaf, one after the other, and the leaves joined pairwise: the tree of cascade.cpp, without a loop. A range of joins has
-// leaves of one step.
+// The steps of each leaf, one after the other, and the leaves joined pairwise: the tree of
+// cascade.cpp, without a loop. A range of joins has leaves of one step.
 void Folds::unrolled_fold(const Place &here, const block::Run &run) {
   const Loop &loop = program_[run.loop];
   const std::int64_t positions = run.whole().positions(),
@@ -78,7 +80,8 @@ void Folds::unrolled_fold(const Place &here, const block::Run &run) {
   accs_.set_running(loop, leaves.front());
 }
 
-// The join of the lanes `lane`, `lane` + `apart`, `lane` + 2 `apart` ..; nothing where none of them has a step.
+// The join of the lanes `lane`, `lane` + `apart`, `lane` + 2 `apart` ..; nothing where none of them
+// has a step.
 std::optional<AllStates> Folds::lane_tree(const Place &here, const block::Run &run, int lane,
                                           int apart) {
   const Loop &loop = program_[run.loop];
@@ -99,7 +102,8 @@ std::optional<AllStates> Folds::lane_tree(const Place &here, const block::Run &r
 //   for p: slot[p] = step(identity, ..)
 //   for half = lanes / 2, .. 1, while `used` lanes are in use:
 //     for l + half < used: slot[l] = join(slot[l], slot[l + half])
-//     for other l < half, used: slot[l] = join(slot[l], identity)      mostly folded away, as that is known
+//     for other l < half, used: slot[l] = join(slot[l], identity)
+//         mostly folded away, as that is known
 AllStates Folds::on_stack(const Place &here, const block::Run &run) {
   const Loop &loop = program_[run.loop];
   llvm::Value *none = ir_.getInt64(0), *turns = context_.number(loop.turns);

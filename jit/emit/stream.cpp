@@ -1,8 +1,10 @@
 // Stores around the caches.
 //
-// Problem: an output larger than the caches would push out what is still to be read, and a plain store reads each line
-// first; stores that go around the caches must be aligned, which depends on the memory that is given.
-// Method: the code stands twice, once with such stores for where all of them are aligned, and once with plain ones.
+// Problem: an output larger than the caches would push out what is still to be read, and a plain
+// store reads each line first; stores that go around the caches must be aligned, which depends on
+// the memory that is given.
+// Method: the code stands twice, once with such stores for where all of them are aligned, and once
+// with plain ones.
 #include "jit/emit/memory.hpp"
 
 #include <algorithm>

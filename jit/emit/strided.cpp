@@ -1,12 +1,14 @@
 // Lanes that do not lie side by side.
 //
-// Problem: each lane's element is loaded or stored by itself, by gathers where the machine has them, which take about a
-// cycle for each lane. Views such as a[::2], one channel of an image, or a reversed axis lie almost side by side.
-// Method: where the step is one of a few small ones, the vectors from the first lane's element to the last one's are
-// loaded and the lanes picked from these. The bytes between two elements are read and dropped: they lie on pages that are
-// read in any case.
+// Problem: each lane's element is loaded or stored by itself, by gathers where the machine has
+// them, which take about a cycle for each lane. Views such as a[::2], one channel of an image, or a
+// reversed axis lie almost side by side.
+// Method: where the step is one of a few small ones, the vectors from the first lane's element to
+// the last one's are loaded and the lanes picked from these. The bytes between two elements are
+// read and dropped: they lie on pages that are read in any case.
 //
-//   step 3, 4 lanes   a0 .. .. a1 | .. .. a2 .. | .. a2 .. .. a3   the last vector ends with the last element
+//   step 3, 4 lanes   a0 .. .. a1 | .. .. a2 .. | .. a2 .. .. a3
+//       the last vector ends with the last element
 #include "jit/emit/memory.hpp"
 
 #include "block/rules.hpp"

@@ -1,11 +1,14 @@
 // Blocks of a scan of rows: its lanes are a row each.
 //
-// Problem: lanes that step along a row each load and store elements that lie a row apart: by gathers and scatters, or one by one.
-// Method: as many positions as there are lanes are one block. What lies in rows is loaded as it lies, a piece of the row of each
-// lane, and transposed in registers; then each position has its column, and the body runs once for each of them, in order. What is
-// stored is transposed back after the last. Copies of the body have the columns in registers; of a heavy body there is one copy, with
-// the columns on the stack. The states step as they would one position at a time.
-// Example: x[i, j], lanes i, a block of two positions: (x00 x01), (x10 x11) in memory; the turns take (x00 x10), then (x01 x11).
+// Problem: lanes that step along a row each load and store elements that lie a row apart: by
+// gathers and scatters, or one by one.
+// Method: as many positions as there are lanes are one block. What lies in rows is loaded as it
+// lies, a piece of the row of each lane, and transposed in registers; then each position has its
+// column, and the body runs once for each of them, in order. What is stored is transposed back
+// after the last. Copies of the body have the columns in registers; of a heavy body there is one
+// copy, with the columns on the stack. The states step as they would one position at a time.
+// Example: x[i, j], lanes i, a block of two positions: (x00 x01), (x10 x11) in memory; the turns
+// take (x00 x10), then (x01 x11).
 #include "jit/emit/folds.hpp"
 
 #include "jit/emit/phase.hpp"

@@ -1,20 +1,22 @@
 // Two loops as one box: unroll-and-jam, register tiles, and tiles that are transposed in registers.
 //
-// - A jam takes several rows as copies of the body of the loop inside, in order. What the first stores of a state the next one takes
-//   from its register; only the last one stores to memory.
-// - A register tile takes several rows as one group of lanes. Where a value walks the rows, each row has its own part of the
-//   lanes; else all rows have the same, which is loaded once.
+// - A jam takes several rows as copies of the body of the loop inside, in order. What the first
+//   stores of a state the next one takes from its register; only the last one stores to memory.
+// - A register tile takes several rows as one group of lanes. Where a value walks the rows, each
+//   row has its own part of the lanes; else all rows have the same, which is loaded once.
 //
 //     lanes      j0 j1 | j0 j1      R = 2 rows of W = 2 lanes
 //     a[i, k]    a0 a0 | a1 a1
 //     b[k, j]    b0 b1 | b0 b1
 //     c[i, j]    row i | row i + 1
 //
-// - A transposed tile loads a block of W by W elements of an operand that lies across as W vectors along the rows, which are
-//   transposed in registers; then each vector has the lanes for one row, and a loop runs the body for each of them. Example, W = 2:
-//   rows (b00 b01) and (b10 b11) in memory; i = 0 takes (b00 b10), i = 1 takes (b01 b11).
+// - A transposed tile loads a block of W by W elements of an operand that lies across as W vectors
+//   along the rows, which are transposed in registers; then each vector has the lanes for one row,
+//   and a loop runs the body for each of them. Example, W = 2: rows (b00 b01) and (b10 b11) in
+//   memory; i = 0 takes (b00 b10), i = 1 takes (b01 b11).
 //
-// The states step as they would one row after the other, so the bits are the same. What is left over beside the boxes runs row by row.
+// The states step as they would one row after the other, so the bits are the same. What is left
+// over beside the boxes runs row by row.
 #include "jit/emit/phase.hpp"
 
 #include <algorithm>

@@ -1,16 +1,20 @@
-// Blocks of rows that are transposed in registers, where the lanes of a vector are rows: what short loops read and write of the rows
-// of all lanes, and what lies across in a tile of two loops.
+// Blocks of rows that are transposed in registers, where the lanes of a vector are rows: what short
+// loops read and write of the rows of all lanes, and what lies across in a tile of two loops.
 //
-// In each round, at distance d, the vectors r and r + d exchange every second run of d lanes, so that the bits of a row's number and
-// those of its elements' change places:
+// In each round, at distance d, the vectors r and r + d exchange every second run of d lanes, so
+// that the bits of a row's number and those of its elements' change places:
 //
-//   rows of 4 in 8 lanes, two to a vector   a0 a1 a2 a3 e0 e1 e2 e3 | b0 b1 .. f3 | c0 .. g3 | d0 .. h3
-//   d = 1                                   a0 b0 a2 b2 e0 f0 e2 f2 | a1 b1 a3 b3 .. | c0 d0 c2 d2 .. | ..
-//   d = 2                                   a0 b0 c0 d0 e0 f0 g0 h0 | a1 b1 .. h1 | a2 .. h2 | a3 .. h3
+//   rows of 4 in 8 lanes, two to a vector   a0 a1 a2 a3 e0 e1 e2 e3 | b0 b1 .. f3 | c0 .. g3 | d0
+//                                           .. h3
+//   d = 1                                   a0 b0 a2 b2 e0 f0 e2 f2 | a1 b1 a3 b3 .. | c0 d0 c2 d2
+//                                           .. | ..
+//   d = 2                                   a0 b0 c0 d0 e0 f0 g0 h0 | a1 b1 .. h1 | a2 .. h2 | a3
+//                                           .. h3
 //
-// Loads one by one, or gathers, would take several times as long. In a partial group, lanes that do not count stand for the
-// last one that does: they load its row, and store theirs there before it stores its own. Where no lane counts, as in the last
-// registers of a fold's 32 ways, nothing is stored.
+// Loads one by one, or gathers, would take several times as long. In a partial group, lanes that do
+// not count stand for the last one that does: they load its row, and store theirs there before it
+// stores its own. Where no lane counts, as in the last registers of a fold's 32 ways, nothing is
+// stored.
 #include "jit/emit/memory.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -39,7 +43,8 @@ llvm::Constant *first_of(Builder &ir, int count, int all) {
   return llvm::ConstantVector::get(lanes);
 }
 
-// The last two rounds for vectors of four pieces of so many elements, the same of four vectors A B C D that lie so many apart:
+// The last two rounds for vectors of four pieces of so many elements, the same of four vectors A B
+// C D that lie so many apart:
 //
 //   A0 A2 B0 B2 | C0 C2 D0 D2    of which A0 B0 C0 D0 and A2 B2 C2 D2 are made
 //   A1 A3 B1 B3 | C1 C3 D1 D3    .. A1 B1 C1 D1 and A3 B3 C3 D3
@@ -61,8 +66,9 @@ void exchange_pieces(Builder &ir, Values &v, int piece) {
   }
 }
 
-// The same value, behind which the code generator does not look: it would try to make one shuffle of every four, round by
-// round, which took most of a compilation, and finds none that is cheaper. No instruction comes of it.
+// The same value, behind which the code generator does not look: it would try to make one shuffle
+// of every four, round by round, which took most of a compilation, and finds none that is cheaper.
+// No instruction comes of it.
 llvm::Value *fenced(Builder &ir, llvm::Value *vector) {
   llvm::Type *type = vector->getType(), *floats = type;
   if (!type->isFPOrFPVectorTy())
@@ -72,8 +78,8 @@ llvm::Value *fenced(Builder &ir, llvm::Value *vector) {
   return ir.CreateBitCast(ir.CreateArithmeticFence(ir.CreateBitCast(vector, floats), floats), type);
 }
 
-// Each round as above. Inside of 16 bytes the machine has cheap shuffles that take neighbours from either vector, so for elements of four
-// bytes the first two rounds are made of those.
+// Each round as above. Inside of 16 bytes the machine has cheap shuffles that take neighbours from
+// either vector, so for elements of four bytes the first two rounds are made of those.
 Values transposed(Builder &ir, Values v, std::size_t size) {
   const int width = Lanes::width(v[0]);
   int distance = 1;
@@ -101,7 +107,8 @@ Values transposed(Builder &ir, Values v, std::size_t size) {
     }
     distance = 4;
   }
-  // Squares of four pieces of 16 bytes each way: here it is cheapest to take two pieces of either vector at a time.
+  // Squares of four pieces of 16 bytes each way: here it is cheapest to take two pieces of either
+  // vector at a time.
   const int piece = 16 / static_cast<int>(size);
   const bool square = size >= 4 && static_cast<int>(v.size()) == width;
   const bool by_pieces = square && width == 4 * piece;
@@ -223,8 +230,9 @@ Values Memory::row_addresses(const Place &here, BufferId id, int first) {
   return rows;
 }
 
-// The lines of later blocks, in the row of each lane: more rows than the processor follows by itself. Into the second-level cache, as
-// rows at distances of a power of two share a few lines of the first.
+// The lines of later blocks, in the row of each lane: more rows than the processor follows by
+// itself. Into the second-level cache, as rows at distances of a power of two share a few lines of
+// the first.
 void Memory::ask_along_rows(const Place &here, BufferId id, bool reverse) {
   constexpr int lines_ahead = 4;
   llvm::Value *ahead = context_.number((reverse ? -lines_ahead : lines_ahead) * 64);

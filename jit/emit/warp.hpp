@@ -4,7 +4,8 @@
 //   i32 bl_warp_shuffle(i32 value, i32 number)  the value of the thread of this number, modulo 32
 //   void bl_warp_meet()                         all threads are here, and what they stored is seen
 //   i64 bl_warp_number()                        of the warp on its device
-//   void bl_warp_run(phase, frame, lo, hi)      runs the phase in all threads, as a processor plays it
+//   void bl_warp_run(phase, frame, lo, hi)      runs the phase in all threads, as a processor plays
+//                                               it
 //
 // On a device these are single instructions; jit/native/warp.hpp has them for a processor.
 #pragma once

@@ -1,7 +1,8 @@
 // A value of LLVM's that is destroyed where its scope ends, but not where an exception comes by.
 //
-// LLVM is built without exceptions: where an allocation fails inside it, it leaves what it was making half made, and its
-// destructors take that for whole. So it stays as it is: some memory is lost, and the process is not.
+// LLVM is built without exceptions: where an allocation fails inside it, it leaves what it was
+// making half made, and its destructors take that for whole. So it stays as it is: some memory is
+// lost, and the process is not.
 // Example: Whole<llvm::LLVMContext> context;   make_loop(*context);
 #pragma once
 

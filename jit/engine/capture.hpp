@@ -16,7 +16,8 @@ class Capture final : public LinkPasses { // thread-safe
 public:
   // From now on the files that are linked into the library are kept, as one image.
   void begin(const llvm::orc::JITDylib &library);
-  // The image with these functions as its phases, and no more is kept. Nothing where the code cannot lie elsewhere.
+  // The image with these functions as its phases, and no more is kept. Nothing where the code
+  // cannot lie elsewhere.
   std::optional<Image> end(const llvm::orc::JITDylib &library,
                            const std::vector<std::string> &phases);
 

@@ -1,4 +1,5 @@
-// From object code to functions in memory, and compile_native, which is both steps: see engine.hpp and object.hpp.
+// From object code to functions in memory, and compile_native, which is both steps: see engine.hpp
+// and object.hpp.
 #include "jit/engine/engine.hpp"
 
 #include "jit/engine/functions.hpp"
@@ -36,7 +37,8 @@ struct Linked {
   }
 };
 
-// What profilers need of an object file, before the linker takes it, and what they are told afterwards.
+// What profilers need of an object file, before the linker takes it, and what they are told
+// afterwards.
 class Announcement {
 public:
   Announcement(Profile profile, llvm::MemoryBufferRef object) : profile_(profile) {

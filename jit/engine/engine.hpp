@@ -23,8 +23,8 @@ std::shared_ptr<const Code> compile_native(const loop::Program &program, const T
 std::shared_ptr<const Code> compile_native(const loop::Program &program, block::Program blocks,
                                            const Target &target, Profile profile = Profile::none);
 
-// The program as LLVM IR after all passes, and as assembly. With a listing of the program, `.loc` directives give
-// its lines.
+// The program as LLVM IR after all passes, and as assembly. With a listing of the program, `.loc`
+// directives give its lines.
 std::string llvm_text(const loop::Program &program, const block::Program &blocks,
                       const Target &target);
 std::string asm_text(const loop::Program &program, const block::Program &blocks,

@@ -1,8 +1,9 @@
-// See gdb.hpp. A debugger sets a breakpoint into __jit_debug_register_code, and looks through the list
-// that __jit_debug_descriptor begins whenever the program comes by there (or when it attaches).
+// See gdb.hpp. A debugger sets a breakpoint into __jit_debug_register_code, and looks through the
+// list that __jit_debug_descriptor begins whenever the program comes by there (or when it
+// attaches).
 //
-// The list is LLVM's own, as libLLVM exports both symbols. LLVM can put object files into it and has no way
-// to take one out again, which kernels that are freed need; so the list is kept here.
+// The list is LLVM's own, as libLLVM exports both symbols. LLVM can put object files into it and
+// has no way to take one out again, which kernels that are freed need; so the list is kept here.
 #include "jit/engine/gdb.hpp"
 #include "support/undivided.hpp"
 
@@ -22,8 +23,8 @@ namespace {
 
 support::Mutex list_mutex;
 
-// A debugger takes the address of a section from its header. Only .text has one that matters: the names of
-// functions are all that this file tells.
+// A debugger takes the address of a section from its header. Only .text has one that matters: the
+// names of functions are all that this file tells.
 void place_text(llvm::SmallVector<char, 0> &object, std::uint64_t text) {
   using Elf = llvm::object::ELF64LE;
   const auto &header = *reinterpret_cast<const Elf::Ehdr *>(object.data());

@@ -63,8 +63,9 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
   return machine;
 }
 
-// The end destroys what LLVM makes on first use before it comes to a handler that was there earlier. So most of that is made together here,
-// and the end watched anew, before there is a compilation that needs it.
+// The end destroys what LLVM makes on first use before it comes to a handler that was there
+// earlier. So most of that is made together here, and the end watched anew, before there is a
+// compilation that needs it.
 void make_tables(const llvm::TargetMachine &machine) {
   const Whole<llvm::LLVMContext> context;
   const Whole<llvm::Module> module("tables", *context);

@@ -4,11 +4,13 @@
 //   record   id 0 (code load), its size, time, pid, tid, address, address, size of the code, index,
 //            name, code                                                       one for each function
 //
-// The format is that of tools/perf/Documentation/jitdump-specification.txt in Linux. LLVM 19 has a writer of such
-// files too, but leaves the flags in its header to chance, and perf refuses the file.
+// The format is that of tools/perf/Documentation/jitdump-specification.txt in Linux. LLVM 19 has a
+// writer of such files too, but leaves the flags in its header to chance, and perf refuses the
+// file.
 //
-// The file is DIR/.debug/jit/broadloom-XXXXXX/jit-PID.dump, where DIR is JITDUMPDIR or else the home folder. perf
-// learns of it because a page of it is mapped as code: so the mapping stays as long as the process.
+// The file is DIR/.debug/jit/broadloom-XXXXXX/jit-PID.dump, where DIR is JITDUMPDIR or else the
+// home folder. perf learns of it because a page of it is mapped as code: so the mapping stays as
+// long as the process.
 #include "jit/engine/functions.hpp"
 #include "jit/native/processor.hpp"
 

@@ -15,8 +15,9 @@ namespace orc = llvm::orc;
 
 namespace {
 
-// Constants are as executable as code. Then a kernel is one range of pages, alike with those of its neighbours, and Linux counts any
-// number of them as one mapping; there may be 65,530, and a process whose kernels had two each came to its end at 32,700.
+// Constants are as executable as code. Then a kernel is one range of pages, alike with those of its
+// neighbours, and Linux counts any number of them as one mapping; there may be 65,530, and a
+// process whose kernels had two each came to its end at 32,700.
 class OneProtection final : public LinkPasses {
 public:
   void modifyPassConfig(orc::MaterializationResponsibility &, llvm::jitlink::LinkGraph &,

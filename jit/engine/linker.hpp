@@ -1,8 +1,9 @@
 // The linker: object files -> code in memory.
 //
-// It lives as long as the process and is never destroyed: code may still run while static objects are torn
-// down. Each program gets a symbol table of its own, so that names never meet and removing it gives back
-// all that it held. Memory is written first and made executable after; it is never both.
+// It lives as long as the process and is never destroyed: code may still run while static objects
+// are torn down. Each program gets a symbol table of its own, so that names never meet and removing
+// it gives back all that it held. Memory is written first and made executable after; it is never
+// both.
 #pragma once
 
 #include "jit/engine/capture.hpp"

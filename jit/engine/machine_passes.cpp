@@ -14,11 +14,12 @@
 namespace broadloom::jit {
 namespace {
 
-// LLVM's passes over machine code that no kernel needs. Without them the code of twelve kernels, ten of them of the
-// benchmark, is the same to the byte; each costs a few us where its code is in memory, and its pages where it is not.
+// LLVM's passes over machine code that no kernel needs. Without them the code of twelve kernels,
+// ten of them of the benchmark, is the same to the byte; each costs a few us where its code is in
+// memory, and its pages where it is not.
 constexpr std::string_view unneeded[] = {
-    // languages, systems and settings that are not ours: exceptions, debuggers, collectors, tracers, sanitizers,
-    // Windows, thread-local storage
+    // languages, systems and settings that are not ours: exceptions, debuggers, collectors,
+    // tracers, sanitizers, Windows, thread-local storage
     "Prepare callbr",
     "Safe Stack instrumentation pass",
     "Local Dynamic TLS Access Clean-up",
@@ -58,7 +59,8 @@ constexpr std::string_view unneeded[] = {
     "Rename Disconnected Subregister Components",
     "X86 Atom pad short functions",
     "Unpack machine instruction bundles",
-    // nothing to find: copies of structures, lifetimes on the stack, profiles of cache misses, integers that could be masks
+    // nothing to find: copies of structures, lifetimes on the stack, profiles of cache misses,
+    // integers that could be masks
     "X86 Avoid Store Forwarding Blocks",
     "Merge disjoint stack slots",
     "X86 Discriminate Memory Operands",

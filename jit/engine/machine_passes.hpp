@@ -1,9 +1,10 @@
 // The passes of LLVM's code generator that kernels need.
 //
-// Problem: LLVM's own list is for all languages, and takes most of the time until a kernel is called first. A third of
-// that and more is loop strength reduction, which finds little here, as the emitter lets addresses walk by itself.
-// Method: the passes on IR are listed one by one, with what each is for; the passes on machine code are LLVM's, but for
-// those that can have nothing to do.
+// Problem: LLVM's own list is for all languages, and takes most of the time until a kernel is
+// called first. A third of that and more is loop strength reduction, which finds little here, as
+// the emitter lets addresses walk by itself.
+// Method: the passes on IR are listed one by one, with what each is for; the passes on machine code
+// are LLVM's, but for those that can have nothing to do.
 #pragma once
 
 #include <llvm/IR/LegacyPassManager.h>
@@ -14,8 +15,8 @@
 
 namespace broadloom::jit {
 
-// From IR to a file of this type, written to `out`, which lives as long as the passes. False where LLVM has no code
-// generator of that kind.
+// From IR to a file of this type, written to `out`, which lives as long as the passes. False where
+// LLVM has no code generator of that kind.
 bool add_machine_passes(llvm::TargetMachine &machine, llvm::legacy::PassManager &passes,
                         llvm::raw_pwrite_stream &out, llvm::CodeGenFileType type);
 

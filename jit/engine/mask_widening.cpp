@@ -1,9 +1,11 @@
 // Masks of AVX-512 that are widened with zeros keep their zeros.
 //
-// Problem: a masked store of 8 bytes is one of 16 lanes whose mask is the one of 8 lanes with zeros above. LLVM 19 widens it by
-// `kmovb`, which its register allocator takes for a plain copy: where the widened mask has to wait on the stack, say while a
-// function is called, the narrow one waits in its place, with whatever bits are above, and bytes behind the last lane are written.
-// Method: right after instructions are selected, each such move becomes a pair of shifts, which nothing takes for a copy.
+// Problem: a masked store of 8 bytes is one of 16 lanes whose mask is the one of 8 lanes with zeros
+// above. LLVM 19 widens it by `kmovb`, which its register allocator takes for a plain copy: where
+// the widened mask has to wait on the stack, say while a function is called, the narrow one waits
+// in its place, with whatever bits are above, and bytes behind the last lane are written.
+// Method: right after instructions are selected, each such move becomes a pair of shifts, which
+// nothing takes for a copy.
 // Example: kmovb %k1, %k2   ->   kshiftlw $8, %k1, %k3;  kshiftrw $8, %k3, %k2
 #include "jit/engine/machine_passes.hpp"
 

@@ -115,16 +115,19 @@ llvm::SmallVector<char, 0> machine_code(const loop::Program &program, const bloc
   return bytes;
 }
 
-// Beyond this weight (2 million additions, 650,000 calls of functions: some fifty seconds) a program is left to the interpreter.
+// Beyond this weight (2 million additions, 650,000 calls of functions: some fifty seconds) a
+// program is left to the interpreter.
 constexpr std::int64_t heaviest_program = 2'000'000;
 
-// LLVM is built without exceptions: where memory ends inside it, the process may. So nobody enters who does not
-// find as much as a compilation takes: 16 MiB and 1 KiB for each unit of weight were measured, and this is twice that.
+// LLVM is built without exceptions: where memory ends inside it, the process may. So nobody enters
+// who does not find as much as a compilation takes: 16 MiB and 1 KiB for each unit of weight were
+// measured, and this is twice that.
 std::size_t bytes_for(std::int64_t weight) {
   return (std::size_t{32} << 20) + std::size_t(weight) * 2048;
 }
 
-// Of parts that were made side by side: what each step had of the time that all of them took together.
+// Of parts that were made side by side: what each step had of the time that all of them took
+// together.
 CompileTimes joined(std::span<const CompileTimes> parts, double ms) {
   CompileTimes sum;
   for (const CompileTimes &part : parts) sum.add(part);

@@ -2,10 +2,10 @@
 //
 //   7f3a5c001000 2f0 broadloom.softmax.phase_0.5e0ff1c2
 //
-// The folder is everybody's and the name can be guessed. So no link is followed, what is opened must be a plain
-// file of this user with that one name, and only this user may read it.
-// Another run-time compiler of this process may write to the same file: lines are appended, in one
-// write. A file that an earlier process of the same number left there is removed first.
+// The folder is everybody's and the name can be guessed. So no link is followed, what is opened
+// must be a plain file of this user with that one name, and only this user may read it. Another
+// run-time compiler of this process may write to the same file: lines are appended, in one write. A
+// file that an earlier process of the same number left there is removed first.
 #include "jit/engine/functions.hpp"
 
 #include "support/log.hpp"
@@ -46,7 +46,8 @@ double process_start() {
   return seconds(now) - (seconds(up) - since_boot);
 }
 
-// Whether the file was last written before this process began; a second is spared for coarse clocks.
+// Whether the file was last written before this process began; a second is spared for coarse
+// clocks.
 bool is_stale(const struct stat &file) { return seconds(file.st_mtim) + 1 < process_start(); }
 
 bool is_own(const struct stat &file) {

@@ -21,7 +21,8 @@ namespace {
 
 constexpr const char *function_name = "loop";
 
-// void loop(float *x, i64 n) { for (i64 k = 0; k < n; k += lanes) x[k .. k + lanes] += 1, under a mask }
+// void loop(float *x, i64 n) { for (i64 k = 0; k < n; k += lanes) x[k .. k + lanes] += 1, under a
+// mask }
 void make_loop(llvm::Module &module, const Target &target) {
   llvm::LLVMContext &context = module.getContext();
   llvm::IRBuilder<> ir(context);

@@ -2,9 +2,8 @@
 //
 // Problem: the proof, the tests and the benchmark of the math go through all functions and must
 // cover a new one without being told.
-// Method: the rows follow from functions.def and modes.def. All forms have one signature; unary ones
-// do not read y.
-// Example:
+// Method: the rows follow from functions.def and modes.def. All forms have one signature; unary
+// ones do not read y. Example:
 //   for (const ArrayForm<float> &form : array_forms<float>()) form.scalar(n, x, y, out);
 #pragma once
 

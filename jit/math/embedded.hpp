@@ -2,8 +2,8 @@
 //
 // Problem: a native kernel inlines our math functions, whose source is compiled when Broadloom is
 // built, not when the kernel is.
-// Method: kernels.cpp is compiled to one bitcode module for each ISA level, which split.cpp takes apart into one for each function;
-// embed.S takes both files into read-only data.
+// Method: kernels.cpp is compiled to one bitcode module for each ISA level, which split.cpp takes
+// apart into one for each function; embed.S takes both files into read-only data.
 // Example: jit::bitcode("v4", "bl_exp_f32x16") starts with the bytes 'B' 'C'.
 #pragma once
 

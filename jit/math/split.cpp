@@ -1,10 +1,12 @@
 // split INPUT OUTPUT: the vector math as one bitcode module for each function, with an index.
 //
-// Problem: a kernel calls one function or two of some 250. To read the module of all of them, bodies left out, takes a millisecond.
-// Method: at build time each function goes into a module of its own, with all that it needs. Several of them are linked as one
-// would be: what two of them need has one name.
+// Problem: a kernel calls one function or two of some 250. To read the module of all of them,
+// bodies left out, takes a millisecond.
+// Method: at build time each function goes into a module of its own, with all that it needs.
+// Several of them are linked as one would be: what two of them need has one name.
 //
-//   u64 count, then for each function, sorted by name, four u64: where its name begins, its length, where its bitcode begins, its length
+//   u64 count, then for each function, sorted by name, four u64: where its name begins, its length,
+//   where its bitcode begins, its length
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LLVMContext.h>

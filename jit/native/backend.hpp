@@ -1,8 +1,11 @@
-// What needs LLVM, as a table of functions: jit/emit and jit/engine are behind it, and nothing else of theirs is called.
+// What needs LLVM, as a table of functions: jit/emit and jit/engine are behind it, and nothing else
+// of theirs is called.
 //
-// Problem: LLVM's library takes 20 ms to be loaded, ten times as long as all else that a process does whose code comes from the disk cache.
-// Method: in the shared library and in the program, what needs LLVM is a library of its own (libbroadloom-llvm.so), which is loaded when code
-// is first to be made. In the static library all is linked together, and there is nothing to be loaded.
+// Problem: LLVM's library takes 20 ms to be loaded, ten times as long as all else that a process
+// does whose code comes from the disk cache.
+// Method: in the shared library and in the program, what needs LLVM is a library of its own
+// (libbroadloom-llvm.so), which is loaded when code is first to be made. In the static library all
+// is linked together, and there is nothing to be loaded.
 // Example: backend().compile(program, blocks, target, Profile::none, 1, nullptr);
 #pragma once
 
@@ -18,13 +21,15 @@
 
 namespace broadloom::jit {
 
-// Of the locations in asm_text's listing: which box of the blocks it was made for. LLVM keeps 0 for "none".
+// Of the locations in asm_text's listing: which box of the blocks it was made for. LLVM keeps 0 for
+// "none".
 inline unsigned column_of(int box) { return unsigned(box) + 1; }
 
 struct Backend {
   // See start.hpp.
   void (*start)(const Target &target);
-  // As compile_native, on so many threads. An image that is asked for is that of the code, and nothing where it cannot lie elsewhere.
+  // As compile_native, on so many threads. An image that is asked for is that of the code, and
+  // nothing where it cannot lie elsewhere.
   std::shared_ptr<const Code> (*compile)(const loop::Program &program, block::Program blocks,
                                          const Target &target, Profile profile, int threads,
                                          std::optional<Image> *image);
@@ -38,12 +43,13 @@ struct Backend {
   std::string (*processor)();
 };
 
-// Throws CompileError E0501 where it cannot be loaded, and, as the table's functions do, where the process ends. Thread-safe; what it has
-// loaded stays.
+// Throws CompileError E0501 where it cannot be loaded, and, as the table's functions do, where the
+// process ends. Thread-safe; what it has loaded stays.
 const Backend &backend();
 
-// Loads it and calls its `start`, on another thread: once in a process, and only where there is a second processor and a second thread is
-// allowed. The caller counts as undivided, and so does the thread: a fork or the end of the process waits for it; nothing else does.
+// Loads it and calls its `start`, on another thread: once in a process, and only where there is a
+// second processor and a second thread is allowed. The caller counts as undivided, and so does the
+// thread: a fork or the end of the process waits for it; nothing else does.
 void start_backend(const Target &target, int threads);
 
 } // namespace broadloom::jit

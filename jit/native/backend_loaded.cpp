@@ -1,5 +1,6 @@
-// Where what needs LLVM is loaded: see backend.hpp. The library lies beside the file that this code is in, or in BROADLOOM_BACKEND_FOLDER from
-// there, as a program is installed elsewhere than libraries are.
+// Where what needs LLVM is loaded: see backend.hpp. The library lies beside the file that this code
+// is in, or in BROADLOOM_BACKEND_FOLDER from there, as a program is installed elsewhere than
+// libraries are.
 #include "jit/native/backend.hpp"
 
 #include "support/end.hpp"
@@ -18,8 +19,8 @@
 namespace broadloom::jit {
 namespace {
 
-// Where this code is, by what the kernel has mapped: the loader has only what the program was called by, which is relative to whatever folder
-// it was started in.
+// Where this code is, by what the kernel has mapped: the loader has only what the program was
+// called by, which is relative to whatever folder it was started in.
 std::filesystem::path own_folder() {
   const auto here = reinterpret_cast<std::uintptr_t>(&own_folder);
   std::ifstream maps("/proc/self/maps");

@@ -1,5 +1,5 @@
-// Native code in memory, as whoever runs it sees it. None of this folder needs LLVM: a process whose code comes from the disk cache never
-// loads it.
+// Native code in memory, as whoever runs it sees it. None of this folder needs LLVM: a process
+// whose code comes from the disk cache never loads it.
 #pragma once
 
 #include "block/block.hpp"

@@ -1,7 +1,8 @@
 // Memory for linked code: pages of large ranges, written first and executable after; never both.
 //
-// Pages that lie side by side and may be run count as one mapping for Linux, of which a process may have 65,530; so any number of kernels
-// takes a few. A page that nobody holds gives its memory back and stays as it is otherwise.
+// Pages that lie side by side and may be run count as one mapping for Linux, of which a process may
+// have 65,530; so any number of kernels takes a few. A page that nobody holds gives its memory back
+// and stays as it is otherwise.
 #pragma once
 
 #include "support/undivided.hpp"
@@ -36,7 +37,8 @@ class CodeMemory { // thread-safe; lives as long as the process
 public:
   static CodeMemory &instance();
 
-  // `fill` writes so many bytes, from the start of a page on; what it throws goes on, and the memory is given back. Throws CompileError E0501.
+  // `fill` writes so many bytes, from the start of a page on; what it throws goes on, and the
+  // memory is given back. Throws CompileError E0501.
   CodePiece write(std::size_t bytes, const std::function<void(char *to)> &fill);
 
 private:

@@ -1,5 +1,5 @@
-// See image.hpp. The text: the numbers of phases, slots and bytes; where each phase begins; each slot as its place, its addend and the
-// length of its symbol, and then the symbol; the bytes.
+// See image.hpp. The text: the numbers of phases, slots and bytes; where each phase begins; each
+// slot as its place, its addend and the length of its symbol, and then the symbol; the bytes.
 #include "jit/native/image.hpp"
 
 #include "jit/native/bytes.hpp"

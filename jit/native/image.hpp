@@ -1,9 +1,13 @@
-// Linked code that may lie anywhere: what the disk cache keeps, and what a process runs without a linker.
+// Linked code that may lie anywhere: what the disk cache keeps, and what a process runs without a
+// linker.
 //
-// Problem: to link an object file takes LLVM's linker, some half a millisecond, most of it for one small kernel.
-// Method: code of ours refers to itself by distances, so once linked its bytes are the same wherever they lie. Only slots that hold
-// addresses are filled in again: those of functions that run one value at a time (math/libm.hpp), and tables of places in the code.
-// Example: auto image = Image::parse(bytes, phases);          const CodePiece piece = place(*image);
+// Problem: to link an object file takes LLVM's linker, some half a millisecond, most of it for one
+// small kernel.
+// Method: code of ours refers to itself by distances, so once linked its bytes are the same
+// wherever they lie. Only slots that hold addresses are filled in again: those of functions that
+// run one value at a time (math/libm.hpp), and tables of places in the code.
+// Example: auto image = Image::parse(bytes, phases);
+//     const CodePiece piece = place(*image);
 #pragma once
 
 #include "jit/native/code_memory.hpp"

@@ -1,7 +1,7 @@
 // Compilations on several threads.
 //
-// Not on oneTBB's: a thread of its pool that waits may take up other work meanwhile, and so come to wait for what it is
-// making itself.
+// Not on oneTBB's: a thread of its pool that waits may take up other work meanwhile, and so come to
+// wait for what it is making itself.
 #pragma once
 
 #include <pthread.h>
@@ -11,9 +11,10 @@
 
 namespace broadloom::jit {
 
-// A thread that runs `work`, which throws nothing, with default floating-point control. No signal comes to it: the program's handlers
-// run on the program's threads. It begins on another processor than this one, which goes on: in work of a few milliseconds Linux would
-// often see no reason to move it there.
+// A thread that runs `work`, which throws nothing, with default floating-point control. No signal
+// comes to it: the program's handlers run on the program's threads. It begins on another processor
+// than this one, which goes on: in work of a few milliseconds Linux would often see no reason to
+// move it there.
 class Beside {
 public:
   explicit Beside(std::function<void()> work); // does nothing where there can be no further thread
@@ -31,8 +32,8 @@ private:
   bool runs_ = false;
 };
 
-// Calls work(0) .. work(parts - 1), each once, on this thread and others that end with it. Where some of them throw, what the first
-// part has thrown comes out.
+// Calls work(0) .. work(parts - 1), each once, on this thread and others that end with it. Where
+// some of them throw, what the first part has thrown comes out.
 void on_threads(std::size_t parts, int threads, const std::function<void(std::size_t)> &work);
 
 } // namespace broadloom::jit

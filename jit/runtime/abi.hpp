@@ -6,15 +6,19 @@
 //
 //   struct frame {                // version 1
 //     uint64_t       version;
-//     const int64_t *extents;     // [axis]            positions of each axis; of a chunk axis, its chunks
+//     const int64_t *extents;     // [axis]            positions of each axis; of a chunk axis, its
+//                                                      chunks
 //     const int64_t *chunks;      // [axis]            positions per chunk of a cut axis, else 0
-//     const int64_t *strides;     // [buffer * axes + axis]  in elements, 0 where the buffer does not walk
-//     char *const   *buffers;     // [buffer]          address of the element at position 0 of all axes
+//     const int64_t *strides;     // [buffer * axes + axis]  in elements, 0 where the buffer does
+//                                 not walk
+//     char *const   *buffers;     // [buffer]          address of the element at position 0 of all
+//                                                      axes
 //   };
 //
-// that runs the box lo[k] <= position < hi[k] of the phase's parallel axes, outermost first, and reads
-// lo and hi only for those axes. It does not throw, allocate or call back, save for libm functions;
-// the caller has put the default floating-point control bits in place (support/float_control.hpp).
+// that runs the box lo[k] <= position < hi[k] of the phase's parallel axes, outermost first, and
+// reads lo and hi only for those axes. It does not throw, allocate or call back, save for libm
+// functions; the caller has put the default floating-point control bits in place
+// (support/float_control.hpp).
 #pragma once
 
 #include "loop/loop.hpp"

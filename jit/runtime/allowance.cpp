@@ -31,7 +31,8 @@ struct Gathering { // of threads that wait until all are there
   }
 };
 
-// Address space, of which glibc takes as much with the first allocation of a thread (twice what it keeps, to align it).
+// Address space, of which glibc takes as much with the first allocation of a thread (twice what it
+// keeps, to align it).
 class Space {
 public:
   Space() : memory_(mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
@@ -46,7 +47,8 @@ private:
   void *memory_;
 };
 
-// How many threads can be made beside those that there are, `wanted` at most, and leave space for what they allocate and for what is compiled.
+// How many threads can be made beside those that there are, `wanted` at most, and leave space for
+// what they allocate and for what is compiled.
 int threads_to_be_had(int wanted) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return 0;
@@ -69,8 +71,8 @@ int threads_to_be_had(int wanted) {
 }
 
 // oneTBB starts no more threads than the machine has, and says so on stderr, unless it is told that
-// more are wanted. It goes by the least of all wishes in force, so there must be one of ours at most.
-// A wish of the program around us for fewer threads stays in force.
+// more are wanted. It goes by the least of all wishes in force, so there must be one of ours at
+// most. A wish of the program around us for fewer threads stays in force.
 class Allowance {
 public:
   Allowed take(int wanted) {

@@ -27,7 +27,8 @@ namespace {
 
 constexpr int most_threads = 4096;
 
-// What BROADLOOM_THREADS asks for; 0 where it leaves the number open. Every kernel comes here, and what is wrong with it is said once.
+// What BROADLOOM_THREADS asks for; 0 where it leaves the number open. Every kernel comes here, and
+// what is wrong with it is said once.
 int wanted_threads() {
   const char *text = std::getenv("BROADLOOM_THREADS");
   if (text == nullptr || *text == '\0') return 0;
@@ -45,8 +46,8 @@ int cpus(double quota, double period) {
   return int(std::clamp((quota + period - 1) / period, 1.0, double(most_threads)));
 }
 
-// The content of a file of /proc or /sys; empty where it cannot be read. Each new process comes here before its first kernel, and a stream,
-// with its locale, takes ten times as long.
+// The content of a file of /proc or /sys; empty where it cannot be read. Each new process comes
+// here before its first kernel, and a stream, with its locale, takes ten times as long.
 std::string content_of(const std::string &path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
@@ -143,9 +144,10 @@ int default_threads() {
   return std::max(1, least(available, quota));
 }
 
-// Linux's word first: glibc counts the caches of a virtual AMD machine up to ten times over. A larger cache than
-// 32 MiB is one that many cores, or other virtual machines, fill as well: 64 MB written by two threads of a machine
-// that claims 300 MiB took 1.8 times as long through the caches as around them.
+// Linux's word first: glibc counts the caches of a virtual AMD machine up to ten times over. A
+// larger cache than 32 MiB is one that many cores, or other virtual machines, fill as well: 64 MB
+// written by two threads of a machine that claims 300 MiB took 1.8 times as long through the caches
+// as around them.
 std::int64_t last_level_cache() {
   constexpr std::int64_t most = std::int64_t(32) << 20;
   static const std::int64_t size = std::min(most, [] {

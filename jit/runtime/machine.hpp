@@ -7,12 +7,12 @@
 
 namespace broadloom::jit::runtime {
 
-// BROADLOOM_THREADS where it is a positive number, else the least of the affinity mask, the cgroup's
-// quota and the number of hardware threads.
+// BROADLOOM_THREADS where it is a positive number, else the least of the affinity mask, the
+// cgroup's quota and the number of hardware threads.
 int default_threads();
 
-// The CPUs that a cgroup's quota allows, rounded up; 0 where there is no quota. `self` is the content
-// of /proc/self/cgroup and `root` the mount point, /sys/fs/cgroup.
+// The CPUs that a cgroup's quota allows, rounded up; 0 where there is no quota. `self` is the
+// content of /proc/self/cgroup and `root` the mount point, /sys/fs/cgroup.
 int quota_threads(const std::string &self, const std::string &root);
 
 // Bytes of the last-level cache: what Linux says, else what glibc says, but at most 32 MiB.
@@ -23,8 +23,8 @@ struct Caches {               // bytes
   std::int64_t last_level = 32 << 20;
 };
 
-// BROADLOOM_CACHES where it is two sizes, "1M,32M" (of one core, and of the last level), for machines that misreport
-// theirs; else what is known of this machine. Read at each call.
+// BROADLOOM_CACHES where it is two sizes, "1M,32M" (of one core, and of the last level), for
+// machines that misreport theirs; else what is known of this machine. Read at each call.
 Caches caches();
 
 // "512", "64K", "2M" or "1G" in bytes; 0 for any other word.

@@ -1,7 +1,8 @@
-// How often each way to run a loop was taken: what the random tests hold themselves against, as a path that no kernel takes
-// is tested by none.
+// How often each way to run a loop was taken: what the random tests hold themselves against, as a
+// path that no kernel takes is tested by none.
 //
-// Code that is made with Profile::paths adds to these counts as it runs; other code does not, and its bits are the same.
+// Code that is made with Profile::paths adds to these counts as it runs; other code does not, and
+// its bits are the same.
 #pragma once
 
 #include <cstddef>

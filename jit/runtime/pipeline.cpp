@@ -16,7 +16,8 @@
 namespace broadloom::jit::runtime {
 namespace {
 
-// The atomics also say what comes before what to ThreadSanitizer, as those of Job in threads.cpp do.
+// The atomics also say what comes before what to ThreadSanitizer, as those of Job in threads.cpp
+// do.
 struct Journey {
   const PipelineCode &pipeline;
   const loop::Frame &frame;

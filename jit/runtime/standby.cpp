@@ -10,8 +10,8 @@
 namespace broadloom::jit::runtime {
 namespace {
 
-// How long a thread looks out after the last job it has seen, and how soon after each other jobs are to end for one to be sent.
-// oneTBB keeps its own threads for about as long.
+// How long a thread looks out after the last job it has seen, and how soon after each other jobs
+// are to end for one to be sent. oneTBB keeps its own threads for about as long.
 constexpr std::chrono::microseconds patience{60};
 constexpr int looks_between_times = 32; // reading the clock takes as long as some looks
 
@@ -41,8 +41,9 @@ int Standby::sit_down() {
   }
 }
 
-// A thread is counted in before it asks whether the job is still on offer, and the job is taken off before the count is read: of
-// two that meet, one sees the other, as all four are sequentially consistent.
+// A thread is counted in before it asks whether the job is still on offer, and the job is taken off
+// before the count is read: of two that meet, one sees the other, as all four are sequentially
+// consistent.
 void Standby::close() {
   open_.store(false);
   while (inside_.load() != 0) support::relax();

@@ -1,14 +1,16 @@
-// Workers that wait actively: a thread of the arena that has nothing left to do looks out for the next job for some tens of
-// microseconds before it goes back to oneTBB and to sleep. Waking one takes 5 to 50 us, in which a short call is done; handing
-// a job to one that looks out takes some 0.3 us. So work of a few microseconds is shared where calls follow each other closely,
-// and runs on the calling thread elsewhere. OpenMP calls it the active wait policy.
+// Workers that wait actively: a thread of the arena that has nothing left to do looks out for the
+// next job for some tens of microseconds before it goes back to oneTBB and to sleep. Waking one
+// takes 5 to 50 us, in which a short call is done; handing a job to one that looks out takes some
+// 0.3 us. So work of a few microseconds is shared where calls follow each other closely, and runs
+// on the calling thread elsewhere. OpenMP calls it the active wait policy.
 //
 //   call 1    nobody looks out: runs alone;  ends: was there a call shortly before? no
-//   call 2    2 us later: runs alone;        ends: yes, so oneTBB is asked to send threads that look out
+//   call 2    2 us later: runs alone;        ends: yes, so oneTBB is asked to send threads that
+//                                            look out
 //   call 3    a thread looks out: it takes blocks as the caller does
 //
-// A thread looks out only as long as calls keep coming, and leaves where a job goes by oneTBB. One job is on offer at a time: a
-// second caller shares its work by oneTBB, or does it alone.
+// A thread looks out only as long as calls keep coming, and leaves where a job goes by oneTBB. One
+// job is on offer at a time: a second caller shares its work by oneTBB, or does it alone.
 //
 // Each thread that looks out has a seat of its own, the first that is free, and keeps it from job
 // to job: so it can take the same part of each, whose data lie in its caches. A short job is for

@@ -28,9 +28,10 @@
 namespace broadloom::jit::runtime {
 namespace {
 
-// Blocks being run, each by `visit(frame, block)`. oneTBB orders what its tasks do, but ThreadSanitizer cannot see into its library;
-// the two atomics say the same once more, at the cost of an addition for each block: what the caller did
-// comes before every block, and every block before what the caller does next.
+// Blocks being run, each by `visit(frame, block)`. oneTBB orders what its tasks do, but
+// ThreadSanitizer cannot see into its library; the two atomics say the same once more, at the cost
+// of an addition for each block: what the caller did comes before every block, and every block
+// before what the caller does next.
 template <class Visit> struct Job {
   const std::int64_t all;
   const Visit &visit;
@@ -100,7 +101,8 @@ void share_out(Workers &workers, std::int64_t blocks, const Visit &visit, const 
 // A child of fork has none of the threads of oneTBB, which goes on waiting for them.
 std::atomic<bool> started{false}, lost{false};
 
-// Threads of the arena wait for each other, so that oneTBB makes all of them now. Some may be busy elsewhere.
+// Threads of the arena wait for each other, so that oneTBB makes all of them now. Some may be busy
+// elsewhere.
 void meet(tbb::task_arena &arena, int threads) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::milliseconds(50);

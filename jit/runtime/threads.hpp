@@ -1,5 +1,5 @@
-// Runs a phase over its parallel axes, on the calling thread or on several, in the blocks of plan/tasks.hpp: oneTBB only hands
-// out block numbers.
+// Runs a phase over its parallel axes, on the calling thread or on several, in the blocks of
+// plan/tasks.hpp: oneTBB only hands out block numbers.
 #pragma once
 
 #include "jit/runtime/abi.hpp"
@@ -18,12 +18,13 @@ using plan::Grid;
 using plan::make_grid;
 using plan::most_parallel_axes;
 
-// The threads that serve all kernels of one thread count: an arena of oneTBB, made once, never freed
-// (oneTBB may be gone already when globals are destroyed).
+// The threads that serve all kernels of one thread count: an arena of oneTBB, made once, never
+// freed (oneTBB may be gone already when globals are destroyed).
 class Workers;
 Workers &workers(int threads);
 
-// While such a value lives, calls of this thread run on at most so many; 0: as many as before. Within another one the least counts.
+// While such a value lives, calls of this thread run on at most so many; 0: as many as before.
+// Within another one the least counts.
 class ThreadCap {
 public:
   explicit ThreadCap(int most) : before_(now()) {
@@ -37,8 +38,8 @@ private:
   const int before_;
 };
 
-// The buffers of which every thread has its own: in the frame stands the address of the first one's, and those of
-// each further thread of the arena come `bytes` later.
+// The buffers of which every thread has its own: in the frame stands the address of the first
+// one's, and those of each further thread of the arena come `bytes` later.
 struct Rows {
   std::vector<std::size_t> buffers; // indices of the frame's
   std::size_t buffer_count = 0;     // of the frame
@@ -90,8 +91,8 @@ void run_interleaved(Workers &workers, const InterleavedCode &code, const loop::
 // task(0) to task(count - 1), in any order, on the calling thread and others.
 void run_tasks(Workers &workers, std::int64_t count, const std::function<void(std::int64_t)> &task);
 
-// The caller has set FloatControl; the other threads set their own. Once `cancel` is true no further
-// block is begun.
+// The caller has set FloatControl; the other threads set their own. Once `cancel` is true no
+// further block is begun.
 inline void run_phase(Workers &workers, const Grid &grid, PhaseFn phase, const loop::Frame &frame,
                       const Rows &rows, CancelFlag cancel = nullptr) {
   if (grid.blocks == 1)

@@ -17,14 +17,15 @@ public:
   tbb::task_arena arena;
   Standby standby;
 
-  // Whether jobs are the caller's alone: there are no other threads to be had, or none any more, in a child of fork
-  // and where the process ends. Asked before anything is asked of oneTBB.
+  // Whether jobs are the caller's alone: there are no other threads to be had, or none any more, in
+  // a child of fork and where the process ends. Asked before anything is asked of oneTBB.
   bool are_alone() {
     if (state_.load(std::memory_order_acquire) == State::Idle) start();
     return state_.load(std::memory_order_relaxed) == State::Alone || have_no_threads();
   }
 
-  // A job for so many threads: by part(place) of those that stand by, or else by oneTBB, which `in_arena` calls there.
+  // A job for so many threads: by part(place) of those that stand by, or else by oneTBB, which
+  // `in_arena` calls there.
   template <class Part, class InArena>
   void hand_out(int count, const Part &part, const InArena &in_arena) {
     if (are_alone()) return part(0);

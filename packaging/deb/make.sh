@@ -1,9 +1,12 @@
 #!/bin/sh
-# Makes four Debian packages of a build folder that was set up with --prefix=/usr, a libdir of Debian's and the Python package.
+# Makes four Debian packages of a build folder that was set up with --prefix=/usr, a libdir of
+# Debian's and the Python package.
 #
-#   make.sh BUILD OUT PYTHON      libbroadloom0, libbroadloom-dev, broadloom and python3-broadloom, as OUT/*.deb
+#   make.sh BUILD OUT PYTHON      libbroadloom0, libbroadloom-dev, broadloom, python3-broadloom:
+#                                 OUT/*.deb
 #
-# Each file that `meson install` puts down goes into one package; one that goes into none is an error.
+# Each file that `meson install` puts down goes into one package; one that goes into none is an
+# error.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 build=$1 out=$2 python=$3

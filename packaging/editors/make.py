@@ -1,12 +1,13 @@
-"""Makes what editors and pages colour `.loom` texts by, from the words that the program itself reads them by.
+"""Makes what editors and pages colour `.loom` texts by, from the words that the program itself
+reads them by.
 
-usage: make.py BROADLOOM [--check]      --check: says what is not as it would be made, and writes nothing
+usage: make.py BROADLOOM [--check] --check: says what is not as it would be made, and writes nothing
 
     vscode/syntaxes/loom.tmLanguage.json       a TextMate grammar; the folder vscode is an extension of VS Code
     python/broadloom/pygments_lexer.py         a lexer of Pygments
 
-Both have the same rules in the same order; the first that matches at a place counts. Words that are names elsewhere are
-told by what stands beside them, so neither has states.
+Both have the same rules in the same order; the first that matches at a place counts. Words that are
+names elsewhere are told by what stands beside them, so neither has states.
 """
 
 import json
@@ -45,7 +46,8 @@ def any_of(words):
 
 
 def rules_of(words):
-    """(scope of TextMate or None, token of Pygments, pattern): what the lexer of src/text reads, and what the words are."""
+    """(scope of TextMate or None, token of Pygments, pattern): what the lexer of src/text reads,
+    and what the words are."""
     modes = {"broadcast", "accumulate", "reduce"}
     truths = {"true", "false"}
     # Statements beside which a setting stands.

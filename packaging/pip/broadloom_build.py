@@ -1,6 +1,8 @@
-"""The build backend of `pip install .`: says what is missing before anything is downloaded or compiled, then is meson-python.
+"""The build backend of `pip install .`: says what is missing before anything is downloaded or
+compiled, then is meson-python.
 
-pip calls get_requires_for_build_wheel first, in an environment without a package. What it returns is fetched next.
+pip calls get_requires_for_build_wheel first, in an environment without a package. What it returns
+is fetched next.
 """
 
 import os

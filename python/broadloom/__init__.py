@@ -1,8 +1,9 @@
 """Broadloom: a run-time compiler for loops over n-d arrays.
 
     import broadloom as bl
-    softmax = bl.compile("kernel softmax { in x : f32[i, j]; let e = exp(x - max(x, j)); out p = e / sum(e, j) }")
-    p = softmax(x)                  # x is a NumPy array, or anything that shares its memory; p is a NumPy array
+    softmax = bl.compile("kernel softmax { in x : f32[i, j]; let e = exp(x - max(x, j)); "
+                         "out p = e / sum(e, j) }")
+    p = softmax(x)       # a NumPy array, as x is, or anything that shares its memory
 
 docs/python.md is the manual of this package, docs/language.md that of the language.
 """
@@ -39,11 +40,12 @@ globals().update(FOLDS)  # bl.sum, bl.max, ..
 def compile(text, name=None, *, threads=0, target="", engine="auto", debug=False, device=""):
     """Compiles the kernel of a text, or the one called `name` where there are several.
 
-    `text` is a string, or a path (os.PathLike) of a .loom file, which errors then name. `threads` is the greatest number
-    of threads of a call, 0 for as many as the machine gives. `target` is "", "x86-64-v3" or "x86-64-v4"; `engine`
-    "auto", "jit", "interpreter" or "reference". Results have the same bits whatever these are, but for "reference".
-    `debug` checks each call, slowly: True, or some of "nan", "infinity", "interpreter", "reference" and "memory".
-    `device` is "" or a GPU, "cuda" or "cuda:1", where the arrays of calls lie, too: see docs/gpu.md.
+    `text` is a string, or a path (os.PathLike) of a .loom file, which errors then name. `threads`
+    is the greatest number of threads of a call, 0 for as many as the machine gives. `target` is "",
+    "x86-64-v3" or "x86-64-v4"; `engine` "auto", "jit", "interpreter" or "reference". Results have
+    the same bits whatever these are, but for "reference". `debug` checks each call, slowly: True,
+    or some of "nan", "infinity", "interpreter", "reference" and "memory". `device` is "" or a GPU,
+    "cuda" or "cuda:1", where the arrays of calls lie, too: see docs/gpu.md.
     """
     file = "<text>"
     if isinstance(text, os.PathLike):
@@ -60,8 +62,9 @@ def compile(text, name=None, *, threads=0, target="", engine="auto", debug=False
 
 
 def array(x):
-    """A lazy array of what the package takes as an array, without a copy: operators and NumPy's functions note what is done to
-    it, and `compute()` or `bl.compute(..)` does it all in one kernel."""
+    """A lazy array of what the package takes as an array, without a copy: operators and NumPy's
+    functions note what is done to it, and `compute()` or `bl.compute(..)` does it all in one
+    kernel."""
     from .lazy_numpy import array as wrap
 
     globals()["array"] = wrap
@@ -69,10 +72,11 @@ def array(x):
 
 
 def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
-    """Computes lazy arrays together, by one kernel: what they share is computed once. One gives its array, several a tuple.
+    """Computes lazy arrays together, by one kernel: what they share is computed once. One gives its
+    array, several a tuple.
 
-    `out` is a tuple of arrays to write into, None for those that are to be made. `threads`, `relaxed` and `accuracy` are those
-    of `bl.kernel`.
+    `out` is a tuple of arrays to write into, None for those that are to be made. `threads`,
+    `relaxed` and `accuracy` are those of `bl.kernel`.
     """
     from .lazy import compute as run
 
@@ -80,18 +84,19 @@ def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
 
 
 def sums_at(k, length, values=None):
-    """The sum of the values, or how many there are, for each position below `length` that the lazy array k names: numpy.bincount of a length that
-    is known."""
+    """The sum of the values, or how many there are, for each position below `length` that the lazy
+    array k names: numpy.bincount of a length that is known."""
     from .lazy_reads import sums_at as sums
 
     return sums(k, length, values)
 
 
 def set_log_level(level):
-    """What is below this level is not said: "trace", "debug", "info", "warn" (as it begins), "error", "critical" or "off".
+    """What is below this level is not said: "trace", "debug", "info", "warn" (as it begins),
+    "error", "critical" or "off".
 
-    Messages go to `logging.getLogger("broadloom")`, whose own level decides, too; where the environment has BROADLOOM_LOG they
-    go to stderr.
+    Messages go to `logging.getLogger("broadloom")`, whose own level decides, too; where the
+    environment has BROADLOOM_LOG they go to stderr.
     """
     _core._set_log_level(level)
 

@@ -1,4 +1,5 @@
-"""What functions of JAX and of torch have in common: by which inputs a kernel is derived, and how its gradient comes by forward values."""
+"""What functions of JAX and of torch have in common: by which inputs a kernel is derived, and how
+its gradient comes by forward values."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def check_policy(policy):
 
 
 class Saving:
-    """A kernel in two: `forward`, which gives what the gradient needs beside the outputs, and `back`, which takes it."""
+    """A kernel in two: `forward`, which gives what the gradient needs beside the outputs, and
+    `back`, which takes it."""
 
     def __init__(self, kernel: Kernel, wrt: tuple, of: tuple):
         self.forward = kernel.saving_forward(list(wrt), of=list(of))

@@ -1,7 +1,9 @@
-"""The namespace of the array API standard, version 2024.12, over lazy arrays: ``xp = bl.array_api``.
+"""The namespace of the array API standard, version 2024.12, over lazy arrays: ``xp =
+bl.array_api``.
 
-Functions are NumPy's, which lazy arrays record. Functions that make arrays make lazy ones. NumPy does at once whatever is not recorded (sorts, sets
-of unique elements, FFTs, solvers, functions of complex numbers that the language lacks). Its results are lazy arrays again.
+Functions are NumPy's, which lazy arrays record. Functions that make arrays make lazy ones. NumPy
+does at once whatever is not recorded (sorts, sets of unique elements, FFTs, solvers, functions of
+complex numbers that the language lacks). Its results are lazy arrays again.
 """
 
 from __future__ import annotations

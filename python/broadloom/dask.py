@@ -21,15 +21,16 @@ _FAN = 8  # blocks that are joined by one task
 
 
 def align(array, axis, unit=LEAF):
-    """The array in chunks along a dim that begin where leaves of any fold do: 4096 positions times a power of two, near to what its chunks are now."""
+    """The array in chunks along a dim that begin where leaves of any fold do: 4096 positions times
+    a power of two, near to what its chunks are now."""
     axis = range(array.ndim)[axis]
     size = max(array.chunks[axis], default=0)
     return array.rechunk({axis: unit * 2 ** max(0, math.floor(math.log2(max(size, 1) / unit)))})
 
 
 def load_npy(path, chunks="auto"):
-    """A .npy file as an array of dask. Each task maps the file and takes its chunk where it lies, so the file need not fit into memory
-    (`da.from_array` copies an array that is mapped)."""
+    """A .npy file as an array of dask. Each task maps the file and takes its chunk where it lies,
+    so the file need not fit into memory (`da.from_array` copies an array that is mapped)."""
     path = os.path.abspath(path)
     whole = np.load(path, mmap_mode="r")
     chunks = da.core.normalize_chunks(chunks, whole.shape, dtype=whole.dtype)
@@ -69,10 +70,12 @@ def _tree(state, blocks):
 
 
 def apply(kernel: Kernel, *args, **kwargs) -> Any:
-    """The outputs of a kernel for arrays of dask, as arrays of dask: one as it is, several as a tuple. Arrays of NumPy and numbers may stand beside them.
+    """The outputs of a kernel for arrays of dask, as arrays of dask: one as it is, several as a
+    tuple. Arrays of NumPy and numbers may stand beside them.
 
-    Along axes that all outputs have, blocks give blocks, and windows that move along them are given their halos; one axis may be folded. The bits
-    are those of one call with all of the data in C order. Warns by RechunkWarning where chunks have to be moved for that.
+    Along axes that all outputs have, blocks give blocks, and windows that move along them are given
+    their halos; one axis may be folded. The bits are those of one call with all of the data in C
+    order. Warns by RechunkWarning where chunks have to be moved for that.
     """
     call = Call(kernel, args, kwargs)
     made = _folded(call) if comes_as_it_is(call) else staged(call, _folded)
@@ -84,7 +87,8 @@ def _folded(call):
     kernel = call.kernel
     state, arguments = call.state, call.blocks()
     kept = [name for name in call.chunks if name != call.folded]
-    # Where outputs have the folded axis, too, each block gives its own part of them once all is folded.
+    # Where outputs have the folded axis, too, each block gives its own part of them once all is
+    # folded.
     maps = call.folded is not None and any(call.folded in said.axes for said in call.outputs)
     grid = {}
     for at in itertools.product(*[range(len(call.chunks[name])) for name in kept]):
@@ -112,7 +116,8 @@ def _folded(call):
     def array(o):
         said = call.outputs[o]
         dtype = dtype_of(said.dtype)
-        # One element along an axis, as of inputs that are repeated along it, is the same in all blocks.
+        # One element along an axis, as of inputs that are repeated along it, is the same in all
+        # blocks.
         axes = [name for name, extent in zip(said.axes, extents[o]) if name in kept and extent != 1]
 
         def nested(index):

@@ -21,7 +21,8 @@ from .errors import ArgumentError, DTypeError, ShapeError, SpecError, takes
 
 
 class RechunkWarning(UserWarning):
-    """Chunks do not end where leaves of a fold do, or an axis that must be whole is cut: data moves between tasks."""
+    """Chunks do not end where leaves of a fold do, or an axis that must be whole is cut: data moves
+    between tasks."""
 
 
 def warn(message):
@@ -42,15 +43,17 @@ def dtype_of(word):
 
 @functools.lru_cache(maxsize=64)
 def kernel_of(state):
-    """What a worker keeps of the kernels that it was sent, so that each is compiled once. A state is a pickle, or that and which stage of the kernel
-    is meant: as a text of its own a stage would not know which of its inputs are lets."""
+    """What a worker keeps of the kernels that it was sent, so that each is compiled once. A state
+    is a pickle, or that and which stage of the kernel is meant: as a text of its own a stage would
+    not know which of its inputs are lets."""
     if isinstance(state, bytes):
         return pickle.loads(state)
     return kernel_of(state[0])._stages()[state[1]]
 
 
 def dense(args):
-    # Where a chunk is a view, as of a file, its tree must be that of the copy that another worker is sent, which may lie at any address.
+    # Where a chunk is a view, as of a file, its tree must be that of the copy that another worker
+    # is sent, which may lie at any address.
     return [np.require(arg, requirements="CA") if isinstance(arg, np.ndarray) and arg.ndim else arg for arg in args]
 
 
@@ -100,7 +103,8 @@ class Call:
         self.chunks = self.cut()
 
     def name_dims(self):
-        """Gives dims without a label that all reads walk along one axis its name. False where no dim gets another."""
+        """Gives dims without a label that all reads walk along one axis its name. False where no
+        dim gets another."""
         if self.kernel.frozen:
             return False
         before = self.inputs

@@ -1,4 +1,5 @@
-"""Kernels on arrays of dask that are several kernels, one after the other: one for each let that is an array."""
+"""Kernels on arrays of dask that are several kernels, one after the other: one for each let that is
+an array."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def comes_as_it_is(call: Call):
 
 
 def staged(call: Call, folded):
-    """The outputs, by one kernel after the other where lets are arrays. `folded` makes those of a call that comes apart as it is."""
+    """The outputs, by one kernel after the other where lets are arrays. `folded` makes those of a
+    call that comes apart as it is."""
     try:
         stages = call.kernel._stages()
     except SpecError:  # a loop over time

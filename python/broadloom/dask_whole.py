@@ -1,5 +1,5 @@
-"""Blocks of kernels that are called as they are, their loops over time with them: each task is given more of the inputs than its block is long. And
-arrays of dask that are put side by side."""
+"""Blocks of kernels that are called as they are, their loops over time with them: each task is
+given more of the inputs than its block is long. And arrays of dask that are put side by side."""
 
 from __future__ import annotations
 
@@ -110,7 +110,8 @@ class Halos(Pieces):
         return tuple(self.array(said, o, self.wanted[o], axes, grid) for o, said in enumerate(self.call.outputs))
 
     def around(self, axis, a, b):
-        """How many positions of the inputs are left out before and behind what the outputs from a to b read."""
+        """How many positions of the inputs are left out before and behind what the outputs from a
+        to b read."""
         of = [(self.shapes[k][d], before, after) for k, (d, before, after, _) in enumerate(self.halos[axis]) if d >= 0]
         return max(0, a - max(before for _, before, _ in of)), max(0, min(n - b - after for n, _, after in of))
 
@@ -131,7 +132,8 @@ def _assembled(shape, dtype, places, parts):
 
 
 def side_by_side(parts, dims, shape, dtype):
-    """The array that these make up: of each part `dims` say where it lies, (first, times, own) along each dim of the whole."""
+    """The array that these make up: of each part `dims` say where it lies, (first, times, own)
+    along each dim of the whole."""
     parts = [part[tuple(np.newaxis if own < 0 else slice(None) for _, _, own in at)] for part, at in zip(parts, dims)]
     own = [[first for first, _, _ in at] for at in dims]
     whole = [all(len(part.chunks[d]) == 1 for part in parts) for d in range(len(shape))]  # none is cut there

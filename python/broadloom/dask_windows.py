@@ -1,4 +1,5 @@
-"""Blocks of outputs whose reads move along the axes that are cut: each task is given the part of the inputs that its block reads, its halo with it."""
+"""Blocks of outputs whose reads move along the axes that are cut: each task is given the part of
+the inputs that its block reads, its halo with it."""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ class Pieces:
         return dask.delayed(operator.getitem, pure=True)(chunks[at], tuple(slice(begin, end) for begin, end, _ in inside))
 
     def array(self, said, o, shape, axes, grid):
-        # One element along an axis, as of inputs that are repeated along it, is the same in all blocks.
+        # One element along an axis, as of inputs that are repeated along it, is the same in all
+        # blocks.
         cut = [axis for axis, extent in zip(said.axes, shape) if axis in self.chunks and extent != 1]
 
         def stacked(index):
@@ -94,7 +96,8 @@ class Pieces:
 
 
 class Sums(Pieces):
-    """A call that adds up integers at positions that an input says: the sums of blocks add up to those of all, in any order."""
+    """A call that adds up integers at positions that an input says: the sums of blocks add up to
+    those of all, in any order."""
 
     def arrays(self):
         """None where the call is not such."""
@@ -126,7 +129,8 @@ class Sums(Pieces):
 
 
 class Windows(Pieces):
-    """A call whose outputs go block by block along axes that windows, tables or `iota` have. `orders` are those of lets that do not lie in C order."""
+    """A call whose outputs go block by block along axes that windows, tables or `iota` have.
+    `orders` are those of lets that do not lie in C order."""
 
     def __init__(self, call: Call, orders):
         super().__init__(call)
@@ -138,7 +142,8 @@ class Windows(Pieces):
         self.chunks = call.chunks
 
     def cut(self):
-        """The chunks of the axes along which outputs are cut: near to where the array of the most chunks is."""
+        """The chunks of the axes along which outputs are cut: near to where the array of the most
+        chunks is."""
         made = {}
         for said, arg, dims in zip(self.call.inputs, self.call.args, self.kernel._walks()):
             for d, (walks, looked_up, _, _) in enumerate(dims):

@@ -20,8 +20,9 @@ class Place(NamedTuple):
 class Error(Exception):
     """A mistake that a person can act on.
 
-    `code` is stable ("E0102", listed in docs/errors.md), `message` one line, `where` a place in the text of the kernel or
-    in the Python function that it was traced from (None where there is none), `help` what to do.
+    `code` is stable ("E0102", listed in docs/errors.md), `message` one line, `where` a place in the
+    text of the kernel or in the Python function that it was traced from (None where there is none),
+    `help` what to do.
     """
 
     def __init__(self, code: str, message: str, where: Optional[tuple] = None, help: str = ""):

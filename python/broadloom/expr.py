@@ -24,7 +24,8 @@ _NUMPY_DTYPES = {
 
 
 def caller() -> Place:
-    """The place in the user's source that is being executed: outside of this package and of NumPy."""
+    """The place in the user's source that is being executed: outside of this package and of
+    NumPy."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
         file = frame.f_code.co_filename
@@ -55,7 +56,8 @@ def _takes(function) -> str:
 
 
 def checked(function):
-    """The function, of which a call that Python or nanobind refuses, as it has no such arguments, is a mistake as all others are."""
+    """The function, of which a call that Python or nanobind refuses, as it has no such arguments,
+    is a mistake as all others are."""
     @functools.wraps(function)
     def call(*args, **options):
         try:
@@ -103,8 +105,9 @@ class Annotation:
 
 
 def param(said, known: str = "") -> Annotation:
-    """The declaration of a parameter, an input that `Kernel.freeze` can build in: ``w: bl.param(bl.f32["i", "j"])``. `known` is a fact
-    that holds of all its elements, as ``">= 0"``."""
+    """The declaration of a parameter, an input that `Kernel.freeze` can build in: ``w:
+    bl.param(bl.f32["i", "j"])``. `known` is a fact that holds of all its elements, as ``">=
+    0"``."""
     if isinstance(said, DType):
         said = Annotation(said, ())
     if not isinstance(said, Annotation):
@@ -113,8 +116,8 @@ def param(said, known: str = "") -> Annotation:
 
 
 class DType:
-    """An element type. In an annotation ``bl.f32["i", "j"]`` declares an input with these axes, ``bl.f32`` one without any;
-    called in a traced function it casts."""
+    """An element type. In an annotation ``bl.f32["i", "j"]`` declares an input with these axes,
+    ``bl.f32`` one without any; called in a traced function it casts."""
 
     def __init__(self, name: str):
         self.name = name
@@ -150,7 +153,8 @@ _UNTRACED = {
 
 
 class Expr:
-    """A value of a traced kernel. Operators, NumPy's functions and those of `broadloom` make others of it."""
+    """A value of a traced kernel. Operators, NumPy's functions and those of `broadloom` make others
+    of it."""
 
     __slots__ = ("parts", "place", "name", "said", "is_array", "axes", "kept", "layout", "says", "lain", "marked")
     __hash__ = object.__hash__
@@ -186,9 +190,9 @@ class Expr:
         self._refuse("has no length: bl.extent('i') is the one along an axis")
 
     def __getitem__(self, index) -> "Expr":
-        """An element at positions, one for each dim: values of integers, sums of `bl.iota("i")`, ints, words of axes,
-        ``x[k + 1, "2*j + u"]``, and slices by numbers. ``:`` and dims that are left out stay as they are. None makes
-        a dim of 1. These three need labels."""
+        """An element at positions, one for each dim: values of integers, sums of `bl.iota("i")`,
+        ints, words of axes, ``x[k + 1, "2*j + u"]``, and slices by numbers. ``:`` and dims that are
+        left out stay as they are. None makes a dim of 1. These three need labels."""
         from .trace_slices import read
 
         return read(self, list(index) if isinstance(index, tuple) else [index])
@@ -279,7 +283,8 @@ class Expr:
 
 
 def _complex_word(value: complex) -> str:
-    """A complex number with the signs of its zeros: a - 2j keeps that of a, a + 2j makes 0 of -0, and a - 0j has the part 0."""
+    """A complex number with the signs of its zeros: a - 2j keeps that of a, a + 2j makes 0 of -0,
+    and a - 0j has the part 0."""
     real, imag = repr(value.real), repr(abs(value.imag))
     if not math.isfinite(abs(value.imag)):
         raise SpecError("E0006", f"{value} cannot be written in a kernel", caller(), "pass it as an input of no dims")

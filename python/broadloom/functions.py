@@ -27,7 +27,8 @@ _UFUNCS = {
     "conjugate": "conj", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2",
     "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
 }
-# Functions whose dtype is NumPy's only in other words: of truths, and of integers, which become floats as those of other functions do.
+# Functions whose dtype is NumPy's only in other words: of truths, and of integers, which become
+# floats as those of other functions do.
 _SPELLED = {"logical_xor": "xor(!{0}, !{1})", "fabs": "abs(copysign({0}, {0}))",
             "rint": "round(copysign({0}, {0}))", "positive": "(-(-{0}))"}
 _REDUCING = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all", "logical_or": "any",
@@ -66,7 +67,8 @@ def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, l
 
 
 def scan(accumulator, value, axis, *, reverse=False, exclusive=False, init=None) -> Expr:
-    """The fold so far at each position along an axis: ``bl.scan("sum", x, "j")`` is a cumulative sum."""
+    """The fold so far at each position along an axis: ``bl.scan("sum", x, "j")`` is a cumulative
+    sum."""
     value = operand(value)
     (axis,), finish = folding(value, (axis,), "scan")
     tail = _axes((axis,)) + ", reverse" * reverse + ", exclusive" * exclusive
@@ -123,9 +125,10 @@ class Out:
 
 
 def out(value, mode="", *, axes=None, dtype=None, add=False, like=None) -> Out:
-    """An output of a traced kernel: its mode ("broadcast", "reduce(sum)", "accumulate(max)"), the axes that it keeps or in
-    which order it has them, its dtype, whether a call adds to what the array holds, and the input, or the inputs as a tuple, whose shape a
-    "reduce" or a "broadcast" has."""
+    """An output of a traced kernel: its mode ("broadcast", "reduce(sum)", "accumulate(max)"), the
+    axes that it keeps or in which order it has them, its dtype, whether a call adds to what the
+    array holds, and the input, or the inputs as a tuple, whose shape a "reduce" or a "broadcast"
+    has."""
     if like is not None:
         if not mode:
             raise SpecError("E0002", "like= says the shape of a mode, and this output has none", caller(), 'as in bl.out(e, "reduce(sum)", like=x)')
@@ -234,8 +237,9 @@ def _running(name: str, value, axis) -> Expr:
 
 
 def _summed(name: str, value) -> tuple:
-    """The value and where its sums begin as they run, so that they are those of NumPy: of floats at -0., which leaves the first element
-    as it is; sums of exp of integers are floats of their size."""
+    """The value and where its sums begin as they run, so that they are those of NumPy: of floats at
+    -0., which leaves the first element as it is; sums of exp of integers are floats of their
+    size."""
     from .trace import dtype_of
 
     value = operand(value)
@@ -323,7 +327,8 @@ _AXES = ("matmul",)
 
 @functools.lru_cache(maxsize=None)
 def _numpy_functions() -> dict:
-    """What takes the arguments of each function of NumPy's that is traced, and by which parameters."""
+    """What takes the arguments of each function of NumPy's that is traced, and by which
+    parameters."""
     import numpy as np
 
     folds = {name: name for name in _FOLDS.split() if name not in ("norm", "logsumexp")}

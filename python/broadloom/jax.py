@@ -36,7 +36,8 @@ def _call(kernel: Kernel, args) -> tuple:
 
 
 def _along(kernel: Kernel, wrt: tuple):
-    """A function of JAX, from arrays to a tuple of arrays, with derivatives in forward mode, to any order: by `kernel.jvp`."""
+    """A function of JAX, from arrays to a tuple of arrays, with derivatives in forward mode, to any
+    order: by `kernel.jvp`."""
     inputs, outputs = kernel.inputs, kernel.outputs
     of = differentiable(outputs)
     derived = {}  # by the names of the inputs that move: the function that gives the tangents
@@ -64,7 +65,8 @@ def _along(kernel: Kernel, wrt: tuple):
 
 
 def _back(kernel: Kernel, wrt: tuple, policy: str):
-    """A function of JAX with derivatives in reverse mode: by the kernel of the gradient, which is derived in turn in forward mode."""
+    """A function of JAX with derivatives in reverse mode: by the kernel of the gradient, which is
+    derived in turn in forward mode."""
     inputs, outputs = kernel.inputs, kernel.outputs
     of = differentiable(outputs)
     plain = _along(kernel, wrt)
@@ -99,11 +101,13 @@ def _back(kernel: Kernel, wrt: tuple, policy: str):
 
 
 def function(kernel: Kernel, *, wrt=None, policy="auto", forward=False) -> Any:
-    """A function of JAX that calls `kernel`: by position, in declared order. Its derivatives are the kernel's, by the inputs `wrt` (a
-    name or several; by default all of real and complex numbers).
+    """A function of JAX that calls `kernel`: by position, in declared order. Its derivatives are
+    the kernel's, by the inputs `wrt` (a name or several; by default all of real and complex
+    numbers).
 
-    They go in reverse mode (`jax.grad`, `jax.vjp`, `jax.jacrev`), or with `forward=True` in forward mode (`jax.jvp`, `jax.jacfwd`): JAX has no function with rules
-    for both. `policy` says how the gradient comes by what the function has computed: "auto", "recompute", or "save", where the
+    They go in reverse mode (`jax.grad`, `jax.vjp`, `jax.jacrev`), or with `forward=True` in forward
+    mode (`jax.jvp`, `jax.jacfwd`): JAX has no function with rules for both. `policy` says how the
+    gradient comes by what the function has computed: "auto", "recompute", or "save", where the
     function gives that beside its outputs when it is called to be derived, and JAX keeps it.
     """
     refuse_adding(kernel, "JAX")

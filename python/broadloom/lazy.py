@@ -46,12 +46,13 @@ def _of_known_shape(full):
 class LazyArray:
     """What `bl.array` gives: an array of NumPy's that is yet to be computed.
 
-    Operators and NumPy's functions record; `compute()`, `numpy.asarray` and `bl.compute` run one kernel. Shapes and dtypes are
-    those that NumPy would give.
+    Operators and NumPy's functions record; `compute()`, `numpy.asarray` and `bl.compute` run one
+    kernel. Shapes and dtypes are those that NumPy would give.
     """
 
-    # form.op: "leaf", "map", "where", "cast", "fold", "scan", "view", "einsum". Arguments are lazy arrays and arrays without dims, for numbers
-    # of Python. Leaves are the arrays at the ends, or None.
+    # form.op: "leaf", "map", "where", "cast", "fold", "scan", "view", "einsum". Arguments are lazy
+    # arrays and arrays without dims, for numbers of Python. Leaves are the arrays at the ends, or
+    # None.
     __slots__ = ("form", "args", "shape", "leaves", "__weakref__")
     __array_priority__ = 2000
     __pandas_priority__ = 5000  # beyond those of its tables: `table * lazy` is lazy, as `lazy * table` is
@@ -106,13 +107,14 @@ class LazyArray:
     @_where_known
     @checked
     def compute(self, *, out=None, threads=0, relaxed=False, accuracy=None):
-        """The array of NumPy that this stands for, by one kernel. `out` is an array to write into; the other options are those
-        of `bl.kernel`."""
+        """The array of NumPy that this stands for, by one kernel. `out` is an array to write into;
+        the other options are those of `bl.kernel`."""
         return compute(self, out=None if out is None else (out,), threads=threads, relaxed=relaxed, accuracy=accuracy)
 
     @property
     def kernel(self):
-        """The kernel that `compute()` calls, to be looked at: `z.kernel.text`, `z.kernel.show()`."""
+        """The kernel that `compute()` calls, to be looked at: `z.kernel.text`,
+        `z.kernel.show()`."""
         from .lazy_lower import plan_of
 
         return plan_of((self,))[0].kernel
@@ -161,8 +163,9 @@ class LazyArray:
 @_of_known_shape
 @checked
 def array(x) -> LazyArray:
-    """A lazy array of what the package takes as an array, without a copy: operators and NumPy's functions note what is done to
-    it, and `compute()` or `bl.compute(..)` does it all in one kernel. What is there when it is computed counts."""
+    """A lazy array of what the package takes as an array, without a copy: operators and NumPy's
+    functions note what is done to it, and `compute()` or `bl.compute(..)` does it all in one
+    kernel. What is there when it is computed counts."""
     if isinstance(x, LazyArray):
         return x
     if isinstance(x, Expr):
@@ -216,15 +219,17 @@ def lifted(x) -> LazyArray:
 
 
 def number(value, dtype) -> np.ndarray:
-    """A number of Python as an input of this dtype, an array of its own. As an input it is not part of the kernel."""
+    """A number of Python as an input of this dtype, an array of its own. As an input it is not part
+    of the kernel."""
     return asked(np.array, value, dtype)
 
 
 def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
-    """Computes lazy arrays together, by one kernel: what they share is computed once. One gives its array, several a tuple.
+    """Computes lazy arrays together, by one kernel: what they share is computed once. One gives its
+    array, several a tuple.
 
-    `out` is a tuple of arrays to write into, None for those that are to be made. `threads`, `relaxed` and `accuracy` are those
-    of `bl.kernel`.
+    `out` is a tuple of arrays to write into, None for those that are to be made. `threads`,
+    `relaxed` and `accuracy` are those of `bl.kernel`.
     """
     from .lazy_lower import plan_of
 
@@ -257,7 +262,8 @@ def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
     return results[0] if len(arrays) == 1 else tuple(results)
 
 
-# --- nodes ------------------------------------------------------------------------------------------
+# --- nodes
+# ------------------------------------------------------------------------------------------
 
 
 def node(op, args, info, dtype, shape) -> LazyArray:
@@ -294,7 +300,8 @@ def part(x: LazyArray, name: str) -> LazyArray:
 
 
 def axes_of(axis, rank: int) -> tuple:
-    """The axes from 0 on, in order, of what NumPy has taken as axis=. An array without dims has none, though NumPy takes its axis 0."""
+    """The axes from 0 on, in order, of what NumPy has taken as axis=. An array without dims has
+    none, though NumPy takes its axis 0."""
     if axis is None:
         return tuple(range(rank))
     return tuple(sorted([int(a) % rank for a in (axis if isinstance(axis, tuple) else (axis,)) if rank]))

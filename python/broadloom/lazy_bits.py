@@ -1,6 +1,8 @@
-"""Ufuncs that the language has no word for, made of others: each takes operands of the dtypes of NumPy's loop, and its results are cast to them.
+"""Ufuncs that the language has no word for, made of others: each takes operands of the dtypes of
+NumPy's loop, and its results are cast to them.
 
-Those that take floats apart compute in f64, where all steps are exact: 2^n is exp2, which is exact for whole n.
+Those that take floats apart compute in f64, where all steps are exact: 2^n is exp2, which is exact
+for whole n.
 """
 
 from __future__ import annotations

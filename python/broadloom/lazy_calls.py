@@ -1,8 +1,11 @@
-"""A call of a function of NumPy's on lazy arrays: bound by NumPy's signature, asked of NumPy itself, and recorded.
+"""A call of a function of NumPy's on lazy arrays: bound by NumPy's signature, asked of NumPy
+itself, and recorded.
 
-Arguments that a row of the table does not name are refused. NumPy does the call to small arrays of ones in place of the lazy ones, so that
-what it refuses is an error here and now, and what is recorded must have the dtype and the dims of that result. A call whose like was
-recorded before is neither bound nor asked again: where its result is a chain of nodes over one array, they are made by their forms.
+Arguments that a row of the table does not name are refused. NumPy does the call to small arrays of
+ones in place of the lazy ones, so that what it refuses is an error here and now, and what is
+recorded must have the dtype and the dims of that result. A call whose like was recorded before is
+neither bound nor asked again: where its result is a chain of nodes over one array, they are made by
+their forms.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ _FLOATS = frozenset((float, complex))  # NumPy takes or refuses all of them alik
 
 
 def small(call: Call, called, **instead):
-    """What NumPy gives for ones in place of the arrays, of 0, 1 or 2 elements along each dim (of 1 where there are many dims)."""
+    """What NumPy gives for ones in place of the arrays, of 0, 1 or 2 elements along each dim (of 1
+    where there are many dims)."""
     dims = []
 
     def ones(x):
@@ -48,7 +52,8 @@ def whole(call: Call, name: str, value) -> int:
 
 
 def key_of(x, is_operand=False):
-    """What a call hangs on of an argument; KeyError where that is not known. NumPy takes all floats that are operands alike."""
+    """What a call hangs on of an argument; KeyError where that is not known. NumPy takes all floats
+    that are operands alike."""
     kind = type(x)
     if kind is LazyArray and x.leaves is not None:
         return x.form
@@ -87,7 +92,8 @@ def follow(x: LazyArray, forms) -> LazyArray:
 
 
 class Row:
-    """What a function, or a method of arrays, does to lazy ones: `function`, which takes the parameters that are named."""
+    """What a function, or a method of arrays, does to lazy ones: `function`, which takes the
+    parameters that are named."""
 
     def __init__(self, called, signature, function, takes, name=None):
         self.called, self.signature, self.function, self.takes = called, signature, function, takes
@@ -116,7 +122,8 @@ class Row:
         return self.function(**{name: x for name, x in zip(way, values) if name})
 
     def way(self, args, names, values, result, given):
-        """How the like of a call is recorded: the forms of a chain, or the parameters that the arguments are for, None for what asks for nothing."""
+        """How the like of a call is recorded: the forms of a chain, or the parameters that the
+        arguments are for, None for what asks for nothing."""
         lazy = [x for x in values if type(x) in (LazyArray, ndarray)]
         forms = chain(result, args[0]) if len(lazy) == 1 and args and lazy[0] is args[0] and result.leaves is not None else None
         return tuple([name if name in given else None for name in names]) if forms is None else forms

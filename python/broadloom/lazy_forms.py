@@ -1,10 +1,12 @@
-"""What tells structures of lazy arrays apart, known as they are recorded, so that a kernel is looked up by one hash.
+"""What tells structures of lazy arrays apart, known as they are recorded, so that a kernel is
+looked up by one hash.
 
 Problem: to walk a graph and to describe its nodes takes longer than to compute small arrays.
-Method: each node has a form, which says all about it and what it is made of but for extents and values: of inputs the dtype and which
-dims have 0, 1 or more elements, of operations their words, and which leaves are the same. Forms that are equal are one object, made once.
-A form keeps how its kernel is called.
-Example: in ``x * y + 1`` the sum has the form (np.add, the form of ``x * y``, int), and its leaves are x, y and an array of 1.
+Method: each node has a form, which says all about it and what it is made of but for extents and
+values: of inputs the dtype and which dims have 0, 1 or more elements, of operations their words,
+and which leaves are the same. Forms that are equal are one object, made once. A form keeps how its
+kernel is called. Example: in ``x * y + 1`` the sum has the form (np.add, the form of ``x * y``,
+int), and its leaves are x, y and an array of 1.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ def form_of(arg) -> Form:
 
 
 def meeting(first, second) -> tuple:
-    """The leaves of two, each once, and how those of the second lie among them: None where they come behind, and for too many."""
+    """The leaves of two, each once, and how those of the second lie among them: None where they
+    come behind, and for too many."""
     if first is None or second is None:
         return None, None
     if len(first) == 1 == len(second):

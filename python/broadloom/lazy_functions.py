@@ -1,6 +1,8 @@
-"""Functions of NumPy's on lazy arrays that are made of others: each row has names, the parameters that are taken, and what is done.
+"""Functions of NumPy's on lazy arrays that are made of others: each row has names, the parameters
+that are taken, and what is done.
 
-NumPy is not asked about the whole of such a function by small arrays, as some hang on extents: it is asked about what they are made of.
+NumPy is not asked about the whole of such a function by small arrays, as some hang on extents: it
+is asked about what they are made of.
 """
 
 from __future__ import annotations
@@ -58,7 +60,8 @@ def vander(x, N=None, increasing=False):
     return np.power(cast(x, dtype)[:, None], powers.astype(dtype) if dtype.kind != "c" else powers.astype("f8"))
 
 
-# --- searches: each element with each ---------------------------------------------------------------
+# --- searches: each element with each
+# ---------------------------------------------------------------
 
 
 def searchsorted(a, v, side="left"):

@@ -10,8 +10,8 @@ _NUMBERS = 256  # beyond which equal numbers are shared: a kernel has 4096 input
 
 
 def survey(roots, share_numbers=False) -> tuple:
-    """All nodes, arguments first; their numbers by id; and what tells structures apart, as a tuple. `share_numbers`: equal
-    numbers of Python are one input."""
+    """All nodes, arguments first; their numbers by id; and what tells structures apart, as a tuple.
+    `share_numbers`: equal numbers of Python are one input."""
     number: Dict[int, int] = {}
     arrays: Dict[object, int] = {}
     nodes, key = [], []
@@ -54,7 +54,8 @@ def is_input(node) -> bool:
 
 
 def dims_of(node) -> List[list]:
-    """For each argument where its dims are in the node: a dim, or None for what the node does not have."""
+    """For each argument where its dims are in the node: a dim, or None for what the node does not
+    have."""
     rank = len(node.shape)
     if node.op == "fold":
         axes = node.info[1]
@@ -80,7 +81,8 @@ def dims_of(node) -> List[list]:
 
 
 def letters_of(node) -> tuple:
-    """For each argument what tells its dims that are summed over apart: in sums at positions those from the end on."""
+    """For each argument what tells its dims that are summed over apart: in sums at positions those
+    from the end on."""
     return node.info[0] if node.op == "einsum" else [["bins"], *[[*range(-len(arg.shape), 0)] for arg in node.args[1:]]]
 
 

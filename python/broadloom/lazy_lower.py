@@ -1,10 +1,11 @@
 """From recorded lazy arrays to a kernel: one kernel for each structure.
 
-Problem: an operation names its axes by position, and arrays meet aligned at the end, so one axis of the kernel is another
-position in each array. A fold frees a name, a transpose may lead two axes of one array to the same.
-Method: dims that meet, with the same extent, are one class, found from the inputs up. Then labels are handed down from the
-results: a fold labels the dims that it folds by their class, with a number where that label is in use around it
-(``(x + x.T).sum(1)``). What is asked for twice with the same labels is one expression. A dim of 1 that meets a longer one gets
+Problem: an operation names its axes by position, and arrays meet aligned at the end, so one axis of
+the kernel is another position in each array. A fold frees a name, a transpose may lead two axes of
+one array to the same. Method: dims that meet, with the same extent, are one class, found from the
+inputs up. Then labels are handed down from the results: a fold labels the dims that it folds by
+their class, with a number where that label is in use around it (``(x + x.T).sum(1)``). What is
+asked for twice with the same labels is one expression. A dim of 1 that meets a longer one gets
 none, and where it is an input's, a view without that dim is passed.
 """
 
@@ -143,7 +144,8 @@ class _Lowering:
         return not is_input(self.nodes[at]) and self.nodes[at].op in ("concat", "add_at")
 
     def base(self, at: int, every: bool, needs, args):
-        """What is read at positions, and which of the dims of the node it has. `every`: all, also those of 1 that no input has."""
+        """What is read at positions, and which of the dims of the node it has. `every`: all, also
+        those of 1 that no input has."""
         node = self.nodes[at]
         if is_input(node):
             name = f"x{len(self.inputs)}"
@@ -280,7 +282,8 @@ class _Lowering:
 
 
 def ordered(node) -> bool:
-    """Whether the axes of a fold must come in the order of the dims: an index over several counts in it."""
+    """Whether the axes of a fold must come in the order of the dims: an index over several counts
+    in it."""
     return node.op == "fold" and node.info[0].startswith("arg") and len(node.info[1]) > 1
 
 
@@ -303,7 +306,8 @@ def _compiled(roots, nodes, number, settings, threads, apart=False):
 
 
 def plan_of(roots, settings=(), threads=0):
-    """The plan for these results, compiled once for each structure, and the arrays in the order of its arguments."""
+    """The plan for these results, compiled once for each structure, and the arrays in the order of
+    its arguments."""
     leaves, meet = leaves_of(roots)
     form = None if leaves is None else roots[0].form if len(roots) == 1 else form_at("results", None, None, (), roots, meet)
     seen = form and form.plans.get((settings, threads))

@@ -1,6 +1,8 @@
-"""NumPy's functions on lazy arrays: what operators, `__array_ufunc__` and `__array_function__` are asked for.
+"""NumPy's functions on lazy arrays: what operators, `__array_ufunc__` and `__array_function__` are
+asked for.
 
-Each function has a row in the table below (`lazy_calls.py`), or is a view, or only looks at an array.
+Each function has a row in the table below (`lazy_calls.py`), or is a view, or only looks at an
+array.
 """
 
 from __future__ import annotations
@@ -105,7 +107,8 @@ def as_it_looks(called):
 
 
 def at_once(called):
-    """A function that prints, saves or writes into an array of NumPy's is given the values of lazy arrays."""
+    """A function that prints, saves or writes into an array of NumPy's is given the values of lazy
+    arrays."""
     writes = called.__name__ in "copyto put putmask place fill_diagonal put_along_axis"
 
     def call(args, options):
@@ -128,7 +131,8 @@ def of_all(row):
 
 
 def _functions() -> dict:
-    """What takes the arguments of each function of NumPy's that is recorded, and by which parameters."""
+    """What takes the arguments of each function of NumPy's that is recorded, and by which
+    parameters."""
     rows = [
         ("sum prod", "a axis dtype keepdims initial where", reduced), ("mean", "a axis dtype keepdims where", reduced),
         ("min max", "a axis keepdims initial where", reduced), ("any all", "a axis keepdims where", reduced),

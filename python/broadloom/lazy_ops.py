@@ -1,7 +1,8 @@
-"""What NumPy's functions are in lazy arrays: the dtypes of operands and result, by NumPy itself, and the text of each operation.
+"""What NumPy's functions are in lazy arrays: the dtypes of operands and result, by NumPy itself,
+and the text of each operation.
 
-An operation is computed in the dtypes of the loop that NumPy would run, operands cast to them; its text is a template in which
-{0}, {1} stand for the operands.
+An operation is computed in the dtypes of the loop that NumPy would run, operands cast to them; its
+text is a template in which {0}, {1} stand for the operands.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ def real_of(dtype) -> np.dtype:
 
 
 def loop_of(ufunc, kinds, casting="same_kind", dtype=None) -> tuple:
-    """The dtypes of the operands in NumPy's loop, and of the result. Kinds are dtypes, or int, float and complex for what is weak."""
+    """The dtypes of the operands in NumPy's loop, and of the result. Kinds are dtypes, or int,
+    float and complex for what is weak."""
     how = {} if dtype is None else {"signature": (*[None] * len(kinds), np.dtype(dtype))}
     found = ufunc.resolve_dtypes((*kinds, None), casting=casting, **how)
     return found[:-1], found[-1]
@@ -106,7 +108,8 @@ def template(name: str, loop: tuple, dtype) -> tuple:
         natural = np.dtype("f8")
     elif name in ("absolute", "real", "imag"):
         natural = real_of(natural)
-    # What NumPy rounds to 16 bits after each operation stays wider in the language until it is cast.
+    # What NumPy rounds to 16 bits after each operation stays wider in the language until it is
+    # cast.
     if natural != dtype or (is_half(dtype) and name not in _EXACT):
         return text, word_of(dtype)
     return text, ""
@@ -118,7 +121,8 @@ FOLDS = "sum prod min max any all mean var std norm logsumexp argmin argmax".spl
 
 
 def fold_dtypes(name: str, dtype, asked) -> tuple:
-    """The dtype to cast to before the fold, and that of the result; None where there is no such fold."""
+    """The dtype to cast to before the fold, and that of the result; None where there is no such
+    fold."""
     kind = dtype.kind
     if name in ("sum", "prod"):
         result = np.dtype(asked) if asked is not None else \
@@ -152,7 +156,8 @@ def fold_text(name: str, inner, result) -> tuple:
 
 
 def fold_of_one(name: str, correction: int) -> str:
-    """The text of a fold of a single element {0}, where no axis is left to fold along. Sums begin at 0, which makes 0 of -0."""
+    """The text of a fold of a single element {0}, where no axis is left to fold along. Sums begin
+    at 0, which makes 0 of -0."""
     if name in ("sum", "mean"):
         return "({0} + 0)"
     if name in ("any", "all"):

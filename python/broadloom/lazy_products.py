@@ -1,4 +1,5 @@
-"""Products of lazy arrays: matmul, dot, einsum and the like, each a sum of products over letters."""
+"""Products of lazy arrays: matmul, dot, einsum and the like, each a sum of products over
+letters."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from .numpy_calls import asked, is_number
 
 
 def einsum(letters, result, operands, stretched=True) -> LazyArray:
-    """Letters of each operand and of the result, one for each dim. Dims of 1 stretch, or only those of the batch, whose letters are below 0."""
+    """Letters of each operand and of the result, one for each dim. Dims of 1 stretch, or only those
+    of the batch, whose letters are below 0."""
     operands = tuple([operand(np.asarray(x)) if is_number(x) else x for x in operands])
     extents = {}
     for x, word in zip(operands, letters):
@@ -32,7 +34,8 @@ def einsum(letters, result, operands, stretched=True) -> LazyArray:
 
 
 def lettered(args) -> tuple:
-    """The operands of np.einsum with a text, where lists of numbers say their dims: (a, [0, 1], b, [1, 2], [0, 2])."""
+    """The operands of np.einsum with a text, where lists of numbers say their dims: (a, [0, 1], b,
+    [1, 2], [0, 2])."""
     if not args or isinstance(args[0], str):
         return args
     if any(type(dims) not in (list, tuple) or any(d is not Ellipsis and type(d) is not int for d in dims) for dims in (*args[1::2], *args[-1:][: len(args) % 2])):
@@ -72,7 +75,8 @@ def call_einsum(operands, optimize=False):
 
 @functools.lru_cache(maxsize=256)
 def _letters(signature: str, ranks: tuple) -> tuple:
-    """Of a ufunc's signature, "(m,n),(n)->(m)", where a dim with `?` may be left out: the letters of operands and result, whose batch is below 0."""
+    """Of a ufunc's signature, "(m,n),(n)->(m)", where a dim with `?` may be left out: the letters
+    of operands and result, whose batch is below 0."""
     groups = [group.split(",") for group in re.findall(r"\(([^)]*)\)", signature)]
     *cores, out = [[letter for letter in group if letter] for group in groups]
     cores = [[letter for letter in core if rank >= len(core) or not letter.endswith("?")] for core, rank in zip(cores, ranks)]

@@ -1,7 +1,9 @@
-"""Reads of lazy arrays at positions: slices, windows and diagonals of what is computed, rows that an index names, and arrays side by side.
+"""Reads of lazy arrays at positions: slices, windows and diagonals of what is computed, rows that
+an index names, and arrays side by side.
 
-What is read at positions lies in memory while the kernel runs, as an input does. A view that NumPy makes of an array is told by its strides:
-NumPy makes it of one without memory, whose strides are digits apart, so that each stride of the view says how far it moves along each dim.
+What is read at positions lies in memory while the kernel runs, as an input does. A view that NumPy
+makes of an array is told by its strides: NumPy makes it of one without memory, whose strides are
+digits apart, so that each stride of the view says how far it moves along each dim.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ _EXTENTS = as_strided(np.zeros((), bool), (1 << 62,), (0,))  # of which a part l
 
 
 def read(x: LazyArray, positions, shape, indices=(), spans=()) -> LazyArray:
-    """x at `positions`, one for each dim: (start, ((step, dim of the result), ..)), or the number of an index; `spans` are the dims of the result
-    for those of each index."""
+    """x at `positions`, one for each dim: (start, ((step, dim of the result), ..)), or the number
+    of an index; `spans` are the dims of the result for those of each index."""
     if 0 in shape:  # there is nothing to be read
         return array(np.zeros(shape, x.dtype))
     moved = sorted({dim for place in positions if type(place) is tuple for _, dim in place[1]})

@@ -1,4 +1,5 @@
-"""Ufuncs on lazy arrays. An operation on elements is known by its operands' forms where its like was recorded, else it is asked of NumPy."""
+"""Ufuncs on lazy arrays. An operation on elements is known by its operands' forms where its like
+was recorded, else it is asked of NumPy."""
 
 from __future__ import annotations
 
@@ -44,8 +45,8 @@ def unknown(name: str):
 
 
 def key_of(ufunc, args) -> tuple:
-    """Of a call without options what tells it apart from those that give nodes of other forms, and the leaves of its lazy arrays; None for
-    what it must be looked at for again."""
+    """Of a call without options what tells it apart from those that give nodes of other forms, and
+    the leaves of its lazy arrays; None for what it must be looked at for again."""
     if len(args) == 1:
         return (ufunc, args[0].form), args[0].leaves
     a, b = args
@@ -104,7 +105,8 @@ def operator_of(ufunc, turned=False):
 
 
 def in_place(ufunc):
-    """`z += y`: another lazy array, of the dtype and the shape of z. Who else holds z has what it was."""
+    """`z += y`: another lazy array, of the dtype and the shape of z. Who else holds z has what it
+    was."""
     operate = operator_of(ufunc)
 
     def call(a, b):
@@ -144,7 +146,8 @@ def call_ufunc(ufunc, method, args, options):
 
 
 def written(ufunc, args, out=None, where=True, **options):
-    """The result in the array that is given, which is computed now; where `where` says so, if that is given."""
+    """The result in the array that is given, which is computed now; where `where` says so, if that
+    is given."""
     out = out if isinstance(out, tuple) else (out,)
     if ufunc.nout > 1 and where is True:
         return tuple([made if one is None else into_array(made, one, f"numpy.{ufunc.__name__}", options.get("casting", "same_kind"))
@@ -184,7 +187,8 @@ def into_out(row, name, args, out, **options):
 
 
 def composed(ufunc, operands, casting="same_kind"):
-    """A ufunc that is made of others: of operands of the dtypes of NumPy's loop, results of its dtypes."""
+    """A ufunc that is made of others: of operands of the dtypes of NumPy's loop, results of its
+    dtypes."""
     operands = [x if is_number(x) else lifted(x) for x in operands]
     loop = asked(ufunc.resolve_dtypes, (*map(kind_of, operands), *[None] * ufunc.nout), casting=casting)
     if any(dtype.kind == "O" or not lazy_ops.word_of(dtype) for dtype in loop):
@@ -196,7 +200,8 @@ def composed(ufunc, operands, casting="same_kind"):
 
 @functools.lru_cache(maxsize=None)
 def row_of(ufunc, method):
-    """What a method of a ufunc does, or the call of one with a signature; None for what is not recorded."""
+    """What a method of a ufunc does, or the call of one with a signature; None for what is not
+    recorded."""
     name = ufunc.__name__
     if method == "__call__":
         return Row(ufunc, "ufunc", lambda operands: product(ufunc, operands), "operands")
@@ -247,7 +252,8 @@ def elementwise(ufunc, operands, casting="same_kind", dtype=None) -> LazyArray:
 
 
 def _compare_beyond(name, args, k, dtype):
-    """A comparison with an int that no element can equal: with the end of the type on that side, so that none does."""
+    """A comparison with an int that no element can equal: with the end of the type on that side, so
+    that none does."""
     above = args[k] > np.iinfo(dtype).max
     truth = {"equal": False, "not_equal": True, "less": above, "less_equal": above, "greater": not above,
              "greater_equal": not above}[name]

@@ -24,7 +24,8 @@ def html_of(kernel) -> str:
 
 
 def html_of_lazy(x) -> str:
-    """A lazy array by its dtype and shape, and the kernel that computes it; an input by its values."""
+    """A lazy array by its dtype and shape, and the kernel that computes it; an input by its
+    values."""
     body = repr(x.value) if x.op == "leaf" else x.kernel.text
     return f"<div><b>{html.escape(repr(x)[1:-1])}</b>{_folded('values' if x.op == 'leaf' else 'kernel', f'<pre>{html.escape(body)}</pre>')}</div>"
 
@@ -39,8 +40,8 @@ class _Options(argparse.ArgumentParser):
 
 
 def loom(line: str, cell: str, names: dict):
-    """Compiles the kernels of a cell and puts each into `names` under its own name. `line` may name one of them, and has the
-    options of `bl.compile`."""
+    """Compiles the kernels of a cell and puts each into `names` under its own name. `line` may name
+    one of them, and has the options of `bl.compile`."""
     from . import compile
 
     options = _Options(prog="%%loom", add_help=False)

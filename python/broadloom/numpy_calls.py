@@ -1,8 +1,10 @@
-"""Calls of NumPy's functions that are noted: what is given to which parameter, and what NumPy itself says to the call.
+"""Calls of NumPy's functions that are noted: what is given to which parameter, and what NumPy
+itself says to the call.
 
-Problem: a function of NumPy's takes arguments by position and by name, and one that nobody looks at is dropped in silence.
-Method: arguments are bound by NumPy's own signature. What is given must be taken, or ask for what is done anyway; all else is
-refused. What NumPy raises becomes an error of ours that is of the same class.
+Problem: a function of NumPy's takes arguments by position and by name, and one that nobody looks at
+is dropped in silence. Method: arguments are bound by NumPy's own signature. What is given must be
+taken, or ask for what is done anyway; all else is refused. What NumPy raises becomes an error of
+ours that is of the same class.
 """
 
 from __future__ import annotations
@@ -59,8 +61,8 @@ def signature_for(kind) -> inspect.Signature:
 
 
 class Call:
-    """What a call gives to each parameter. `kind` is "ufunc", "ufunc.reduce", .., or the function itself; `verb` says what happens to the call: it is
-    "recorded" or "traced"."""
+    """What a call gives to each parameter. `kind` is "ufunc", "ufunc.reduce", .., or the function
+    itself; `verb` says what happens to the call: it is "recorded" or "traced"."""
 
     def __init__(self, name: str, kind, args, options, verb: str):
         self.name, self.verb = name, verb
@@ -71,7 +73,8 @@ class Call:
             raise ArgumentError("E0308", f"numpy.{name}: {error}", caller(), f"it takes {self.signature}") from None
 
     def given(self, takes: str) -> dict:
-        """What is given to the parameters that are named. Whatever else asks for more than what is done anyway is refused."""
+        """What is given to the parameters that are named. Whatever else asks for more than what is
+        done anyway is refused."""
         given = {}
         for name, value in self.bound.arguments.items():
             for option, value in (value.items() if name == "kwargs" else ((name, value),)):
@@ -91,7 +94,8 @@ class Call:
         return value is NOTHING
 
     def convert(self, change):
-        """Passes what parameters of arrays are given through a function, but for nothing, text and numbers of Python."""
+        """Passes what parameters of arrays are given through a function, but for nothing, text and
+        numbers of Python."""
         for name in ARRAYS.intersection(self.bound.arguments):
             value = self.bound.arguments[name]
             new = [one if one is None or one is NOTHING or is_number(one) or isinstance(one, str) else change(one)
@@ -104,7 +108,8 @@ _CLASSES = ((np.exceptions.AxisError, AxisError, "E0104"), (OverflowError, Numbe
 
 
 def asked(called, *args, **options):
-    """What NumPy gives. What it raises is raised as an error of ours which is of that class, too."""
+    """What NumPy gives. What it raises is raised as an error of ours which is of that class,
+    too."""
     try:
         return called(*args, **options)
     except Error:

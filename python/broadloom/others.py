@@ -1,8 +1,9 @@
 """Arrays of other packages: pandas, xarray, dask, and lists, as kernels and lazy arrays take them.
 
 Problem: names of dims and coordinates are lost where only the elements are passed.
-Method: a call that is refused for the class of an argument comes here. Dims of xarray's arrays that are called as the labels of an input
-are brought into their order; others take the labels by position. Outputs get back the dims of their labels, and the coordinates along them.
+Method: a call that is refused for the class of an argument comes here. Dims of xarray's arrays that
+are called as the labels of an input are brought into their order; others take the labels by
+position. Outputs get back the dims of their labels, and the coordinates along them.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def elements(x):
 
 
 def call(kernel, args, options):
-    """The call of a kernel, some of whose arguments are of other packages; NotImplemented where none is."""
+    """The call of a kernel, some of whose arguments are of other packages; NotImplemented where
+    none is."""
     names = [one.name for one in kernel.inputs]
     given = {**dict(zip(names, args)), **options}
     if len(args) > len(names) or not any([kind_of(given[name]) for name in names if name in given]) or not options.keys().isdisjoint(names[: len(args)]):
@@ -65,7 +67,8 @@ def said(declared) -> str:
 
 
 def _plain(declared, x, axes: dict):
-    """The elements of an argument, whose dims and coordinates are noted under the labels of the input."""
+    """The elements of an argument, whose dims and coordinates are noted under the labels of the
+    input."""
     kind, labels = kind_of(x), declared.axes
     if kind in ("", "dask"):
         return x

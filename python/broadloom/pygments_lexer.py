@@ -1,5 +1,6 @@
 # Made by packaging/editors/make.py: not to be changed by hand.
-"""A lexer of Pygments for the text form of kernels, which Pygments finds as `loom` where Broadloom is installed."""
+"""A lexer of Pygments for the text form of kernels, which Pygments finds as `loom` where Broadloom
+is installed."""
 
 from pygments.lexer import RegexLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, Whitespace

@@ -1,4 +1,5 @@
-"""What a kernel tells about itself, as named tuples. ``pandas.DataFrame(kernel.why())`` is a table."""
+"""What a kernel tells about itself, as named tuples. ``pandas.DataFrame(kernel.why())`` is a
+table."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from .errors import Place
 
 
 class Input(NamedTuple):
-    """An input as it is declared. An extent is None where each call says it. `role` is 'in', 'param' (it can be frozen) or 'state'."""
+    """An input as it is declared. An extent is None where each call says it. `role` is 'in',
+    'param' (it can be frozen) or 'state'."""
 
     name: str
     dtype: str
@@ -19,7 +21,8 @@ class Input(NamedTuple):
 
 
 class Output(NamedTuple):
-    """An output as it is declared. `mode` is 'plain', 'broadcast', 'accumulate' or 'reduce'; `add` is `+=`."""
+    """An output as it is declared. `mode` is 'plain', 'broadcast', 'accumulate' or 'reduce'; `add`
+    is `+=`."""
 
     name: str
     dtype: str
@@ -30,7 +33,8 @@ class Output(NamedTuple):
 
 
 class Counters(NamedTuple):
-    """How often a kernel made code (`compiles`), in how many ms, and how many calls were interpreted."""
+    """How often a kernel made code (`compiles`), in how many ms, and how many calls were
+    interpreted."""
 
     compiles: int
     patterns: int
@@ -67,8 +71,9 @@ class Decision(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Part of a block: a whole subtree of each fold, which has come to these states; and of scans leaves of so many positions, and what each of them
-    has come to (in `Partial.before`: what comes before it)."""
+    """Part of a block: a whole subtree of each fold, which has come to these states; and of scans
+    leaves of so many positions, and what each of them has come to (in `Partial.before`: what comes
+    before it)."""
 
     extent: int
     states: tuple
@@ -77,8 +82,8 @@ class Piece(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """What the folds of a kernel along an axis have come to over one block of the data, by `Kernel.partial`; `before` is what those of
-    the rounds before have come to over all of it."""
+    """What the folds of a kernel along an axis have come to over one block of the data, by
+    `Kernel.partial`; `before` is what those of the rounds before have come to over all of it."""
 
     axis: str
     offset: int

@@ -13,7 +13,8 @@ _SHORTEST = 50e-6  # of a sample, in seconds: the clock and the loop around call
 
 
 class Bench:
-    """The times of calls, in seconds: `times` has those of the samples, each the mean of `calls` calls that follow each other."""
+    """The times of calls, in seconds: `times` has those of the samples, each the mean of `calls`
+    calls that follow each other."""
 
     def __init__(self, name, times, calls, predicted, moved):
         self.name, self.times, self.calls = name, times, calls
@@ -29,7 +30,8 @@ class Bench:
 
     @property
     def roofline(self):
-        """The share of what is predicted to be possible: 1 is as fast as this machine's memory and units allow. None where nothing is predicted."""
+        """The share of what is predicted to be possible: 1 is as fast as this machine's memory and
+        units allow. None where nothing is predicted."""
         return None if self.predicted is None else self.predicted / self.median
 
     @property
@@ -99,10 +101,11 @@ def _time(seconds) -> str:
 
 
 def bench(what, *args, seconds=0.3, name=None, **kwargs) -> Bench:
-    """Times calls of a kernel, or of anything else that can be called, with these arguments: for so many seconds, after some that do not count.
+    """Times calls of a kernel, or of anything else that can be called, with these arguments: for so
+    many seconds, after some that do not count.
 
-    A kernel is bound, so results go into the same arrays each time, and the layouts are looked up once; `bl.bench(lambda: k(x))` times calls
-    with all that.
+    A kernel is bound, so results go into the same arrays each time, and the layouts are looked up
+    once; `bl.bench(lambda: k(x))` times calls with all that.
     """
     if not callable(what):
         raise ArgumentError("E0401", f"a {type(what).__name__} cannot be called", None, "bench a kernel, or a function")

@@ -101,7 +101,8 @@ class _Call(torch.autograd.Function):
 
 
 class _Operation:
-    """A kernel, the names of the inputs that it is derived by, and the kernels of its derivatives that were asked for so far."""
+    """A kernel, the names of the inputs that it is derived by, and the kernels of its derivatives
+    that were asked for so far."""
 
     def __init__(self, kernel: Kernel, moving, policy="auto", saving=None, count=None):
         self.kernel, self.inputs, self.outputs, self.moving, self.policy = kernel, kernel.inputs, kernel.outputs, frozenset(moving), policy
@@ -111,7 +112,8 @@ class _Operation:
         self.device = Device(kernel.device).name if kernel.device else ""  # "cuda" is "cuda:0"
         self._derived = {}
 
-    # What is derived is differentiated in turn by all of its inputs, which is how second derivatives come about.
+    # What is derived is differentiated in turn by all of its inputs, which is how second
+    # derivatives come about.
     def gradient(self, wrt, of) -> "_Operation":
         return self._made(("gradient", wrt, of), self.kernel.grad, policy=self.policy)
 
@@ -151,7 +153,8 @@ class _Operation:
         return arg
 
     def number(self, said, arg, wanted) -> torch.Tensor:
-        """Numbers are weak, as in a call: an int fits what holds it, a float any float or complex type."""
+        """Numbers are weak, as in a call: an int fits what holds it, a float any float or complex
+        type."""
         order = [bool, int, float, complex]
         holds = order.index(type(torch.zeros((), dtype=wanted).item()))
         try:
@@ -163,11 +166,13 @@ class _Operation:
 
 
 def function(kernel: Kernel, *, wrt=None, policy="auto") -> Any:
-    """A function of torch that calls `kernel`: by position, in declared order. Its derivatives, in reverse and in forward mode, are the
-    kernel's, by the inputs `wrt` (a name or several; by default all of real and complex numbers).
+    """A function of torch that calls `kernel`: by position, in declared order. Its derivatives, in
+    reverse and in forward mode, are the kernel's, by the inputs `wrt` (a name or several; by
+    default all of real and complex numbers).
 
-    `policy` says how the gradient comes by what the function has computed: "auto", "recompute", or "save", where the function gives that
-    beside its outputs when torch notes the call, and torch keeps it.
+    `policy` says how the gradient comes by what the function has computed: "auto", "recompute", or
+    "save", where the function gives that beside its outputs when torch notes the call, and torch
+    keeps it.
     """
     refuse_adding(kernel, "torch")
     check_policy(policy)

@@ -1,8 +1,9 @@
 """``@bl.kernel``: a Python function, called once with traced values, becomes a kernel.
 
 Problem: errors of the text that a function becomes must point into the function.
-Method: the text is made of pieces, each of which knows where in the user's source the expression, the declaration or the output that it
-is of was written. The innermost piece around the place of an error is what the error is about.
+Method: the text is made of pieces, each of which knows where in the user's source the expression,
+the declaration or the output that it is of was written. The innermost piece around the place of an
+error is what the error is about.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from .trace_slices import axes_of_output, lengths_said
 
 
 class _Tracing(threading.local):
-    """What is traced in this thread: the inputs of the kernel, and the lengths of the axes that slices made."""
+    """What is traced in this thread: the inputs of the kernel, and the lengths of the axes that
+    slices made."""
 
     def __init__(self):
         self.inputs: Dict[str, Annotation] = {}
@@ -141,7 +143,8 @@ def _shared(outputs: Dict[str, Out], arrays) -> List[Expr]:
 
 def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out], settings: List[str],
                arrays: Dict[int, tuple] = {}) -> _Writer:
-    """The text of a kernel. `arrays` are the axes of expressions that are to lie in memory, by id."""
+    """The text of a kernel. `arrays` are the axes of expressions that are to lie in memory, by
+    id."""
     writer = _Writer()
     writer.write(f"kernel {name} {{\n")
     for setting in settings:
@@ -208,9 +211,10 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
             e = bl.exp(x - bl.max(x, "j"))
             return e / bl.sum(e, "j")
 
-    The function is called once, now, with values that note what is done to them; it returns one expression, or a dict of
-    outputs by their names. Parameters with a default and no annotation are constants. What comes back is a Kernel, called with arrays. `order`, `accuracy` and `relaxed` are the
-    settings of docs/language.md, the others those of `compile`.
+    The function is called once, now, with values that note what is done to them; it returns one
+    expression, or a dict of outputs by their names. Parameters with a default and no annotation are
+    constants. What comes back is a Kernel, called with arrays. `order`, `accuracy` and `relaxed`
+    are the settings of docs/language.md, the others those of `compile`.
     """
     if function is None:
         return lambda function: kernel(function, name=name, order=order, accuracy=accuracy, relaxed=relaxed, threads=threads,

@@ -4,7 +4,8 @@ from ._core import Kernel
 from .expr import Expr
 
 class Traced(Kernel):
-    """A kernel; one whose inputs are declared by `bl.Float`, `bl.Int` or `bl.Number` is a kernel for each dtype."""
+    """A kernel; one whose inputs are declared by `bl.Float`, `bl.Int` or `bl.Number` is a kernel
+    for each dtype."""
 
     def __getitem__(self, dtype: Any, /) -> Kernel: ...
 

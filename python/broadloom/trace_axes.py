@@ -1,7 +1,9 @@
-"""Axes of traced values by their order: products of matrices, `.T`, and NumPy's functions that count dims.
+"""Axes of traced values by their order: products of matrices, `.T`, and NumPy's functions that
+count dims.
 
-Axes of kernels have names, so that `x @ y` is a sum along the last axis of x, at whose positions y is read: ``sum(x * y[k, j], k)``. The order of
-axes matters for what NumPy counts and for outputs; each value that has another order than the kernel would give it notes it in `axes`.
+Axes of kernels have names, so that `x @ y` is a sum along the last axis of x, at whose positions y
+is read: ``sum(x * y[k, j], k)``. The order of axes matters for what NumPy counts and for outputs;
+each value that has another order than the kernel would give it notes it in `axes`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from .expr import Expr, binary, caller, operand
 
 
 def axes_of(value: Expr) -> tuple:
-    """The labels of a traced value, in the order that it has in NumPy; of what has a mistake the kernel will tell."""
+    """The labels of a traced value, in the order that it has in NumPy; of what has a mistake the
+    kernel will tell."""
     if value.layout is not None and None in value.layout:
         raise SpecError("E0021", "a dim that None made meets others by operators and functions of elements only", caller(), "leave the None out here: axes meet by their names")
     known = _known(value)
@@ -36,7 +39,8 @@ def _known(value: Expr):
 
 
 def _order(value: Expr) -> tuple:
-    """The axes of what a value is made of, in the order of the one that has all of them, or as they come."""
+    """The axes of what a value is made of, in the order of the one that has all of them, or as they
+    come."""
     orders, stack = {}, [value]
     while stack:  # not by recursion: a loop in the function may make long chains
         expr = stack[-1]
@@ -107,7 +111,8 @@ def inner(a, b) -> Expr:
 
 
 def _product(a: Expr, b: Expr, back: int) -> Expr:
-    """Along the last dim of a and, counted from the end, the dim `back` of b (the only one, where it has one)."""
+    """Along the last dim of a and, counted from the end, the dim `back` of b (the only one, where
+    it has one)."""
     n, m = len(axes_of(a)), len(axes_of(b))
     if not n or not m or max(n, m) > 2:
         raise ShapeError("E0101", f"a product of traced values of {n} and {m} dims", caller(), "np.einsum('bij,bjk->bik', x, y) says what is summed")
@@ -229,7 +234,8 @@ def concatenate(arrays, axis=0) -> Expr:
 
 
 def as_array(value: Expr) -> Expr:
-    """What is read at positions: an input, or an array of what is computed, the same for all reads."""
+    """What is read at positions: an input, or an array of what is computed, the same for all
+    reads."""
     while len(value.parts) == 1 and isinstance(value.parts[0], Expr) and not value.is_array and value.lain is None and _known(value.parts[0]) == value.axes:
         value = value.parts[0]
     if value.name or value.is_array:

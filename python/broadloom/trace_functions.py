@@ -1,4 +1,5 @@
-"""Functions of NumPy's on traced values that are made of others: each row has names, the parameters that are taken, and what is done."""
+"""Functions of NumPy's on traced values that are made of others: each row has names, the parameters
+that are taken, and what is done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Kernels of any dtype: a function whose inputs are declared by `bl.Float`, `bl.Int` or `bl.Number` is traced once for each dtype that it is called with."""
+"""Kernels of any dtype: a function whose inputs are declared by `bl.Float`, `bl.Int` or `bl.Number`
+is traced once for each dtype that it is called with."""
 
 from __future__ import annotations
 

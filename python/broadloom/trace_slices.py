@@ -1,11 +1,13 @@
 """Slices, integers and None of traced values, inputs and computed ones.
 
-Problem: axes of kernels have names, and a slice of an axis is another axis, whose length hangs on that of the first.
-Method: a slice is a read at positions along an axis that is called after its length: `i_less_1` of ``x[1:]`` and of ``x[:-1]``,
-so these meet. A statement of the kernel says the length. Axes of other lengths that were cut from the same one do not meet.
+Problem: axes of kernels have names, and a slice of an axis is another axis, whose length hangs on
+that of the first. Method: a slice is a read at positions along an axis that is called after its
+length: `i_less_1` of ``x[1:]`` and of ``x[:-1]``, so these meet. A statement of the kernel says the
+length. Axes of other lengths that were cut from the same one do not meet.
 
-None stands for a place, so what has one meets others as in NumPy: by places from the end, and so does what is made of it.
-An axis that comes at two places, as in ``x[:, None] - x[None, :]``, has a second name at the second.
+None stands for a place, so what has one meets others as in NumPy: by places from the end, and so
+does what is made of it. An axis that comes at two places, as in ``x[:, None] - x[None, :]``, has a
+second name at the second.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from .trace_axes import as_array, at_labels, axes_of, ordered
 
 
 class Length:
-    """Of an axis that a slice made: `less` than the axis `base`, or `fixed`. `root` is the axis that was cut first."""
+    """Of an axis that a slice made: `less` than the axis `base`, or `fixed`. `root` is the axis
+    that was cut first."""
 
     def __init__(self, root: str, base: str, less: int = 0, fixed=None):
         self.root, self.base, self.less, self.fixed = root, base, less, fixed
@@ -61,7 +64,8 @@ def _bound(at):
 
 
 def _cut(array: Expr, dim: int, label: str, at: slice):
-    """The read of one dim by a slice, or None where the slice goes in two: first side by side, then in steps."""
+    """The read of one dim by a slice, or None where the slice goes in two: first side by side, then
+    in steps."""
     start, stop, step = _bound(at.start), _bound(at.stop), _bound(at.step)
     step = 1 if step is None else step
     if step == 0:
@@ -69,7 +73,8 @@ def _cut(array: Expr, dim: int, label: str, at: slice):
     length = _length(label)
     if length.fixed is not None:
         walk = range(*slice(start, stop, step).indices(length.fixed))
-        # A position that no axis moves up and that is below 0 would count from the end; these are not.
+        # A position that no axis moves up and that is below 0 would count from the end; these are
+        # not.
         return _said(array, dim, length, step, ([str(walk.start)] if walk.start >= 0 else ["0"]), None, len(walk))
     # The lowest position and the one behind the highest: each from the start, or from the end.
     back = step < 0
@@ -164,7 +169,8 @@ def _walked(at: Expr):
 
 
 def _dims(value: Expr):
-    """The labels of the dims of a value, with None for those that have none; None where nothing is known."""
+    """The labels of the dims of a value, with None for those that have none; None where nothing is
+    known."""
     if value.said is not None:
         return [found[1] if (found := re.fullmatch(r"([^\W\d]\w*)( *= *\d+)?", dim)) else None for dim in value.said.dims]
     try:
@@ -272,7 +278,8 @@ def _labels(value: Expr) -> tuple:
 
 
 def meeting(values):
-    """The values as an operation on their elements takes them, and what notes the axes of its result."""
+    """The values as an operation on their elements takes them, and what notes the axes of its
+    result."""
     try:
         layouts = [_labels(value) if value.layout is None else value.layout for value in values]
     except SpecError:
@@ -329,7 +336,8 @@ def _meeting_by_places(values, layouts):
 
 
 def folding(value: Expr, axes, keepdims):
-    """The axes of a fold, of which numbers count the dims of the value, and what notes the axes of its result."""
+    """The axes of a fold, of which numbers count the dims of the value, and what notes the axes of
+    its result."""
     if value.layout is None:
         if not value.marked and not any(type(axis) is int for axis in axes):
             return axes, lambda made: made
@@ -377,7 +385,8 @@ def axes_of_output(value):
 
 
 def lengths_said(values) -> list:
-    """The statements that say how long axes are, each with the array after which it stands (None: the inputs)."""
+    """The statements that say how long axes are, each with the array after which it stands (None:
+    the inputs)."""
     if not any(value.marked for value in values):
         return []
     found, done, stack = {}, set(), [(value, False) for value in reversed(values)]

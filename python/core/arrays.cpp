@@ -98,7 +98,8 @@ std::optional<DType> dtype_of(const PyArray_Descr *descr) {
                    {}, help);
 }
 
-// Whether elements lie where they can be read: at multiples of what their type asks for, and a multiple of their size apart.
+// Whether elements lie where they can be read: at multiples of what their type asks for, and a
+// multiple of their size apart.
 bool lies_well(PyArrayObject *array, DType dtype) {
   const auto size = npy_intp(size_of(dtype));
   const auto alignment = std::uintptr_t(is_complex(dtype) ? size / 2 : size);
@@ -109,7 +110,8 @@ bool lies_well(PyArrayObject *array, DType dtype) {
   return reinterpret_cast<std::uintptr_t>(PyArray_DATA(array)) % alignment == 0;
 }
 
-// A copy in the order in which the elements lie, so that what is folded is folded in that order, too.
+// A copy in the order in which the elements lie, so that what is folded is folded in that order,
+// too.
 PyArrayObject *aligned_copy(PyArrayObject *array, const Slot &slot, std::vector<nb::object> &keep) {
   say_once(LogLevel::warn, described(slot) + " does not lie at multiples of its " +
                                std::to_string(size_of(slot.dtype)) +

@@ -1,8 +1,8 @@
 // Calls from Python.
 //
-// The way of a repeated call is kept short: names are compared by address, views are read off NumPy's own structs, and the
-// layouts of the outputs are remembered. Calls of few points keep Python's lock and are not made to listen for Ctrl-C, as
-// both would take longer than the work.
+// The way of a repeated call is kept short: names are compared by address, views are read off
+// NumPy's own structs, and the layouts of the outputs are remembered. Calls of few points keep
+// Python's lock and are not made to listen for Ctrl-C, as both would take longer than the work.
 #include "call.hpp"
 
 #include "device.hpp"
@@ -159,7 +159,8 @@ nb::object call_repeated(State &state, const Memo &memo, std::span<const AnyView
   return joined(state, all_to_python(state, arrays));
 }
 
-// Reads the outputs that are given, and makes the others. What is returned for each is in `objects`.
+// Reads the outputs that are given, and makes the others. What is returned for each is in
+// `objects`.
 std::vector<AnyView> read_outputs(State &state, std::span<const AnyView> inputs,
                                   const std::vector<PyObject *> &given,
                                   std::vector<nb::object> &objects, std::vector<nb::object> &keep) {

@@ -82,8 +82,8 @@ struct Inputs {
   Small<AnyView, 4> views;
 };
 
-// Runs `body` with the lock of Python let go, unless it is quick. Where Ctrl-C stopped it, Python's own handler says
-// what is thrown.
+// Runs `body` with the lock of Python let go, unless it is quick. Where Ctrl-C stopped it, Python's
+// own handler says what is thrown.
 template <class Body> void run(const State &state, double points, Body &&body) {
   if (points < quick_points) return body();
   if (points < patient_points || !is_main_thread()) {

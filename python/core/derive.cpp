@@ -48,7 +48,8 @@ KernelObject derived(const State &state, const LoopSpec &spec) {
              : kernel_of(with_threads(*made.state, state.choices.most_threads));
 }
 
-// The value of an option of `check`, taken out of the keyword arguments, unless an input has its name.
+// The value of an option of `check`, taken out of the keyword arguments, unless an input has its
+// name.
 nb::object taken(const State &state, nb::kwargs &kwargs, const char *name) {
   const nb::str word(name);
   if (!kwargs.contains(word) || state.find_input(word.ptr()) >= 0) return nb::none();

@@ -1,7 +1,8 @@
-// Kernels that are made of a kernel: with parameters built in, for fewer threads, and by pickle in another process.
+// Kernels that are made of a kernel: with parameters built in, for fewer threads, and by pickle in
+// another process.
 //
-// Pickle is told what a frozen kernel was compiled from and the values that were frozen, as its own text has values that were
-// computed of them.
+// Pickle is told what a frozen kernel was compiled from and the values that were frozen, as its own
+// text has values that were computed of them.
 #include "call.hpp"
 
 #include <nanobind/stl/string.h>

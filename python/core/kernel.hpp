@@ -15,7 +15,8 @@
 
 namespace broadloom::python {
 
-// What calls with one set of layouts have in common. It does not change: what is learnt makes another one.
+// What calls with one set of layouts have in common. It does not change: what is learnt makes
+// another one.
 struct Memo {
   std::vector<std::int64_t> key; // extents and strides of all inputs
   std::vector<Layout> outputs;   // as a call allocates them; empty before the first that did
@@ -36,14 +37,15 @@ struct Choices {
 
 struct BoundObject;
 
-// A parameter that calls are not given, and its value: a copy, as it is compiled in again for other threads and processes.
+// A parameter that calls are not given, and its value: a copy, as it is compiled in again for other
+// threads and processes.
 struct Frozen {
   Slot slot;
   Array value;
 };
 
-// Threads share it. Where Python has a lock of its own, that one guards what changes; free-threaded Python has `mutex_` for it, which is
-// nothing elsewhere and never held while Python is called.
+// Threads share it. Where Python has a lock of its own, that one guards what changes; free-threaded
+// Python has `mutex_` for it, which is nothing elsewhere and never held while Python is called.
 class State {
 public:
   State(const LoopSpec &spec, const Choices &choices);
@@ -63,11 +65,13 @@ public:
   // The text that was compiled: with the parameters that are frozen by now, and nothing built in.
   const LoopSpec &spec() const { return spec_; }
 
-  // What `change` makes of this kernel, in the main thread and in others; `frozen` is left to the caller. Compiled code is shared as far as `change` shares it.
+  // What `change` makes of this kernel, in the main thread and in others; `frozen` is left to the
+  // caller. Compiled code is shared as far as `change` shares it.
   using Change = std::function<Kernel(const Kernel &)>;
   std::shared_ptr<State> changed(const Choices &how, const Change &change);
 
-  // The entry for these inputs, made where there is none. Throws ShapeError E0101 for another rank than the declared one.
+  // The entry for these inputs, made where there is none. Throws ShapeError E0101 for another rank
+  // than the declared one.
   MemoPtr memo(const AnyView *views);
   // For calls with the same layouts from now on.
   void know_outputs(const AnyView *views, std::vector<Layout> outputs);

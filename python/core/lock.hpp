@@ -1,8 +1,10 @@
 // Python's lock, let go and taken.
 //
-// Problem: where Python has ended, CPython up to 3.13 ends a thread that asks for its lock, by pthread_exit. That unwinds the stack, through
-// destructors and functions that let nothing pass, and so aborts the process.
-// Method: such a thread stays where it has asked until the process has ended, as CPython 3.14 has it.
+// Problem: where Python has ended, CPython up to 3.13 ends a thread that asks for its lock, by
+// pthread_exit. That unwinds the stack, through destructors and functions that let nothing pass,
+// and so aborts the process.
+// Method: such a thread stays where it has asked until the process has ended, as CPython 3.14 has
+// it.
 // Example: const Unlocked others_run;   kernel.run(inputs, outputs);
 #pragma once
 
@@ -19,8 +21,9 @@ namespace broadloom::python {
   for (;;) pause();
 }
 
-// What `body` returns: calls of Python's C functions, which throw nothing. Not by a handler, as one error may be in hand already, and the C++
-// library ends the process where it is joined by what is no exception.
+// What `body` returns: calls of Python's C functions, which throw nothing. Not by a handler, as one
+// error may be in hand already, and the C++ library ends the process where it is joined by what is
+// no exception.
 template <class Body> auto outlasting_python(Body &&body) {
   struct Stay {
     bool is_back = false;
@@ -38,7 +41,8 @@ template <class Body> auto outlasting_python(Body &&body) {
   }
 }
 
-// What may be written in Python, where other threads get the lock now and then: modules that are imported, and what is called.
+// What may be written in Python, where other threads get the lock now and then: modules that are
+// imported, and what is called.
 inline nanobind::object imported(const char *name) {
   PyObject *module = outlasting_python([&] { return PyImport_ImportModule(name); });
   if (module == nullptr) throw nanobind::python_error();

@@ -72,7 +72,8 @@ void set_level(const std::string &word) {
                       suggestion(word, levels) + "the levels are " + quoted_list(levels));
 }
 
-// --- kernels from text ----------------------------------------------------------------------------
+// --- kernels from text
+// ----------------------------------------------------------------------------
 
 // True, False, one name of a check, or several.
 std::vector<std::string> debug_from(const nb::object &debug) {
@@ -91,7 +92,8 @@ KernelObject compile_text(nb::str text, const nb::object &name, int threads, std
                                                   debug_from(debug), 0, std::move(device)});
 }
 
-// --- results --------------------------------------------------------------------------------------
+// --- results
+// --------------------------------------------------------------------------------------
 
 nb::object result_at(const ResultsObject &results, const nb::object &index) {
   if (!nb::isinstance<nb::str>(index))
@@ -125,9 +127,11 @@ nb::dict as_dict(const ResultsObject &results) {
   return dict;
 }
 
-// --- slots ----------------------------------------------------------------------------------------
+// --- slots
+// ----------------------------------------------------------------------------------------
 
-// Python's collector of cycles. It also has objects that are not constructed come as zeros, whose calls are refused.
+// Python's collector of cycles. It also has objects that are not constructed come as zeros, whose
+// calls are refused.
 int visit_kernel(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   return 0;
@@ -168,8 +172,8 @@ int clear_results(PyObject *self) {
   return 0;
 }
 
-// The stable ABI of Python does not let classes that nanobind makes say that they take vectorcalls: a tuple and a dict come,
-// which costs some 0.1 us.
+// The stable ABI of Python does not let classes that nanobind makes say that they take vectorcalls:
+// a tuple and a dict come, which costs some 0.1 us.
 #ifdef Py_LIMITED_API
 template <class T> PyObject *call_with_tuple(PyObject *self, PyObject *args, PyObject *named) {
   const vectorcallfunc call = nb::inst_ptr<T>(self)->call;
@@ -214,7 +218,8 @@ PyType_Slot bound_slots[] = {{Py_tp_traverse, (void *)visit_bound},
 PyType_Slot results_slots[] = {
     {Py_tp_traverse, (void *)visit_results}, {Py_tp_clear, (void *)clear_results}, {0, nullptr}};
 
-// Has instances called without a tuple of arguments. Where in an instance the C++ value lies, a first one tells.
+// Has instances called without a tuple of arguments. Where in an instance the C++ value lies, a
+// first one tells.
 template <class T> Py_ssize_t enable_vectorcall(const nb::object &type) {
   const nb::object probe = nb::inst_alloc(type);
   const Py_ssize_t offset =

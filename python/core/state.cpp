@@ -76,7 +76,8 @@ int find(const nb::tuple &names, PyObject *word) {
   return -1;
 }
 
-// The public interface tells a kernel's name in its text only, where its line is the last one that begins so.
+// The public interface tells a kernel's name in its text only, where its line is the last one that
+// begins so.
 std::string name_in(const std::string &text) {
   const std::string before = "kernel ";
   const std::size_t line = text.rfind("\n" + before);

@@ -1,4 +1,5 @@
-"""Makes spheres.png: three lit spheres above a chequered floor, 240 by 160 pixels.  python3 samples/data/spheres.py > samples/data/spheres.png"""
+"""Makes spheres.png: three lit spheres above a chequered floor, 240 by 160 pixels. python3
+samples/data/spheres.py > samples/data/spheres.png"""
 import math
 import struct
 import sys

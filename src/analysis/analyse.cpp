@@ -3,10 +3,11 @@
 //   out s[j] : f64 = accumulate(sum) x * b         x : f32[i, j],  b : f32[j]
 //
 //   n0 = input 0 : f32 {i j}     n1 = cast n0 : f64      n2 = fold sum n1 over {i} : f64 {j}
-//   n3 = cast n2 : f32 {j}       n4 = input 1 : f32 {j}  n5 = mul n3 n4 : f32 {j}    n6 = cast n5 : f64
+//   n3 = cast n2 : f32 {j}       n4 = input 1 : f32 {j}  n5 = mul n3 n4 : f32 {j}
+//       n6 = cast n5 : f64
 //
-// The order of work: the iteration space, what each expression reads, then output by output the mode
-// written out as folds and repeats. At the end only nodes that an output needs are kept.
+// The order of work: the iteration space, what each expression reads, then output by output the
+// mode written out as folds and repeats. At the end only nodes that an output needs are kept.
 #include "analysis/analyse.hpp"
 
 #include "analysis/check_pairings.hpp"
@@ -268,8 +269,8 @@ void Analysis::check_listed(const OutputDecl &decl, AxisSet listed, AxisSet has)
        space_.shown(decl.where), help);
 }
 
-// broadcast(like=t) repeats a value into the shape of t, which must have room for it. What the text does not fix is
-// checked at a call.
+// broadcast(like=t) repeats a value into the shape of t, which must have room for it. What the text
+// does not fix is checked at a call.
 void Analysis::check_like(const OutputDecl &decl, const spec::TypedOutput &output) const {
   const AxisSet wanted = spec_.axes_of(output.like);
   AxisSet has;
@@ -367,8 +368,8 @@ std::size_t Analysis::lender(const OutputDecl &decl, int axis) const {
   return found;
 }
 
-// Mistakes in a let that nothing reads are mistakes all the same; one whose extents and indices depend
-// on where it is read cannot be judged.
+// Mistakes in a let that nothing reads are mistakes all the same; one whose extents and indices
+// depend on where it is read cannot be judged.
 void Analysis::check_unused_lets() {
   expr::Walker used;
   for (const OutputDecl &output : data_.outputs)
@@ -387,7 +388,8 @@ void Analysis::mark_lets() {
                              found->second->at});
 }
 
-// Equal values are one node, so that keep(exp(x)) and recompute(exp(x)) meet wherever they are written.
+// Equal values are one node, so that keep(exp(x)) and recompute(exp(x)) meet wherever they are
+// written.
 void Analysis::check_marks() const {
   std::map<std::uint32_t, bool> kept;
   for (const spec::Mark &mark : spec_.marks)

@@ -165,7 +165,8 @@ private:
     return typed_.inputs[input].extents[dim] != 1;
   }
 
-  // Of a let without dims those of its value, if that can be told of it alone: else it is an array with dims of its own.
+  // Of a let without dims those of its value, if that can be told of it alone: else it is an array
+  // with dims of its own.
   static std::vector<std::string> labels_of(const Expr &array, std::size_t rank) {
     const Expr named = array_named(array);
     const ExprNode &node = *named.node();
@@ -254,7 +255,8 @@ private:
     return make_fold(use, {value}, refs, value.node()->where);
   }
 
-  // The expression over the arguments; `whole(read, input)` is what stands for a plain read of an input.
+  // The expression over the arguments; `whole(read, input)` is what stands for a plain read of an
+  // input.
   template <class Whole> Expr moved(const Expr &value, Whole whole) {
     expr::Exchange exchange;
     walker_roots_.push_back(value);

@@ -1,5 +1,5 @@
-// See copy.hpp. Rows of the dim with the smallest steps in the target one after another; the indices
-// of the other dims step like an odometer.
+// See copy.hpp. Rows of the dim with the smallest steps in the target one after another; the
+// indices of the other dims step like an odometer.
 #include "array/copy.hpp"
 
 #include <algorithm>

@@ -18,7 +18,8 @@ Layout fortran_layout(std::span<const std::int64_t> shape);
 bool is_c_contiguous(const Layout &layout);
 bool is_f_contiguous(const Layout &layout);
 
-// Whether a dim has extent 0. Of any extents: the product of those that nobody has checked may overflow.
+// Whether a dim has extent 0. Of any extents: the product of those that nobody has checked may
+// overflow.
 bool has_no_elements(const Layout &layout);
 
 // "(3, 4)", "(3,)", "()": Python's form, which .npy headers need and messages use.

@@ -2,9 +2,9 @@
 //
 // Problem: a system that maps memory anew for each output pays for every page at its first touch: a
 // plain kernel on 64 MiB then takes six times as long as on memory that was used before.
-// Method: from 2 MiB on, memory is mapped on the border of a huge page and handed out zeroed, page by
-// page; what is given back is kept for the next output of a like size, up to a limit for the process.
-// Smaller arrays come from the heap, which keeps its memory itself.
+// Method: from 2 MiB on, memory is mapped on the border of a huge page and handed out zeroed, page
+// by page; what is given back is kept for the next output of a like size, up to a limit for the
+// process. Smaller arrays come from the heap, which keeps its memory itself.
 // Example: written_memory(64 << 20), twice in turn, is the same memory with the pages in place.
 #pragma once
 

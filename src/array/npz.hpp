@@ -1,4 +1,5 @@
-// .npz files that are written, then named. `load_npz` and `save_npz` in array.hpp are the public part.
+// .npz files that are written, then named. `load_npz` and `save_npz` in array.hpp are the public
+// part.
 #pragma once
 
 #include "array/pending.hpp"

@@ -1,6 +1,7 @@
 // A file that is complete under a temporary name beside its own before it has that.
 //
-// `commit` gives it its name, else the destructor removes it. So several files can all be written before the first one shows.
+// `commit` gives it its name, else the destructor removes it. So several files can all be written
+// before the first one shows.
 //
 //   PendingFile file("z.csv");
 //   file.write(text.data(), text.size());

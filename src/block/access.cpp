@@ -70,12 +70,13 @@ Prefetch Chooser::prefetch(BufferId id, Move move, const Place &place) const {
   }
   const bool streamed =
       buffer.stream && machine_.sizes.asks_ahead && buffer.role == Role::Input && unit;
-  // Of several rows at once what comes next is the same piece of the rows below them: four streams, each of which ends at the end of
-  // its row.
+  // Of several rows at once what comes next is the same piece of the rows below them: four streams,
+  // each of which ends at the end of its row.
   found.block |= streamed && place.jammed && walk(id, *place.jammed) != nullptr;
   found.lines = streamed && !place.jammed;
-  // Each step of the folds reads another row of what the rows of the tile share, often in another page, where the processor
-  // does not look ahead by itself; where rows lie a power of two apart, few of them stay in the nearest caches.
+  // Each step of the folds reads another row of what the rows of the tile share, often in another
+  // page, where the processor does not look ahead by itself; where rows lie a power of two apart,
+  // few of them stay in the nearest caches.
   if (place.tiled && unit && walk(id, *place.tiled) == nullptr)
     found.steps = std::any_of(
         place.tile_lanes->body.begin(), place.tile_lanes->body.end(), [&](const Stmt &s) {
@@ -101,8 +102,8 @@ Access Chooser::store(BufferId id, const Place &place) const {
   return {id, true, move(), {}};
 }
 
-// Each buffer once for its loads and once for its stores: in one body they are all alike. A state that a jam holds is loaded
-// as it is stored.
+// Each buffer once for its loads and once for its stores: in one body they are all alike. A state
+// that a jam holds is loaded as it is stored.
 void Chooser::add_accesses(Box &box, const std::vector<Stmt> &body, const Place &place) const {
   const auto add = [&](const Access &access) {
     if (box.find(access.buffer, access.store) == nullptr) box.accesses.push_back(access);

@@ -1,11 +1,14 @@
 // The register block: what runs, as data, between the loop IR (what is meant) and native code.
 //
-// Problem: "vector for j" does not say how many positions a turn takes, which of them are lanes of a register and which are
-// copies of the body, how an operand that lies across is loaded, or what becomes of the positions that are left over.
-// Method: every loop at every place of the nest is a Run of one Shape, with its Boxes. A box is a small set of positions,
-// at most three dims of { axis, count, as lanes | copies | turns }, that one turn of its code takes, and says how its body moves
-// every buffer. The reduction tree stays with the loop IR, so that no block changes a bit.
-// Example: the sum over rows of a big matrix, `vector for j` inside `for i`, on 512-bit vectors, as print() shows it:
+// Problem: "vector for j" does not say how many positions a turn takes, which of them are lanes of
+// a register and which are copies of the body, how an operand that lies across is loaded, or what
+// becomes of the positions that are left over.
+// Method: every loop at every place of the nest is a Run of one Shape, with its Boxes. A box is a
+// small set of positions, at most three dims of { axis, count, as lanes | copies | turns }, that
+// one turn of its code takes, and says how its body moves every buffer. The reduction tree stays
+// with the loop IR, so that no block changes a bit.
+// Example: the sum over rows of a big matrix, `vector for j` inside `for i`, on 512-bit vectors, as
+// print() shows it:
 //
 //   for i: unroll-and-jam
 //     block i 4 copies
@@ -19,7 +22,8 @@
 //     rest i 1 turn
 //       ..
 //
-// choose() is the only code that decides; jit/emit translates, print() shows it, why() gives the reasons.
+// choose() is the only code that decides; jit/emit translates, print() shows it, why() gives the
+// reasons.
 //
 // Rows that several loads of a jam read are loaded once, where the addresses are such:
 //
@@ -31,7 +35,8 @@
 //   SerialFold       leaves as copies                  (interleaved pairwise summation)
 //   Unrolled         n copies: all steps of a fold     (full unrolling)
 //   VectorFold       k copies x lanes
-//   SerialScan       1 turn; in lanes of a row each, n copies or turns of which the rows move transposed
+//   SerialScan       1 turn; in lanes of a row each, n copies or turns of which the rows move
+//                    transposed
 //   GroupScan        groups as copies x 16 lanes
 //   Map              j copies x lanes                  (strip of columns where there are copies)
 //   MaskedMap        j lanes, always masked
@@ -68,16 +73,16 @@ struct Dim {
 
 // How the elements of a buffer come into registers, or go out of them.
 enum class Move : std::uint8_t {
-  Scalar,   // one element; for lanes, the same in all of them
-  Row,      // neighbours in memory; of a masked box, those that count
-  Streamed, // a row, by non-temporal stores where the address is aligned, else by plain ones: the code stands twice
-  Window,   // a known step of 2, 3, 4 or -1: whole vectors, from which the lanes are picked
-  Gather,   // lanes apart in memory, by one instruction
-  Single,   // lanes apart in memory, one by one
+  Scalar,     // one element; for lanes, the same in all of them
+  Row,        // neighbours in memory; of a masked box, those that count
+  Streamed,   // a row, by non-temporal stores where the address is aligned, else by plain ones
+  Window,     // a known step of 2, 3, 4 or -1: whole vectors, from which the lanes are picked
+  Gather,     // lanes apart in memory, by one instruction
+  Single,     // lanes apart in memory, one by one
   Transposed, // a block of rows, transposed in registers
   Stack,      // a slot of each lane's own on the stack
   Slots,      // side by side in a row of memory that has a slot for each lane
-  Held, // a state that stays in its register from copy to copy: the first one loads, the last one stores
+  Held,       // a state in its register from copy to copy: the first loads, the last stores
 };
 
 // Cache lines that are asked for before they are loaded.
@@ -135,7 +140,8 @@ struct Run {
   const Box &whole() const { return boxes.front(); }
   const Box &rest() const { return boxes.back(); }
   bool takes_inner() const { return shape >= Shape::Jam; } // two loops as one block
-  // The loop whose body this box of the run takes: the inner one, where dims of both loops are in the box.
+  // The loop whose body this box of the run takes: the inner one, where dims of both loops are in
+  // the box.
   loop::LoopId body_of(const Box &box) const;
 };
 
@@ -162,13 +168,14 @@ std::vector<loop::BufferId> streams(const loop::Program &program, loop::LoopId l
 std::vector<double> count_turns(const loop::Program &program, const Program &blocks,
                                 const loop::Numbers &numbers);
 
-// For people: one line for each run and each box. With numbers, each box says how many turns it has in all, and
-// one that has none says no more.
+// For people: one line for each run and each box. With numbers, each box says how many turns it has
+// in all, and one that has none says no more.
 std::string print(const loop::Program &program, const Program &blocks,
                   const loop::Numbers *numbers = nullptr);
 
-// The blocks of the program in such a text; comments count nothing. Throws SpecError E0801 (malformed) and E0802 (a rule that
-// does not hold), each with the place in the text. parse(print(blocks)) prints the same.
+// The blocks of the program in such a text; comments count nothing. Throws SpecError E0801
+// (malformed) and E0802 (a rule that does not hold), each with the place in the text.
+// parse(print(blocks)) prints the same.
 Program parse(const loop::Program &program, std::string_view text, std::string_view file = "");
 
 // The machine in the first line of such a text, whatever stands below.
@@ -177,17 +184,19 @@ Machine machine_in(std::string_view text, std::string_view file = "");
 // "i 4 copies x j 16 lanes"
 std::string print_dims(const loop::Program &program, const Box &box);
 
-// Why: the width, the copies and the tiles of every phase, each once. With numbers, only boxes that turn have a say.
+// Why: the width, the copies and the tiles of every phase, each once. With numbers, only boxes that
+// turn have a say.
 std::vector<Decision> explain(const loop::Program &program, const Program &blocks,
                               const loop::Numbers *numbers = nullptr);
 
-// Runs one phase on a box of its parallel axes by these blocks, one lane after the other, with the bits of loop::interpret.
-// The blocks keep the rules; without that, what they lose or take twice shows in the bits.
+// Runs one phase on a box of its parallel axes by these blocks, one lane after the other, with the
+// bits of loop::interpret. The blocks keep the rules; without that, what they lose or take twice
+// shows in the bits.
 void interpret(const loop::Program &program, const Program &blocks, std::size_t phase,
                const loop::Frame &frame, const std::int64_t *lo, const std::int64_t *hi);
 
-// Checks what a translator takes for granted: a box that covers its range with what is left over, no more lanes than a
-// register group has, dims that are the loop's own. A violation is our bug.
+// Checks what a translator takes for granted: a box that covers its range with what is left over,
+// no more lanes than a register group has, dims that are the loop's own. A violation is our bug.
 void verify(const loop::Program &program, const Program &blocks);
 
 } // namespace broadloom::block

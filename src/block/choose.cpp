@@ -47,8 +47,8 @@ Run Chooser::turns(LoopId id, const Place &place) const {
   return {id, Shape::Turns, {box({turns_of(loop(id).axis, 1)}, loop(id).body, place)}, {}};
 }
 
-// How many positions are lanes: a register of the narrowest type that varies, but no less than four bytes of it unless all
-// types are that narrow, and eight where c64 is computed with in f64.
+// How many positions are lanes: a register of the narrowest type that varies, but no less than four
+// bytes of it unless all types are that narrow, and eight where c64 is computed with in f64.
 int Chooser::base_width(LoopId id) const {
   const Survey::LoopFacts &f = facts(id);
   const int bytes = f.widest <= 2 ? f.widest : f.narrowest <= 4 && !f.doubles ? 4 : 8;
@@ -85,8 +85,8 @@ bool Chooser::takes_rows_inside(LoopId id) const {
   });
 }
 
-// A loop over columns with folds over rows inside takes a strip of columns, so that each row is read in pieces of several
-// cache lines, as long as the accumulators fit.
+// A loop over columns with folds over rows inside takes a strip of columns, so that each row is
+// read in pieces of several cache lines, as long as the accumulators fit.
 int Chooser::map_width(LoopId id, const Place &place) const {
   const Survey::LoopFacts &f = facts(id);
   const int base = width_of_map(id), asked = program_[loop(id).axis].copies;
@@ -131,7 +131,8 @@ Run Chooser::map(LoopId id, Place place) const {
   }
   add(map_width(id, place), false);
   add(base, true);
-  // Columns that fill a part of a register only are folded in smaller ones: three channels in 4 lanes, not 16.
+  // Columns that fill a part of a register only are folded in smaller ones: three channels in 4
+  // lanes, not 16.
   if (!f.inner_folds || f.costly || takes_rows_inside(id)) return run;
   constexpr int narrow_register = 256; // bits
   for (int width = base; width > 2 && width * f.widest * 8 > narrow_register; width /= 2)
@@ -150,7 +151,8 @@ Run Chooser::short_loop(LoopId id, Place place) const {
   return {id, Shape::Short, {box({dim}, l.body, place)}, {}};
 }
 
-// What the body moves of rows that lie along its loop, and can be moved as blocks before and after its turns.
+// What the body moves of rows that lie along its loop, and can be moved as blocks before and after
+// its turns.
 void Chooser::note_rows(const Loop &row, Place &place) const {
   const auto as_rows = [&](BufferId buffer) {
     return lies_in_rows(buffer, row.axis, *place.vector) &&
@@ -196,7 +198,8 @@ Run Chooser::fold(LoopId id, Place place) const {
   return run;
 }
 
-// Of all steps of a fold over few positions, and of those inside it; as good as infinite where there is a loop among them.
+// Of all steps of a fold over few positions, and of those inside it; as good as infinite where
+// there is a loop among them.
 std::size_t Chooser::statements_unrolled(LoopId id) const {
   constexpr std::size_t too_many = 1 << 20;
   const Loop &l = loop(id);
@@ -209,8 +212,8 @@ std::size_t Chooser::statements_unrolled(LoopId id) const {
   return std::min(too_many, statements * std::size_t(program_[l.axis].positions));
 }
 
-// How many leaves run at the same time: each step of a leaf waits for the one before, and a few states leave most of
-// the adders idle meanwhile.
+// How many leaves run at the same time: each step of a leaf waits for the one before, and a few
+// states leave most of the adders idle meanwhile.
 int Chooser::leaves_together(LoopId id, int width) const {
   const Loop &l = loop(id);
   const Survey::LoopFacts &f = facts(id);
@@ -231,8 +234,9 @@ int Chooser::leaves_together(LoopId id, int width) const {
   return leaves;
 }
 
-// Whether lanes of a row each read or store what lies in rows along the loop: a register of those lanes' elements is one column of
-// a block, which is a few shuffles for each column, and a gather would be as many loads as there are lanes.
+// Whether lanes of a row each read or store what lies in rows along the loop: a register of those
+// lanes' elements is one column of a block, which is a few shuffles for each column, and a gather
+// would be as many loads as there are lanes.
 bool Chooser::takes_rows(LoopId id, const Loop &lanes) const {
   const Loop &l = loop(id);
   if (!(l.scan || l.reverse) || l.ways > 1 || facts(id).inner_loops || lanes_are_threads())

@@ -1,4 +1,5 @@
-// Two loops as one block: unroll-and-jam, register tiles, and tiles that are transposed in registers. See block.hpp.
+// Two loops as one block: unroll-and-jam, register tiles, and tiles that are transposed in
+// registers. See block.hpp.
 #include "block/chooser.hpp"
 
 #include "block/rules.hpp"
@@ -21,8 +22,9 @@ constexpr std::size_t most_statements_of_tall_jam = 6;
 
 // Several rows of a sweep at once, where a fold over rows keeps its states in a row of memory.
 //
-// Problem: `set s0[j] = s0[j] + f64(x[i, j])` in a loop over j inside one over i loads and stores each state once for every
-// row, and reads one row of x at a time, which memory could deliver faster.
+// Problem: `set s0[j] = s0[j] + f64(x[i, j])` in a loop over j inside one over i loads and stores
+// each state once for every row, and reads one row of x at a time, which memory could deliver
+// faster.
 // Method: four or eight rows are copies of the body of the inner loop, in order. What the first
 // stores of a state the next one takes from its register; only the last one stores to memory.
 // Nothing but values known for the whole row is around the inner loop, and it runs over the same
@@ -91,11 +93,13 @@ Run Chooser::jam(LoopId id, const Place &place, int count) const {
 
 // Products of matrices and their like: several rows of the result at once.
 //
-// Problem: in c[i, j] = sum(a[i, k] * b[k, j], k) with lanes along j, every row of c reads all of b. The caches deliver it
-// more slowly than the processor multiplies, where b is larger than a core's own.
-// Method: R rows run as one group of lanes. Where a value walks the rows, each row has its own part of the lanes; else all
-// rows have the same. So b is loaded once for R rows, and each state still has its own steps in their order. The rows go
-// round inside of a few columns, which stay in the caches.
+// Problem: in c[i, j] = sum(a[i, k] * b[k, j], k) with lanes along j, every row of c reads all of
+// b. The caches deliver it more slowly than the processor multiplies, where b is larger than a
+// core's own.
+// Method: R rows run as one group of lanes. Where a value walks the rows, each row has its own part
+// of the lanes; else all rows have the same. So b is loaded once for R rows, and each state still
+// has its own steps in their order. The rows go round inside of a few columns, which stay in the
+// caches.
 //
 //   lanes      j0 j1 | j0 j1      R = 2 rows of W = 2 lanes
 //   a[i, k]    a0 a0 | a1 a1
@@ -161,12 +165,13 @@ std::vector<BufferId> Chooser::lying_across(const Loop &rows, const Loop &lanes,
 
 // Two loops of a tile together, where an operand lies across.
 //
-// Problem: in z[i, j] = a[i, j] + b[j, i] with lanes along j, the elements of b for the lanes of one vector lie in
-// as many rows of memory, and are loaded one by one.
-// Method: W turns of the loop over i run as one block. W by W elements of b are loaded as W vectors along i, which are
-// transposed in registers by log2(W) rounds of shuffles; then each vector has the lanes along j for one i, and a loop runs
-// the body for each of them. What is left over at the ends runs row by row.
-// Example, W = 2: rows (b00 b01) and (b10 b11) in memory; i = 0 takes (b00 b10), i = 1 takes (b01 b11).
+// Problem: in z[i, j] = a[i, j] + b[j, i] with lanes along j, the elements of b for the lanes of
+// one vector lie in as many rows of memory, and are loaded one by one.
+// Method: W turns of the loop over i run as one block. W by W elements of b are loaded as W vectors
+// along i, which are transposed in registers by log2(W) rounds of shuffles; then each vector has
+// the lanes along j for one i, and a loop runs the body for each of them. What is left over at the
+// ends runs row by row. Example, W = 2: rows (b00 b01) and (b10 b11) in memory; i = 0 takes (b00
+// b10), i = 1 takes (b01 b11).
 std::optional<Run> Chooser::transposed_tile(LoopId id, const Place &place) const {
   const Loop &rows = loop(id);
   const std::optional<LoopId> inner = only_loop(rows.body);
@@ -184,7 +189,8 @@ std::optional<Run> Chooser::transposed_tile(LoopId id, const Place &place) const
   tile.width = width;
   tile.in_tile = true;
   tile.streamed = streams(program_, *inner);
-  // Rows that lie far apart are no stream that the hardware would follow. With plain stores the lines come in time.
+  // Rows that lie far apart are no stream that the hardware would follow. With plain stores the
+  // lines come in time.
   for (const Stmt &s : lanes.body) {
     if (tile.streamed.empty() || s.kind != StmtKind::Let ||
         program_[s.value].kind != ValueKind::Load)

@@ -181,7 +181,8 @@ void Interpreter::whole_boxes(const Run &run, Range range) {
   at_ = outer;
 }
 
-// One turn of a box. What is not masked takes all of its positions; a masked one takes no more than it has.
+// One turn of a box. What is not masked takes all of its positions; a masked one takes no more than
+// it has.
 void Interpreter::part(const Run &run, const Box &box, const Addresses &outer, Range range) {
   const auto width = std::int64_t(box.positions());
   support::check(box.masked || range.count() == width,

@@ -1,4 +1,5 @@
-// Folds and short rows: see interpreter.hpp. The states of copies and lanes are apart until the tree of loop/tree.hpp joins them.
+// Folds and short rows: see interpreter.hpp. The states of copies and lanes are apart until the
+// tree of loop/tree.hpp joins them.
 #include "block/interpreter.hpp"
 
 #include "support/check.hpp"
@@ -9,7 +10,8 @@ namespace broadloom::block {
 
 using namespace loop;
 
-// What the accumulators of a loop start from in each lane: the values given, or the recipes' own start.
+// What the accumulators of a loop start from in each lane: the values given, or the recipes' own
+// start.
 Interpreter::AllStates Interpreter::start(const Loop &loop, bool given) {
   AllStates all;
   for (const AccId acc : loop.accs) {
@@ -103,7 +105,8 @@ Interpreter::AllStates Interpreter::serial_leaf(const Run &run, Range range, All
   return running(loop);
 }
 
-// Blocks of positions in each lane's row: what lies in rows is loaded for all turns of a block, and stored after them.
+// Blocks of positions in each lane's row: what lies in rows is loaded for all turns of a block, and
+// stored after them.
 Interpreter::AllStates Interpreter::strips(const Run &run, Range range, AllStates start) {
   const Loop &loop = program_[run.loop];
   const Addresses outer = at_;
@@ -124,7 +127,8 @@ Interpreter::AllStates Interpreter::strips(const Run &run, Range range, AllState
   return running(loop);
 }
 
-// The lanes of the tree are those of the copies, side by side. A masked turn takes the next of them, round and round.
+// The lanes of the tree are those of the copies, side by side. A masked turn takes the next of
+// them, round and round.
 Interpreter::AllStates Interpreter::vector_leaf(const Run &run, Range range) {
   const Loop &loop = program_[run.loop];
   const Addresses outer = at_;

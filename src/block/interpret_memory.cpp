@@ -118,7 +118,8 @@ void Interpreter::store(BufferId id, ValueId stored) {
     set_element(id, address(access, lane), value(stored, lane));
 }
 
-// What a short loop, or a block of a scan, loads of rows before its first turn: neighbours along the row, for each lane.
+// What a short loop, or a block of a scan, loads of rows before its first turn: neighbours along
+// the row, for each lane.
 void Interpreter::load_columns(const Run &run, std::int64_t first) {
   const Loop &l = program_[run.loop];
   const int turns = run.whole().positions();

@@ -62,7 +62,8 @@ Interpreter::AllStates Interpreter::scan_block(const Run &run, Range range, AllS
   return groups(run, run.rest(), part, groups(run, box, whole, std::move(start)));
 }
 
-// All groups of the range by one box, in the direction of the loop; the last one in memory may be partial.
+// All groups of the range by one box, in the direction of the loop; the last one in memory may be
+// partial.
 Interpreter::AllStates Interpreter::groups(const Run &run, const Box &box, Range range,
                                            AllStates start) {
   const Loop &loop = program_[run.loop];

@@ -7,7 +7,8 @@ namespace broadloom::block {
 
 using namespace loop;
 
-// Several rows are copies of the inner loop's body, in order. A state goes from one to the next in its register.
+// Several rows are copies of the inner loop's body, in order. A state goes from one to the next in
+// its register.
 void Interpreter::jam(const Run &run, Range range) {
   const Loop &rows = program_[run.loop];
   const Box &box = run.whole(), *around = box_;

@@ -1,13 +1,15 @@
 // Runs a loop program by its blocks: see interpret() in block.hpp.
 //
-// Problem: what a block says (which positions are lanes, which are copies, what is held, what the rest takes) could only be seen to
-// be right in native code, for the two processors that we have.
-// Method: the same walk over runs and boxes as the emitter's (jit/emit/phase.hpp), with elements in place of registers: a statement
-// is done for all lanes before the next one, an access moves as its box says, a masked box takes the lanes that count, and
-// whoever leaves out a position or takes one twice gets other bits than loop::interpret. What is shared with that is what
-// values, operations and trees are (loop/interpret_value.hpp, loop/tree.hpp), never how loops run.
-// Example: interpret.cpp has statements, plain loops and maps, interpret_memory.cpp the moves, interpret_fold.cpp folds and short
-// rows, interpret_scan.cpp scans, interpret_tiles.cpp two loops as one block.
+// Problem: what a block says (which positions are lanes, which are copies, what is held, what the
+// rest takes) could only be seen to be right in native code, for the two processors that we have.
+// Method: the same walk over runs and boxes as the emitter's (jit/emit/phase.hpp), with elements in
+// place of registers: a statement is done for all lanes before the next one, an access moves as its
+// box says, a masked box takes the lanes that count, and whoever leaves out a position or takes one
+// twice gets other bits than loop::interpret. What is shared with that is what values, operations
+// and trees are (loop/interpret_value.hpp, loop/tree.hpp), never how loops run.
+// Example: interpret.cpp has statements, plain loops and maps, interpret_memory.cpp the moves,
+// interpret_fold.cpp folds and short rows, interpret_scan.cpp scans, interpret_tiles.cpp two loops
+// as one block.
 #pragma once
 
 #include "block/block.hpp"
@@ -110,8 +112,8 @@ private:
     loop::AxisId axis;
     int width; // lanes of each
   };
-  struct
-      Tile { // two loops run together, where the inner one is at a group of lanes, or begins at `begin`
+  // Two loops run together, where the inner one is at a group of lanes, or begins at `begin`.
+  struct Tile {
     loop::LoopId inner;
     std::int64_t begin = 0;
     bool in_block = false;

@@ -8,7 +8,8 @@
 //         for j: a map
 //           ..
 //
-// Loops stand in the order of the loop program, which says what their bodies are; the turns behind `#` are a comment.
+// Loops stand in the order of the loop program, which says what their bodies are; the turns behind
+// `#` are a comment.
 #include "block/text.hpp"
 
 #include "loop/nest_text.hpp"

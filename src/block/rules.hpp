@@ -1,19 +1,21 @@
-// Conditions under which a way to run a loop keeps the meaning of the loop program: asked where blocks are chosen, and again where
-// they are verified, as blocks may come from a text.
+// Conditions under which a way to run a loop keeps the meaning of the loop program: asked where
+// blocks are chosen, and again where they are verified, as blocks may come from a text.
 #pragma once
 
 #include "block/block.hpp"
 
 namespace broadloom::block {
 
-// Whether identities join to the identity, to the bit: in a short row that is a loop over the tree all levels share their code.
+// Whether identities join to the identity, to the bit: in a short row that is a loop over the tree
+// all levels share their code.
 bool identity_stays(const loop::Program &program, const loop::Loop &loop);
 
 // Whether the running states of its accumulators are read in its body.
 bool reads_running(const loop::Program &program, const loop::Loop &loop);
 
-// What a turn of a jam's rows stores must be either an element of its own, or a state that steps from row to row: it is loaded, and
-// then stored once, in the turn of each row. All else would be stored by the last of the rows alone.
+// What a turn of a jam's rows stores must be either an element of its own, or a state that steps
+// from row to row: it is loaded, and then stored once, in the turn of each row. All else would be
+// stored by the last of the rows alone.
 bool is_stepped(const loop::Program &program, loop::BufferId state, const loop::Loop &inner);
 
 // Of the loads of the body of a jam's inner loop, those that read rows of one array along the jam's
@@ -37,15 +39,18 @@ bool splits_in_rows(const loop::Program &program, const Survey &survey,
 // A row that a body stores for each of the positions that are lanes, which do not move it.
 bool is_row_of_lanes(const loop::Program &program, loop::BufferId row, const loop::Loop &lanes);
 
-// Whether statements of the body, or of loops in it, store to (else load from) the memory of the buffer.
+// Whether statements of the body, or of loops in it, store to (else load from) the memory of the
+// buffer.
 bool touches(const loop::Program &program, const std::vector<loop::Stmt> &body,
              loop::BufferId buffer, bool store);
 
-// Whether its elements may be loaded before all turns of the loop with this body, and stored after them.
+// Whether its elements may be loaded before all turns of the loop with this body, and stored after
+// them.
 bool moves_as_one(const loop::Program &program, const std::vector<loop::Stmt> &body,
                   loop::BufferId buffer);
 
-// From part to part of neighbouring lanes' elements (an element has one part, a complex one two), where they are picked from whole
+// From part to part of neighbouring lanes' elements (an element has one part, a complex one two),
+// where they are picked from whole
 // vectors: 2, 3, 4 or -1; else 0.
 int window_step(const loop::Buffer &buffer, loop::AxisId lanes);
 

@@ -153,7 +153,8 @@ private:
     }
     vector_ = outer_vector;
     around_.pop_back();
-    // The states of a fold around another one step once for a whole fold inside: they may wait in memory meanwhile.
+    // The states of a fold around another one step once for a whole fold inside: they may wait in
+    // memory meanwhile.
     int states = 0;
     for (const AccId acc : loop.accs)
       for (const DType state : program_.recipe(acc).states)

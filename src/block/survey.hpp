@@ -1,5 +1,5 @@
-// What the choice of blocks and the translator must know of a phase: which values and accumulators differ from lane to lane of
-// the vector loop around them, and what each loop contains.
+// What the choice of blocks and the translator must know of a phase: which values and accumulators
+// differ from lane to lane of the vector loop around them, and what each loop contains.
 #pragma once
 
 #include "block/weights.hpp"
@@ -20,8 +20,8 @@ struct Survey {
         false;         // loops inside carry accumulators, are not short, and more than join chunks
     int narrowest = 8; // bytes of the narrowest and widest types that vary in it
     int widest = 1;
-    int acc_bytes =
-        0; // bytes per position of the accumulators inside; of nested folds, those of the one with most
+    // Bytes per position of the accumulators inside; of nested folds, those of the one with most.
+    int acc_bytes = 0;
   };
   std::vector<bool> value_varies;
   std::vector<bool> acc_varies; // some state or start value does

@@ -1,4 +1,5 @@
-// How often each box turns: what listings show, and what decides which block is the hot one. See block.hpp.
+// How often each box turns: what listings show, and what decides which block is the hot one. See
+// block.hpp.
 #include "block/block.hpp"
 
 #include <algorithm>

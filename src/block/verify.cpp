@@ -1,7 +1,7 @@
 // The rules that a translator of blocks takes for granted: see block.hpp.
 //
-// Each shape has loops that it is for, and a form: how many boxes, of which dims. Their sizes are free within bounds. What a body
-// may do with its buffers is in verify_access.cpp.
+// Each shape has loops that it is for, and a form: how many boxes, of which dims. Their sizes are
+// free within bounds. What a body may do with its buffers is in verify_access.cpp.
 #include "block/verify.hpp"
 
 #include "block/rules.hpp"
@@ -182,7 +182,8 @@ private:
     }
   }
 
-  // Two loops as one block: neither folds, and the inner one runs over the same positions in each turn of the outer one.
+  // Two loops as one block: neither folds, and the inner one runs over the same positions in each
+  // turn of the outer one.
   void pair(const Run &run, const Around &around) const {
     const Loop &rows = program_[run.loop], &inner = program_[run.inner];
     const std::optional<LoopId> only = only_loop(rows.body);
@@ -215,7 +216,8 @@ private:
   }
   static bool is_power(int n) { return std::has_single_bit(unsigned(n)); }
 
-  // The form of its boxes: what whole ones leave is taken by a masked box, by single turns, or nothing is left.
+  // The form of its boxes: what whole ones leave is taken by a masked box, by single turns, or
+  // nothing is left.
   void covers(const Run &run) {
     box_ = run.rest().id;
     const Box &whole = run.whole(), &rest = run.rest();

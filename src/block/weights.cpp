@@ -68,7 +68,8 @@ std::int64_t function_weight(Op op, bool single) {
   return 1;
 }
 
-// 64-bit ones run one lane at a time, or, by a constant, are multiplications of 128 bits; others are those of floats.
+// 64-bit ones run one lane at a time, or, by a constant, are multiplications of 128 bits; others
+// are those of floats.
 std::int64_t integer_weight(Op op, DType compute, bool by_constant) {
   const bool wide = size_of(compute) == 8;
   if (op == Op::FloorDiv || op == Op::Mod || op == Op::Fmod)

@@ -1,10 +1,13 @@
 // What a program costs to compile, and what is done about a great one.
 //
-// Problem: LLVM's time grows faster than its functions, and the body of lgamma is as long as some hundred additions.
-// Method: every operation has a measured weight: 1 is that of an addition, some 50 microseconds. Operations that would
-// be inlined more often than the budget bears are called, from one copy of each. A phase that is still heavy is cut into
-// pieces (pieces.hpp), and its loops have no copies of their bodies. Below these bounds nothing changes.
-// Example: 100 calls of exp weigh 600 and are inlined; 300 of lgamma would weigh 51,000, and are called.
+// Problem: LLVM's time grows faster than its functions, and the body of lgamma is as long as some
+// hundred additions.
+// Method: every operation has a measured weight: 1 is that of an addition, some 50 microseconds.
+// Operations that would be inlined more often than the budget bears are called, from one copy of
+// each. A phase that is still heavy is cut into pieces (pieces.hpp), and its loops have no copies
+// of their bodies. Below these bounds nothing changes.
+// Example: 100 calls of exp weigh 600 and are inlined; 300 of lgamma would weigh 51,000, and are
+// called.
 #pragma once
 
 #include "loop/loop.hpp"
@@ -16,8 +19,9 @@
 
 namespace broadloom::block {
 
-// Operations and casts of which there is one copy, a function. Math functions of our own are functions already; of others
-// one is made from the code that would be inlined, so the bits are the same.
+// Operations and casts of which there is one copy, a function. Math functions of our own are
+// functions already; of others one is made from the code that would be inlined, so the bits are the
+// same.
 struct Called {
   std::set<std::pair<ops::Op, DType>> ops; // with the compute type
   std::set<std::pair<DType, DType>> casts; // from, to

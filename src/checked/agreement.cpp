@@ -132,7 +132,8 @@ std::vector<double> parts(const AnyView &array) {
   return all;
 }
 
-// Held against the reference; `moved` is how far each part of an element may be off beside that (or nothing).
+// Held against the reference; `moved` is how far each part of an element may be off beside that (or
+// nothing).
 OutputCheck compare(const std::string &name, const AnyView &got, const AnyView &wanted,
                     double relative, const std::vector<double> &moved) {
   OutputCheck check{name, true, 0, 0, -1};
@@ -163,7 +164,8 @@ OutputCheck compare(const std::string &name, const AnyView &got, const AnyView &
   return check;
 }
 
-// How far the reference lets each output's parts be off: 4 times what moving the elements of folds does. `before`: of all outputs.
+// How far the reference lets each output's parts be off: 4 times what moving the elements of folds
+// does. `before`: of all outputs.
 std::vector<std::vector<double>> bounds(const spec::TypedSpec &typed,
                                         std::span<const AnyView> views,
                                         const std::vector<AnyView> &before,

@@ -1,4 +1,5 @@
-// See corners.hpp. Every value of the graph is measured on its own; then corners go from arguments to what is made of them.
+// See corners.hpp. Every value of the graph is measured on its own; then corners go from arguments
+// to what is made of them.
 #include "checked/corners.hpp"
 
 #include "array/copy.hpp"
@@ -36,7 +37,8 @@ std::int64_t points_of(const Extents &extents) {
   return n;
 }
 
-// Where the element of a node lies that meets a point of `space`: in C order, repeated where the node has extent 1.
+// Where the element of a node lies that meets a point of `space`: in C order, repeated where the
+// node has extent 1.
 std::size_t offset(const Extents &of, const Extents &space, std::int64_t point) {
   std::int64_t at = 0, stride = 1;
   for (std::size_t a = space.size(); a-- > 0;) {
@@ -138,7 +140,8 @@ private:
     const auto visit = [&](NodeId id, const Array &elements) {
       const std::uint32_t n = id.index;
       if (!reached_[n]) return;
-      // Measured as moved: where value and slope are both 0, as of x * x at 0, there is no size to measure errors by.
+      // Measured as moved: where value and slope are both 0, as of x * x at 0, there is no size to
+      // measure errors by.
       if (moves(id)) here_[n]->move(elements, n, t);
       if (n >= first && n < end) append(all, elements);
     };
@@ -275,7 +278,8 @@ private:
 
 namespace {
 
-// The lets that are arrays, one after the other: what is behind a corner in one is so in what is made of it.
+// The lets that are arrays, one after the other: what is behind a corner in one is so in what is
+// made of it.
 class LetCorners {
 public:
   LetCorners(const spec::TypedSpec &spec, std::span<const AnyView> inputs, std::size_t moved,
@@ -350,8 +354,8 @@ private:
       if (marked[k]) ops::store(static_cast<char *>(behind.raw()) + k * size_of(dtype), dtype, one);
   }
 
-  // Lets that go step by step together: what they read of earlier steps is known, and so all steps are looked at at once, until no more
-  // elements have a corner behind them.
+  // Lets that go step by step together: what they read of earlier steps is known, and so all steps
+  // are looked at at once, until no more elements have a corner behind them.
   void add_loop(const spec::TypedSpec &spec, std::size_t first) {
     std::vector<AnyView> before;
     for (std::size_t k = 0; k < first; ++k)

@@ -32,7 +32,8 @@ std::int64_t points(const Extents &extents) {
   return n;
 }
 
-// The point of `of` that meets a point of `space`, both in C order: where `of` has extent 1, it is repeated.
+// The point of `of` that meets a point of `space`, both in C order: where `of` has extent 1, it is
+// repeated.
 std::int64_t meeting(const Extents &of, const Extents &space, std::int64_t point) {
   std::int64_t at = 0, stride = 1;
   for (std::size_t a = space.size(); a-- > 0;) {

@@ -1,6 +1,8 @@
-// NaNs and infinities that a kernel has made: whether there is one, and which operation made it of arguments that are none.
+// NaNs and infinities that a kernel has made: whether there is one, and which operation made it of
+// arguments that are none.
 //
-//   y[3] = sqrt(x - 1) * 2 is nan; back from there: the product of nan and 2.0, sqrt of -1.0: that made it
+//   y[3] = sqrt(x - 1) * 2 is nan; back from there: the product of nan and 2.0, sqrt of -1.0: that
+//   made it
 #pragma once
 
 #include "reference/reference.hpp"
@@ -30,8 +32,9 @@ struct Origin {
   std::string what; // "sqrt of -1.0 gives the first one, at i 3"
   Place where;
 };
-// Follows an element of the output back through the definition, as long as an argument is the same. Nothing where the definition has another
-// value there. `inputs` and `step` as reference::evaluate_nodes has them; the elements of all values are held.
+// Follows an element of the output back through the definition, as long as an argument is the same.
+// Nothing where the definition has another value there. `inputs` and `step` as
+// reference::evaluate_nodes has them; the elements of all values are held.
 std::optional<Origin> origin_of(const spec::TypedSpec &spec, std::span<const AnyView> inputs,
                                 std::size_t output, std::int64_t element, Oddity oddity,
                                 const std::atomic<bool> *cancel,

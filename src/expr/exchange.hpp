@@ -17,7 +17,8 @@ public:
   }
   bool has(const ExprNode *node) const { return instead_.count(node) != 0; }
 
-  // What is read in its place. `made(node)` is what stands there of a node that is met for the first time and was not `put`; an empty
+  // What is read in its place. `made(node)` is what stands there of a node that is met for the
+  // first time and was not `put`; an empty
   // one: the same over what its arguments have become.
   template <class Made> Expr run(const Expr &expr, Made made) {
     walker_.walk(expr.node(), [&](const ExprNode &node) {

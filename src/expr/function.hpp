@@ -28,7 +28,8 @@ inline constexpr const char *cotangent_name = "g";
 
 Expr make_call(std::shared_ptr<const FunctionDecl> function, std::vector<Expr> args, Place where);
 
-// The functions that the expressions call and those that these call, each once and after all that it calls.
+// The functions that the expressions call and those that these call, each once and after all that
+// it calls.
 std::vector<std::shared_ptr<const FunctionDecl>> functions_called(const std::vector<Expr> &roots);
 
 } // namespace broadloom

@@ -1,5 +1,5 @@
-// Hash-consing: a node is looked up by its structure before it is made, so that equal sub-expressions
-// are one node and later stages never compute anything twice.
+// Hash-consing: a node is looked up by its structure before it is made, so that equal
+// sub-expressions are one node and later stages never compute anything twice.
 #include "expr/graph.hpp"
 
 #include "support/check.hpp"

@@ -7,8 +7,8 @@
 //   n4 = fold sum n3 over {j} : f64 {i}
 //
 // Types are explicit: the arguments of an operation already have its compute type, a fold takes and
-// gives its accumulate type, and every conversion is a Cast. Arguments come before their users, so a
-// walk by ascending id is a walk in evaluation order and nothing needs recursion.
+// gives its accumulate type, and every conversion is a Cast. Arguments come before their users, so
+// a walk by ascending id is a walk in evaluation order and nothing needs recursion.
 #pragma once
 
 #include "ops/recipe.hpp"
@@ -106,8 +106,9 @@ enum class NodeKind : std::uint8_t {
   Fold, // one state (`payload`) of the accumulator `recipe` after it has folded its arguments over
         // `folded` and `like`; an ordered one may have a start value for each state after them
   Scan, // one state of `recipe` at each position along the only axis of `folded`: after the step
-  // there, or before it (`exclusive`), from the end where `reverse`; else as a Fold. Of an accumulator with a combine the start
-  // values are what the blocks before have come to. A `total` lacks the axis: what one block has come to
+  // there, or before it (`exclusive`), from the end where `reverse`; else as a Fold. Of an
+  // accumulator with a combine the start values are what the blocks before have come to. A `total`
+  // lacks the axis: what one block has come to
   Expand, // repeats args[0] along the axes of the inputs args[1..], which lend only their shapes
   Extent, // how many elements the arguments, which lend only their shapes, have along the axes that
           // `folded` and `like` say, as in a Fold: i64

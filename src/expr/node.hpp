@@ -29,12 +29,14 @@ struct InputDecl {
   std::uint64_t created =
       0; // by bl::input: later ones have greater numbers; 0: by a list of inputs
   std::shared_ptr<const Window> window; // null: the input itself
-  // `out y[i < 3]`: extents that an output or a let says of its own axes, the labels of these dims. No array: no call is asked for one, and nothing
-  // reads elements of it.
+  // `out y[i < 3]`: extents that an output or a let says of its own axes, the labels of these dims.
+  // No array: no call is asked for one, and nothing reads elements of it.
   std::shared_ptr<const SaidExtents> said;
-  // The array of an output that is written at positions: `out h[k[i]] += e`. Its shape alone matters, and no call is asked for it.
+  // The array of an output that is written at positions: `out h[k[i]] += e`. Its shape alone
+  // matters, and no call is asked for it.
   bool is_output = false;
-  // What a window of a let is of: it has the name of the let and nothing else (spec/materialise.hpp).
+  // What a window of a let is of: it has the name of the let and nothing else
+  // (spec/materialise.hpp).
   bool is_let = false;
   bool materialised = false; // a let as an input of the kernel that reads it at positions
   bool is_idle = false;      // not read by this part of a kernel that was split: it meets no other
@@ -81,9 +83,9 @@ Expr with_args(const ExprNode &node, std::vector<Expr> args);
 struct detail::ExprNode {
   ExprKind kind = ExprKind::Literal;
   Place where;
-  // Op: operands; Cast: one; Let: its value, then that of `from`, if it has one; Fold, Scan: what is accumulated, then the values of
-  // `init=`; Input: the let that it is a window of, none where it is read in its own definition, and those whose extents stand in its
-  // positions.
+  // Op: operands; Cast: one; Let: its value, then that of `from`, if it has one; Fold, Scan: what
+  // is accumulated, then the values of `init=`; Input: the let that it is a window of, none where
+  // it is read in its own definition, and those whose extents stand in its positions.
   std::vector<Expr> args;
   std::shared_ptr<const InputDecl> input; // Input; Let: the extents that it says, or null
   Number number;                          // Literal
@@ -91,7 +93,8 @@ struct detail::ExprNode {
   DType dtype = DType::F32;               // Cast
   std::shared_ptr<const FoldUse> use;     // Fold, Scan
   std::size_t folded = 0;                 // Fold, Scan: how many of the args are accumulated
-  // Fold: empty means all axes of the argument; Scan, Extent, Iota, Join: one; Let: its dims, if it is declared to be an array.
+  // Fold: empty means all axes of the argument; Scan, Extent, Iota, Join: one; Let: its dims, if it
+  // is declared to be an array.
   std::vector<AxisRef> axes;
   std::vector<std::string> of;                  // Extent, Iota: `of=`, empty where there is none
   std::string name;                             // Let, Parameter

@@ -16,7 +16,8 @@ public:
   template <class Visit> void walk(const ExprNode *root, Visit visit) {
     walk(root, visit, [](const ExprNode &) { return true; });
   }
-  // The same without the arguments for which enter(node) does not hold, and what is read through these alone.
+  // The same without the arguments for which enter(node) does not hold, and what is read through
+  // these alone.
   template <class Visit, class Enter> void walk(const ExprNode *root, Visit visit, Enter enter) {
     if (!root || !seen_.insert(root).second) return;
     stack_.push_back({root, 0});

@@ -22,8 +22,8 @@ int Binder::open_scope(const Scope &scope) {
   return int(scopes_.size()) - 1;
 }
 
-// The arguments of a node, each in its scope: what is accumulated is an expression of its own; init= is one of
-// those around it.
+// The arguments of a node, each in its scope: what is accumulated is an expression of its own;
+// init= is one of those around it.
 std::vector<Binder::Part> Binder::parts(const Part &whole) {
   const ExprNode &node = *whole.expr.node();
   Scope inner = scopes_[std::size_t(whole.scope)];

@@ -2,10 +2,11 @@
 //
 //   sum(w * iota(j), j)      ->  sum(w * iota(j, of=w), j)
 //
-// An extent or an index without of= belongs to the expression that it stands in. The backward pass takes parts
-// of the forward one elsewhere, where that may be another one, or none that has the axis. The functions of
-// calls that stay are left as they are. Where a fold in such a function reads its argument, that stands in an
-// expression that is not seen here: then only along a firm axis it does not matter in which.
+// An extent or an index without of= belongs to the expression that it stands in. The backward pass
+// takes parts of the forward one elsewhere, where that may be another one, or none that has the
+// axis. The functions of calls that stay are left as they are. Where a fold in such a function
+// reads its argument, that stands in an expression that is not seen here: then only along a firm
+// axis it does not matter in which.
 #pragma once
 
 #include "facts/calls.hpp"
@@ -26,8 +27,8 @@ public:
          spec::Expander &plain, Calls &calls)
       : spec_(spec), space_(space), reads_(reads), plain_(plain), calls_(calls) {}
 
-  // A whole expression: an output's, or that of an `init=` of its mode. A let in which something changes
-  // loses its name. Iterative.
+  // A whole expression: an output's, or that of an `init=` of its mode. A let in which something
+  // changes loses its name. Iterative.
   Expr bind(const Expr &root);
   // An expression that stands in another one.
   Expr bind_part(const Expr &root);

@@ -61,8 +61,8 @@ Expr Calls::by_body(const Expr &call) {
   return bodies_[&node] = expander_.expand(make_call(bare, std::move(args), node.where));
 }
 
-// The same value in a node of its own, one for each argument so that equal calls stay equal. A let would be
-// defined a second time.
+// The same value in a node of its own, one for each argument so that equal calls stay equal. A let
+// would be defined a second time.
 Expr Calls::constant(const Expr &arg) {
   if (is_constant(arg.node())) return arg;
   Expr &copy = copies_[arg.node()];

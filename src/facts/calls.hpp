@@ -1,11 +1,12 @@
 // For gradients and scales: calls of functions that say what their derivatives are.
 //
 //   def f(a, b) = a ^ b                 z = f(p, q), with cotangent d_z:
-//     derivative a = g * b / a          p gets d_z * q / p: the clause, a and b being p and q, g being d_z
-//                                       q gets what flows through p' ^ q, where p' is p as a constant
+//     derivative a = g * b / a          p gets d_z * q / p: the clause, a and b being p and q, g
+//                                       being d_z q gets what flows through p' ^ q, where p' is p
+//                                       as a constant
 //
-// Functions without clauses were written out before; these calls stay, in what is derived too, so that a
-// gradient of the gradient meets the clauses again.
+// Functions without clauses were written out before; these calls stay, in what is derived too, so
+// that a gradient of the gradient meets the clauses again.
 #pragma once
 
 #include "expr/function.hpp"
@@ -31,8 +32,8 @@ public:
   bool used() const { return used_; }
   // A plain 0 stops what flows: not even infinity times it goes on.
   static bool is_zero(const FunctionDecl::Derivative &clause);
-  // A clause or the body of a function: does each of its elements follow from the same element of what it
-  // reads?
+  // A clause or the body of a function: does each of its elements follow from the same element of
+  // what it reads?
   bool is_elementwise(const Expr &defined);
 
   // The call written out, its arguments with a clause as constants; empty where all have one.

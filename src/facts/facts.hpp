@@ -46,8 +46,8 @@ public:
     const DType type = dtype(expr);
     return is_float(type) || broadloom::is_complex(type);
   }
-  // Can it be an output of its own, with every bit that it has here? What f16 and bf16 operations hand each
-  // other has no dtype.
+  // Can it be an output of its own, with every bit that it has here? What f16 and bf16 operations
+  // hand each other has no dtype.
   bool can_be_saved(const Expr &expr) {
     const type::Value value = typer_.type(plain(expr), {});
     return !value.narrow && !value.weak && !is_scoped(expr);
@@ -82,8 +82,8 @@ public:
   Expr index(const Expr &expr, int axis, const Terms &t) {
     return make_iota(axis_ref(axis), lenders(expr, axis), t.place());
   }
-  // The expression, with each extent and index saying of which inputs it is: a part of it means the same
-  // anywhere. The expression must be a whole one.
+  // The expression, with each extent and index saying of which inputs it is: a part of it means the
+  // same anywhere. The expression must be a whole one.
   Expr bound(const Expr &root);
   bool is_firm(AxisSet axes) const; // along each of them: see bind.hpp
   // May the expression have extent 1 along an axis at a call?

@@ -9,9 +9,9 @@
 
 namespace broadloom::facts {
 
-// The roots with every node for which exchange(node) gives an expression replaced by it. Shared parts stay
-// shared, and what nothing changes in is the old node. A let in which something changes loses its name, which
-// the old one may still have beside it.
+// The roots with every node for which exchange(node) gives an expression replaced by it. Shared
+// parts stay shared, and what nothing changes in is the old node. A let in which something changes
+// loses its name, which the old one may still have beside it.
 std::vector<Expr> exchange(const std::vector<Expr> &roots,
                            const std::function<Expr(const ExprNode &)> &exchange);
 Expr exchange(const Expr &root, const std::function<Expr(const ExprNode &)> &exchange);

@@ -1,5 +1,6 @@
-// See choose.hpp. One walk upwards says what is made of parameters only; one downwards, users before arguments, says under which folds
-// each value is read, and takes the greatest that may be taken out.
+// See choose.hpp. One walk upwards says what is made of parameters only; one downwards, users
+// before arguments, says under which folds each value is read, and takes the greatest that may be
+// taken out.
 #include "freeze/choose.hpp"
 
 #include "expr/stretch.hpp"
@@ -133,7 +134,8 @@ bool Chooser::is_whole_output(const OutputDecl &output) const {
          std::ranges::all_of(output.mode.use.init, frozen);
 }
 
-// `accumulate` folds inputs before they are used; `broadcast` repeats along the axes of all inputs; `reduce` folds the value.
+// `accumulate` folds inputs before they are used; `broadcast` repeats along the axes of all inputs;
+// `reduce` folds the value.
 Chooser::Context Chooser::context_of(std::size_t o) {
   const OutputDecl &output = data_.outputs[o];
   Context context;
@@ -169,7 +171,8 @@ void Chooser::hand_on(const ExprNode &node, const Context &context) {
   if (is_reduction(node)) {
     AxisSet folded;
     for (const Expr &arg : node.args) folded = folded | facts_.axes(arg);
-    // A scan goes along one axis and keeps the order of all; what is like an input may fold where that is 1.
+    // A scan goes along one axis and keeps the order of all; what is like an input may fold where
+    // that is 1.
     if (node.kind == ExprKind::Fold && node.use->like.empty())
       folded = folded - facts_.axes(handles_.at(&node));
     inside.folds.push_back(folded);

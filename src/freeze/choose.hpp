@@ -12,7 +12,8 @@
 
 namespace broadloom::freeze {
 
-// A value that is computed once: the dims of its array are those of a parameter, less those that were folded.
+// A value that is computed once: the dims of its array are those of a parameter, less those that
+// were folded.
 struct Chosen {
   Expr value;
   std::shared_ptr<const InputDecl> like; // the parameter
@@ -25,7 +26,8 @@ public:
           const std::unordered_set<std::string> &names)
       : data_(data), typed_(typed), facts_(facts), names_(names) {}
 
-  // In an order in which arguments come before their users; also the outputs that are computed as a whole.
+  // In an order in which arguments come before their users; also the outputs that are computed as a
+  // whole.
   std::vector<Chosen> run();
   bool is_whole(std::size_t output) const { return whole_[output]; }
 
@@ -52,7 +54,8 @@ private:
   std::optional<Chosen> choose(const ExprNode &node, const Context &context);
   bool keeps_order(const std::vector<const InputDecl *> &params, const InputDecl &like,
                    const Context &context) const;
-  // Whether these are all parameters, of extents that are those of their axes: a value has no declaration that says that a 1 is repeated.
+  // Whether these are all parameters, of extents that are those of their axes: a value has no
+  // declaration that says that a 1 is repeated.
   bool may_name(const std::vector<std::string> &like) const;
 
   const SpecData &data_;

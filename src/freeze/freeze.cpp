@@ -1,5 +1,6 @@
-// See freeze.hpp: the kernels, once it is known what is computed once (choose.hpp). Of a kernel with lets that are arrays each of them, and
-// what reads them, is a kernel of its own (spec/materialise.hpp): values are taken out of each, and then they are one kernel again.
+// See freeze.hpp: the kernels, once it is known what is computed once (choose.hpp). Of a kernel
+// with lets that are arrays each of them, and what reads them, is a kernel of its own
+// (spec/materialise.hpp): values are taken out of each, and then they are one kernel again.
 #include "freeze/freeze.hpp"
 
 #include "analysis/analyse.hpp"
@@ -27,7 +28,8 @@ Frozen as_it_is(const SpecData &data, const std::vector<std::string> &names) {
   return {data, {}, {}, names};
 }
 
-// Labels of dims that are 1, or may be (`j=1`, `j?`), and those of dims that say how many elements there are.
+// Labels of dims that are 1, or may be (`j=1`, `j?`), and those of dims that say how many elements
+// there are.
 struct Labels {
   std::set<std::string> repeated, whole;
 

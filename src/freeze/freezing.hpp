@@ -1,4 +1,5 @@
-// Inside the freeze stage: one kernel, or one part of a kernel with lets that are arrays, from which values are taken out. See freeze.cpp.
+// Inside the freeze stage: one kernel, or one part of a kernel with lets that are arrays, from
+// which values are taken out. See freeze.cpp.
 #pragma once
 
 #include "analysis/analyse.hpp"
@@ -42,7 +43,8 @@ class SameAxes {
 public:
   explicit SameAxes(const spec::TypedSpec &typed) : typed_(typed) {}
 
-  // Positions, the order of axes and of outputs' dims, and what gives windows their extents. `fewer`: lets that it lacks.
+  // Positions, the order of axes and of outputs' dims, and what gives windows their extents.
+  // `fewer`: lets that it lacks.
   bool of(const SpecData &rest, std::size_t fewer = 0) const {
     try {
       const spec::TypedSpec after = analysis::analyse(rest);

@@ -1,4 +1,5 @@
-// A kernel with fixed extents: the labels of its declarations get them, and all that reads these reads the new ones.
+// A kernel with fixed extents: the labels of its declarations get them, and all that reads these
+// reads the new ones.
 #include "expr/stretch.hpp"
 #include "spec/declared.hpp"
 #include "spec/redeclare.hpp"

@@ -108,8 +108,8 @@ private:
     return ((read & others) - given).empty();
   }
 
-  // A let stays that like= or of= names through a window, whose elements are positions, or whose extents are said to be those of another
-  // array.
+  // A let stays that like= or of= names through a window, whose elements are positions, or whose
+  // extents are said to be those of another array.
   void keep_named(const Expr &root) {
     const auto keep = [&](const std::string &name) {
       for (const Decl &decl : data_.inputs)

@@ -1,4 +1,5 @@
-// Inside the gradient stage: one name for one accumulator where kernels that are derived one by one come together again.
+// Inside the gradient stage: one name for one accumulator where kernels that are derived one by one
+// come together again.
 //
 //   let h[b] = x[b]                                     the gradients of h and of y each make
 //   out y[q] = prod(h[q + u], u) * scan(prod, w, u)     accumulators, and call them alike

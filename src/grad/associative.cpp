@@ -1,14 +1,17 @@
-// Folds of user accumulators that have a combine: the recurrence of recurrence.cpp, in parallel blocks.
+// Folds of user accumulators that have a combine: the recurrence of recurrence.cpp, in parallel
+// blocks.
 //
 //   l[t-1] = l[t] . d step / d s (s[t-1], x[t])      the cotangent of the states, from the end
 //
-// Each step is linear in l, and so are many: a block of steps is a table of how much of each state's cotangent
-// becomes how much of each other's, and blocks are joined by multiplying their tables. The tables are scanned from
-// the end, the states before each step from the start, both in parallel blocks.
+// Each step is linear in l, and so are many: a block of steps is a table of how much of each
+// state's cotangent becomes how much of each other's, and blocks are joined by multiplying their
+// tables. The tables are scanned from the end, the states before each step from the start, both in
+// parallel blocks.
 //
-// What is derived are the steps, in order: the joins of blocks would share a tie again at each join, in another
-// way for each number of elements. Example: m' = maximum(m, x) over three equal elements gives weights 1/4 1/4 1/2,
-// whose sum is 1; s' = s + w m needs no table, as each cotangent stays what it is.
+// What is derived are the steps, in order: the joins of blocks would share a tie again at each
+// join, in another way for each number of elements. Example: m' = maximum(m, x) over three equal
+// elements gives weights 1/4 1/4 1/2, whose sum is 1; s' = s + w m needs no table, as each
+// cotangent stays what it is.
 #include "grad/recurrence.hpp"
 #include "grad/shape.hpp"
 
@@ -52,7 +55,8 @@ private:
 
   // ---- forward
 
-  // Nothing comes before the first element. There the scan joins a start with a start, which not every combine can
+  // Nothing comes before the first element. There the scan joins a start with a start, which not
+  // every combine can
   // do: exp(-inf - -inf).
   Expr before(const std::string &state) {
     Expr &made = before_[state];

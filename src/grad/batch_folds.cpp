@@ -1,8 +1,10 @@
 // See batch.hpp: reductions that keep the new axis.
 //
 //   sum(x)                  sum(x, i)
-//   sum(e, like=w)          the same where w has the axis; else sum(e, j), of labels that tell what w lacks
-//   sum(e, like=x[i + u])   the same of x[b, i + u]; else of a let that lends the shape of all x of a batch
+//   sum(e, like=w)          the same where w has the axis; else sum(e, j), of labels that tell what
+//                           w lacks
+//   sum(e, like=x[i + u])   the same of x[b, i + u]; else of a let that lends the shape of all x of
+//                           a batch
 #include "grad/batch.hpp"
 
 #include "analysis/analyse.hpp"

@@ -35,8 +35,9 @@ template <class Visit> void for_each_bound(const Window &window, Visit visit) {
       for (const AffineForm::Term &term : window.forms[dim].terms) visit(term.axis, dim);
 }
 
-// The axes of windows that stand beside others or numbers somewhere, or at a position of a let: they end where a read would leave its
-// array, and may be shorter than a dim at whose position they stand alone.
+// The axes of windows that stand beside others or numbers somewhere, or at a position of a let:
+// they end where a read would leave its array, and may be shorter than a dim at whose position they
+// stand alone.
 void add_free_axes(const Window &window, std::set<std::string> &axes) {
   for (const AffineForm &form : window.forms)
     if (form.indices.empty() && (window.of->materialised || !form.is_axis()))
@@ -211,7 +212,8 @@ public:
     return missing;
   }
 
-  // The node that is to say more of an axis: what reads along it, or, where nothing does, what is summed like such a window.
+  // The node that is to say more of an axis: what reads along it, or, where nothing does, what is
+  // summed like such a window.
   const ExprNode *place(const Expr &value, const std::string &axis) const {
     const ExprNode *read = nullptr, *index = nullptr, *sum = nullptr;
     expr::Walker().walk(value.node(), [&](const ExprNode &node) {

@@ -1,4 +1,5 @@
-// What the steps of a loop send to an input that has no axis of steps, added up while the loop goes back (GradientOptions::carry):
+// What the steps of a loop send to an input that has no axis of steps, added up while the loop goes
+// back (GradientOptions::carry):
 //
 //   let s_v[t, k, i] = s_v[t + 1, k, i] + sum(d_h[t, n, i] * h_1[t, n, k], n)
 //   out d_v = sum(s_v[0, k, i], like=v)
@@ -26,7 +27,8 @@ std::shared_ptr<const InputDecl> ThroughLoop::carried_input(std::size_t m,
   return nullptr;
 }
 
-// Is there a sum over all steps in it already, as in sum(d_h * h_1, t) * 2 * c? A step alone has no such sum.
+// Is there a sum over all steps in it already, as in sum(d_h * h_1, t) * 2 * c? A step alone has no
+// such sum.
 static bool adds_steps(const Expr &part, const std::string &step) {
   bool adds = false;
   expr::Walker().walk(part.node(), [&](const ExprNode &node) {
@@ -39,7 +41,8 @@ static bool adds_steps(const Expr &part, const std::string &step) {
   return adds;
 }
 
-// From the outputs of the gradient of all steps to lets that go along with them; false where it stays an output.
+// From the outputs of the gradient of all steps to lets that go along with them; false where it
+// stays an output.
 bool ThroughLoop::carry(std::size_t m, std::size_t output) {
   Member &member = members_[m];
   const std::string &name = member.names[output];

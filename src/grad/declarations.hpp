@@ -1,8 +1,9 @@
-// Inside the gradient stage: what the kernel of the derivatives declares: the inputs of the kernel, and new ones for cotangents and
-// saved values.
+// Inside the gradient stage: what the kernel of the derivatives declares: the inputs of the kernel,
+// and new ones for cotangents and saved values.
 //
 //   in x : f32[i, j]        in x : f32[i, j]
-//   out z = x               in d_z : f32[i, j]        dims have labels where inputs with these labels give them their extents
+//   out z = x               in d_z : f32[i, j]        dims have labels where inputs with these
+//                                                     labels give them their extents
 #pragma once
 
 #include "facts/facts.hpp"

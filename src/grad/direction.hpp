@@ -2,7 +2,8 @@
 //
 //   x = {2, 0, -8}      v = {1.6, -3.5, 5}      x moves to x + t v
 //
-// Each number moves by as much as it is large, so that data of mixed magnitude is moved by as much as it can bear.
+// Each number moves by as much as it is large, so that data of mixed magnitude is moved by as much
+// as it can bear.
 #pragma once
 
 #include <broadloom/array.hpp>
@@ -31,7 +32,8 @@ private:
 // The real numbers of an f64 or c128 array, by which each of them moves.
 using Direction = std::vector<double>;
 
-// How far each may move: as much as the element is large; a zero, as the others are on average; what is not finite, not at all.
+// How far each may move: as much as the element is large; a zero, as the others are on average;
+// what is not finite, not at all.
 Direction scales(const Array &array);
 
 // A copy at x + t v.

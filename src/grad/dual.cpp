@@ -1,11 +1,13 @@
-// Folds and scans by their definition, going forward: each state and what it moves by, stepped in order.
+// Folds and scans by their definition, going forward: each state and what it moves by, stepped in
+// order.
 //
 //   s[t] = step(s[t-1], x[t])
 //   t_s[t] = d step / d s (s[t-1], x[t]) . t_s[t-1] + d step / d x (s[t-1], x[t]) . t_x[t]
 //
-// That is an accumulator again, over pairs. Example: a' = 0.5 a + m * m over m that moves by t_m has t_a' = 0.5 t_a + t_m * 2 m.
-// What is derived are the steps, as going back: joins of blocks would share a tie another time. So there is a combine only where steps and
-// combine are polynomials, which have no ties.
+// That is an accumulator again, over pairs. Example: a' = 0.5 a + m * m over m that moves by t_m
+// has t_a' = 0.5 t_a + t_m * 2 m. What is derived are the steps, as going back: joins of blocks
+// would share a tie another time. So there is a combine only where steps and combine are
+// polynomials, which have no ties.
 #include "grad/recurrence.hpp"
 #include "grad/tangents.hpp"
 

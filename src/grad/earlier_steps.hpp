@@ -1,6 +1,8 @@
-// Inside the gradient stage: what a step of a loop over time read of another step, for all steps at once.
+// Inside the gradient stage: what a step of a loop over time read of another step, for all steps at
+// once.
 //
-//   h[t - 1, k]     pad(h, 0: (1, 0))[t, k]         where h begins with zeros, or with the number of the padding
+//   h[t - 1, k]     pad(h, 0: (1, 0))[t, k]         where h begins with zeros, or with the number
+//                                                   of the padding
 //                   h_1[t, k]                       where it begins with an array h0:
 //   let h_1[t, i] = where(iota(t, of=h[t, i]) < 1, h0[i], pad(h, 0: (1, 0))[t, i])
 #pragma once
@@ -23,7 +25,8 @@ struct SteppedLet {
   bool backwards = false;
   Expr start; // a number, a let of what it begins with, or empty
   std::vector<std::size_t> start_dims;
-  // Whether what reads it may have nothing else to say how many steps there are: the padded array has more.
+  // Whether what reads it may have nothing else to say how many steps there are: the padded array
+  // has more.
   bool counts_steps = false;
 };
 

@@ -125,7 +125,8 @@ expr::AxisSet FoldRule::like_ones() const {
   return ones;
 }
 
-// May like= have more elements than the argument along an axis of both? The result is repeated there.
+// May like= have more elements than the argument along an axis of both? The result is repeated
+// there.
 bool FoldRule::may_repeat() const {
   for (const std::uint32_t i : facts_.space().inputs_called(node_.use->like, node_.where)) {
     const spec::TypedInput &like = facts_.spec().inputs[i];
@@ -153,8 +154,8 @@ Cotangent FoldRule::repeated_in_both() const {
   return in_shape(*shape, g_, t_);
 }
 
-// How many elements meet in one result. An extent is that of the input that gives it: all that have the
-// axis agree or are 1.
+// How many elements meet in one result. An extent is that of the input that gives it: all that have
+// the axis agree or are 1.
 Expr FoldRule::count() const {
   const FoldUse &use = *node_.use;
   expr::AxisSet folded = facts_.axes(x_);
@@ -205,8 +206,9 @@ void FoldRule::extreme() const {
   give(t_.where(wins, t_.div(g_.value, winners)), wins);
 }
 
-// The weights are those of softmax, with the greatest element taken off: exp(x - y) would have the rounding of y
-// in every weight, which is 1e-3 of them where an f32 y is 1e4. All -inf: zeros. Some +inf: they share.
+// The weights are those of softmax, with the greatest element taken off: exp(x - y) would have the
+// rounding of y in every weight, which is 1e-3 of them where an f32 y is 1e4. All -inf: zeros. Some
+// +inf: they share.
 void FoldRule::log_sum_exp() const {
   const Expr x = in_range(x_);
   Expr top = alike(Fold::Max, x, {t_.num(-inf)}); // that of nothing is no error
@@ -228,8 +230,8 @@ void FoldRule::log_sum_exp() const {
   give(t_.mul(g_.value, t_.where(empty, t_.num(0), t_.div(power, total))));
 }
 
-// Of f64 data far from 0 the rounding of the mean is no small part of what is centred: 1e8 + noise would keep
-// 8 digits. The mean of the centred values is that rounding.
+// Of f64 data far from 0 the rounding of the mean is no small part of what is centred: 1e8 + noise
+// would keep 8 digits. The mean of the centred values is that rounding.
 Expr FoldRule::centred() const {
   const Expr x = wide(x_);
   const Expr rough = t_.sub(x, alike(Fold::Mean, x));
@@ -245,7 +247,8 @@ void FoldRule::spread() const {
   give(t_.mul(g_.value, t_.where(is_zero(self_), t_.num(0), slope)));
 }
 
-// What the result was repeated along comes together first: else it would meet the elements one by one.
+// What the result was repeated along comes together first: else it would meet the elements one by
+// one.
 void FoldRule::to_shape_of_like() {
   FoldUse use;
   use.like = node_.use->like;
@@ -268,9 +271,9 @@ void FoldRule::pull(Sweep &sweep) {
   if (!ones.empty()) to_shape_of_like();
   into_init_ = g_.value;
   into_mask_ = g_.mask;
-  // Every element that was folded gets the cotangent of the result. Where extents differ at a call, those of
-  // what is folded must show in it.
-  // A slope of result and argument has the extents of both, so where the result was repeated the cotangent keeps those.
+  // Every element that was folded gets the cotangent of the result. Where extents differ at a call,
+  // those of what is folded must show in it. A slope of result and argument has the extents of
+  // both, so where the result was repeated the cotangent keeps those.
   const Fold fold = node_.use->accumulator.fold();
   const bool has_slope = fold != Fold::Sum && fold != Fold::Mean && fold != Fold::User;
   if (has_slope && may_repeat())

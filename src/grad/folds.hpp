@@ -6,12 +6,13 @@
 
 namespace broadloom::grad {
 
-// Does a fold over x fold this axis of x? like=w does where w is 1 and x has more, which may be known at a
-// call only.
+// Does a fold over x fold this axis of x? like=w does where w is 1 and x has more, which may be
+// known at a call only.
 enum class Folds { Always, Never, AsCalled };
 Folds folds(facts::Facts &facts, const Expr &x, const ExprNode &fold, int axis);
 
-// Of a fold that has weights: what moves the k-th argument times its weights, of which the fold is moved by the sum along what it folds.
+// Of a fold that has weights: what moves the k-th argument times its weights, of which the fold is
+// moved by the sum along what it folds.
 Expr weighted(facts::Facts &facts, const Expr &fold, std::size_t k, const Expr &moved);
 
 // Of `min` and `max`: is an element the result, and how many of them are.

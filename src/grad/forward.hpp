@@ -1,6 +1,7 @@
 // Inside the gradient stage: how the backward pass comes by the values of the forward one.
 //
-//   z = exp(x * y)      d_x = d_z * exp(x * y) * y      it reads exp(x * y), and y, which is an input
+//   z = exp(x * y)      d_x = d_z * exp(x * y) * y      it reads exp(x * y), and y, which is an
+//                                                       input
 //
 //   auto        exp(x * y) is computed again; a keep() or recompute() of the kernel stays around it
 //   recompute   recompute(exp(x * y))
@@ -36,16 +37,17 @@ public:
   // Must be told of every expression of the forward pass, after the facts.
   void add(const Expr &root);
 
-  // Those that these expressions read, in the order in which they are met. With `save` a value to be
-  // recomputed is read by what it is made of, and so is one that exists between f16 or bf16 operations only
-  // and has no dtype to be saved in.
+  // Those that these expressions read, in the order in which they are met. With `save` a value to
+  // be recomputed is read by what it is made of, and so is one that exists between f16 or bf16
+  // operations only and has no dtype to be saved in.
   std::vector<ReadValue> read_by(const std::vector<Expr> &backward, Policy policy);
 
   bool is_kept(const Expr &value) const { return keep_.has(value, facts_); }
   bool is_recomputed(const Expr &value) const { return recompute_.has(value, facts_); }
 
 private:
-  // Equal values are marked together; of values that cannot be typed by themselves only this very one.
+  // Equal values are marked together; of values that cannot be typed by themselves only this very
+  // one.
   class Marked {
   public:
     void add(const Expr &value, facts::Facts &facts);

@@ -1,13 +1,14 @@
 // The gradient of a kernel, from outputs to inputs.
 //
-//   modes become expressions     accumulate(sum) x * y   ->  sum(x, j) * y      reduce(sum) e  ->  sum(e, j)
+//   modes become expressions     accumulate(sum) x * y   ->  sum(x, j) * y
+//       reduce(sum) e  ->  sum(e, j)
 //   each output is seeded        d_z flows into its expression
 //   one backward sweep           sweep.cpp, folds.cpp; the rules of operations: rules.cpp
 //   inputs collect               out d_x = sum(what flowed into x, like=x)
 //   sums become modes            out d_x = reduce(sum, like=x) what flowed into x: modes.cpp
 //
-// sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes every
-// broadcast, also one that is known at run time only.
+// sum(.., like=x) folds over all that x lacks or has as 1 and repeats what x has more of: it undoes
+// every broadcast, also one that is known at run time only.
 #include "analysis/analyse.hpp"
 #include "expr/window.hpp"
 #include "facts/substitute.hpp"
@@ -157,8 +158,9 @@ private:
     made_.outputs.push_back(std::move(output));
   }
 
-  // All that has flowed into an input or a window, in the shape of the input; empty where nothing has. One sum for all that is folded
-  // over the same positions; along a dim of this input that may have been repeated, too, for one of them and not for another.
+  // All that has flowed into an input or a window, in the shape of the input; empty where nothing
+  // has. One sum for all that is folded over the same positions; along a dim of this input that may
+  // have been repeated, too, for one of them and not for another.
   Expr come_together(Sweep &sweep, const InputDecl &decl, const Place &where) {
     const spec::TypedInput &typed = typed_.inputs[facts_.space().index_of(decl)];
     const facts::Terms t(where);
@@ -182,7 +184,8 @@ private:
     return total;
   }
 
-  // Do two values have the same positions along all axes that are not among these? x[k=1] beside z[k] has not.
+  // Do two values have the same positions along all axes that are not among these? x[k=1] beside
+  // z[k] has not.
   bool are_alike(const Expr &a, const Expr &b, expr::AxisSet but) {
     const expr::AxisSet axes = facts_.axes(a) - but;
     if (axes != facts_.axes(b) - but) return false;
@@ -190,7 +193,8 @@ private:
       const bool firm = facts_.is_firm(expr::AxisSet::of(axis));
       if (firm && typed_.axes[std::size_t(axis)].labelled) continue;
       const std::vector<std::string> of_a = facts_.lenders(a, axis), of_b = facts_.lenders(b, axis);
-      // Without a label an axis of one output may be longer than that of another, where nothing stretches, too.
+      // Without a label an axis of one output may be longer than that of another, where nothing
+      // stretches, too.
       const bool meet = std::ranges::any_of(
           of_a, [&](const std::string &name) { return std::ranges::count(of_b, name) != 0; });
       if (firm ? !meet : of_a != of_b) return false;

@@ -2,7 +2,8 @@
 //
 //   modes become expressions     as for gradients (whole.cpp)
 //   each input asked about       moves by an input of its own: in t_x, like x
-//   one forward sweep            tangents.cpp, tangent_folds.cpp, dual.cpp; the slopes of operations: rules.cpp
+//   one forward sweep            tangents.cpp, tangent_folds.cpp, dual.cpp; the slopes of
+//                                operations: rules.cpp
 //   each output                  out t_z = what it moves by
 #include "grad/jvp.hpp"
 
@@ -160,8 +161,8 @@ private:
     made_.outputs.push_back(std::move(output));
   }
 
-  // Does the tangent read each input that the value reads, or the tangent of that? `broadcast` has the axes of all inputs that its
-  // expression reads, and windows tell each other's extents.
+  // Does the tangent read each input that the value reads, or the tangent of that? `broadcast` has
+  // the axes of all inputs that its expression reads, and windows tell each other's extents.
   bool reads_all_of(const Expr &value, const Expr &moved, bool only_windows) {
     std::unordered_set<std::string> read;
     expr::Walker().walk(moved.node(), [&](const ExprNode &node) {
@@ -223,7 +224,8 @@ SpecData directional(const SpecData &data, const JvpRequest &request) {
 
 namespace {
 
-// ---- lets that are arrays: each is a kernel, which has its directional derivatives as any kernel has
+// ---- lets that are arrays: each is a kernel, which has its directional derivatives as any kernel
+// has
 
 class NewNames {
 public:
@@ -312,7 +314,8 @@ spec::Materialised tangent_of_join(const spec::Materialised &let,
   return made;
 }
 
-// A let whose value stands as it is to be, over other lets: as those that read themselves are joined again.
+// A let whose value stands as it is to be, over other lets: as those that read themselves are
+// joined again.
 std::shared_ptr<const spec::Materialised> as_written(const TangentLet &tangent) {
   SpecData data;
   OutputDecl output;

@@ -1,4 +1,5 @@
-// Inside the gradient stage: the kernel of directional derivatives of a kernel without lets that are arrays.
+// Inside the gradient stage: the kernel of directional derivatives of a kernel without lets that
+// are arrays.
 #pragma once
 
 #include "grad/accumulator_names.hpp"
@@ -27,13 +28,14 @@ SpecData directional(const SpecData &data, const JvpRequest &request);
 // The tangent of an input: it has its shape and dtype.
 std::shared_ptr<const InputDecl> tangent_of(const InputDecl &input, const std::string &name);
 
-// jvp_loops.cpp: the tangents of the lets that go step by step together from let `first` of the split on.
+// jvp_loops.cpp: the tangents of the lets that go step by step together from let `first` of the
+// split on.
 //
 //   let h[t, i] = tanh(x + sum(h[t - 1, k] * v, k)) from h0
 //   let t_h[t, i] = (1 - h[t, i]^2) * (t_x + sum(t_h[t - 1, k] * v, k)) from t_h0
 //
-// A tangent goes step by step as its let does, and reads tangents of other steps as the let reads these. The lets themselves are there
-// as a whole by then (earlier_steps.hpp).
+// A tangent goes step by step as its let does, and reads tangents of other steps as the let reads
+// these. The lets themselves are there as a whole by then (earlier_steps.hpp).
 struct LoopToMove {
   const spec::Split &split;
   std::size_t first = 0;

@@ -1,4 +1,5 @@
-// Inside the gradient stage: the gradient of a kernel whose lets are arrays, in the making (through_lets.hpp).
+// Inside the gradient stage: the gradient of a kernel whose lets are arrays, in the making
+// (through_lets.hpp).
 #pragma once
 
 #include "analysis/analyse.hpp"
@@ -146,7 +147,8 @@ private:
     return names;
   }
 
-  // Of inputs that only such lets read into which nothing flows: the rest does not read these, and gives zeros.
+  // Of inputs that only such lets read into which nothing flows: the rest does not read these, and
+  // gives zeros.
   void add_zeros() {
     for (const std::string &name : wrt_) {
       if (into_.contains(name)) continue;
@@ -158,7 +160,8 @@ private:
     }
   }
 
-  // What the outputs send back, and what the whole takes from their gradient: its name and settings, the cotangents of outputs.
+  // What the outputs send back, and what the whole takes from their gradient: its name and
+  // settings, the cotangents of outputs.
   void begin() {
     std::vector<std::string> names = read_by(split_.rest);
     for (const std::string &name :
@@ -187,7 +190,8 @@ private:
 
   void stay_inside_one_by_one(const Decls &bounds); // lets_gradient.cpp
 
-  // The label of a cotangent would hold the axes of that name in all lets to its extent, where they have their own: i in
+  // The label of a cotangent would hold the axes of that name in all lets to its extent, where they
+  // have their own: i in
   //
   //   let d = x[i + 1] - x[i]       one less than x
   //   out y = d[i + 1] - d[i]       two less, and so d_y : f64[i]
@@ -283,8 +287,9 @@ private:
     });
   }
 
-  // What the axes of a let are called in what flows back through it: those of the array by its dims, h_0 and h_1 of h, and those
-  // that it folds by a name of their own where another kernel has that, too, and it is no label of an input: u_h for u of h.
+  // What the axes of a let are called in what flows back through it: those of the array by its
+  // dims, h_0 and h_1 of h, and those that it folds by a name of their own where another kernel has
+  // that, too, and it is no label of an input: u_h for u of h.
   Names own_names(const spec::Materialised &let) {
     const std::unordered_set<std::string> declared = declared_labels();
     std::unordered_set<std::string> others;
@@ -335,8 +340,8 @@ private:
       });
   }
 
-  // Adds what the outputs of the gradient of a kernel with these inputs are to what flows into the inputs named, in order. Lets are lets again, and
-  // the cotangent of a let is what `seed` says.
+  // Adds what the outputs of the gradient of a kernel with these inputs are to what flows into the
+  // inputs named, in order. Lets are lets again, and the cotangent of a let is what `seed` says.
   void collect(const SpecData &gradient, const Decls &bounds, const std::vector<std::string> &names,
                const Names &axes, const std::function<Expr(const ExprNode &)> &seed) {
     std::vector<Expr> values;
@@ -391,7 +396,8 @@ private:
     return with_of(node, node.axes[0], of);
   }
 
-  // The lets that are needed, in the order in which they are computed: also those of which like= names a window, and nothing else.
+  // The lets that are needed, in the order in which they are computed: also those of which like=
+  // names a window, and nothing else.
   void list_lets() {
     std::unordered_set<std::string> needed;
     std::unordered_map<std::string, std::set<std::string>> lets_of_window;

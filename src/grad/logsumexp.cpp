@@ -1,4 +1,5 @@
-// The derivative of a running logsumexp, from its states: m, the greatest so far, and s, the sum of exp(x - m).
+// The derivative of a running logsumexp, from its states: m, the greatest so far, and s, the sum of
+// exp(x - m).
 //
 //   d_x[i] = sum of g[t] exp(x[i] - m[t]) / s[t] over all t >= i
 //
@@ -6,7 +7,8 @@
 //
 //   l[i] = g[i] / s[i] + exp(m[i] - m[i + 1]) l[i + 1]        d_x[i] = exp(x[i] - m[i]) l[i]
 //
-// No exponent is above 0, and no weight is found as the difference of others. Example: x = 1 1 1 and g = 0 0 1 give
+// No exponent is above 0, and no weight is found as the difference of others. Example: x = 1 1 1
+// and g = 0 0 1 give
 // m = 1 1 1, s = 1 2 3, l = 1/3 1/3 1/3.
 #include "grad/recurrence.hpp"
 

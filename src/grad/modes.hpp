@@ -11,8 +11,8 @@
 
 namespace broadloom::grad {
 
-// Of the outputs from `first` on: a value that is a sum like whole inputs. Where lets of the kernel are arrays (`has_arrays`), axes are those of
-// several kernels, and `reduce` says it in any case.
+// Of the outputs from `first` on: a value that is a sum like whole inputs. Where lets of the kernel
+// are arrays (`has_arrays`), axes are those of several kernels, and `reduce` says it in any case.
 void write_as_modes(SpecData &data, std::size_t first, bool has_arrays);
 
 // The value with such a mode written out.

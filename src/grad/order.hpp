@@ -1,4 +1,5 @@
-// Inside the gradient stage: all expressions that some roots are made of, in an order without recursion.
+// Inside the gradient stage: all expressions that some roots are made of, in an order without
+// recursion.
 #pragma once
 
 #include "expr/node.hpp"

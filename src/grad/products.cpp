@@ -2,13 +2,15 @@
 //
 //   x = 2 0 4      before 1 2 0      after 0 4 1      others 0 8 0
 //
-// Products are carried as (mantissa, exponent), so that only a result that is itself too small or too large
-// ends at 0 or inf: of 1e-170 1e-170 1e170 the others are 1, 1 and 0 (1e-340). The exponent counts powers of 2^256, and a
-// mantissa stays between 1 and 2^256, so that a product of two can only be too large: one comparison and one factor. Powers of
-// two round nothing, so it is of no matter when they are taken out.
+// Products are carried as (mantissa, exponent), so that only a result that is itself too small or
+// too large ends at 0 or inf: of 1e-170 1e-170 1e170 the others are 1, 1 and 0 (1e-340). The
+// exponent counts powers of 2^256, and a mantissa stays between 1 and 2^256, so that a product of
+// two can only be too large: one comparison and one factor. Powers of two round nothing, so it is
+// of no matter when they are taken out.
 //
-// The parts of a complex number may differ in size by any factor, and what brings the larger one to 1 could lose the smaller
-// one. So those are let be between 2^-256 and 2^256, and their exponents count powers of 2^512.
+// The parts of a complex number may differ in size by any factor, and what brings the larger one to
+// 1 could lose the smaller one. So those are let be between 2^-256 and 2^256, and their exponents
+// count powers of 2^512.
 #include "grad/folds.hpp"
 
 #include "support/fail.hpp"
@@ -64,8 +66,9 @@ Factored settled(const Scale &scale, const Factored &x) {
           t.add(x.exponent, t.where(large, t.num(1), t.where(small, t.num(-1), t.num(0))))};
 }
 
-// A number of this type: f32 is no smaller than 2^-149 and f64 than 2^-1074. A 0 may have any exponent; that of f64 has none, as the
-// slope of five steps up is too large, and that of five steps down is 0 before they are undone.
+// A number of this type: f32 is no smaller than 2^-149 and f64 than 2^-1074. A 0 may have any
+// exponent; that of f64 has none, as the slope of five steps up is too large, and that of five
+// steps down is 0 before they are undone.
 Factored parts_of(const Scale &scale, const Expr &x, bool narrow) {
   Factored parts{x, t.num(0)};
   if (scale.complex) return settled(scale, settled(scale, parts));
@@ -148,8 +151,9 @@ private:
   Accumulator mantissa_, exponent_;
 };
 
-// The number again: all steps go one way, so that none of them overflows too early, and only the last one that leaves anything
-// rounds. Four of 2^512 leave nothing of a product of two mantissas, or are too much for it; real numbers have half steps, too.
+// The number again: all steps go one way, so that none of them overflows too early, and only the
+// last one that leaves anything rounds. Four of 2^512 leave nothing of a product of two mantissas,
+// or are too much for it; real numbers have half steps, too.
 //
 // What is narrow needs nothing below 2^-512 or from 2^1024 on. There two steps of 2^1022 leave
 // nothing, whatever the mantissas are: others would end at subnormal numbers on the way, of which

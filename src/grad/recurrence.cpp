@@ -1,12 +1,13 @@
 // Folds and scans by their definition: the general recurrence.
 //
 //   s[t] = step(s[t-1], x[t])                     forward, from init
-//   l[t-1] = l[t] . d step / d s (s[t-1], x[t])   backward: l[t] is the cotangent of the states after step t
+//   l[t-1] = l[t] . d step / d s (s[t-1], x[t])   backward: l[t] is the cotangent of the states
+//                                                 after step t
 //   d_x[t] = l[t] . d step / d x (s[t-1], x[t])
 //
-// The backward sweep is an accumulator again, with the states s[t-1] and the elements as its arguments,
-// scanned from the other end; the derivatives of the step are taken symbolically, by the rules of any
-// expression. Example: a' = 0.5 a + m over 1 2 4 gives l = 0.25 0.5 1 = d_m.
+// The backward sweep is an accumulator again, with the states s[t-1] and the elements as its
+// arguments, scanned from the other end; the derivatives of the step are taken symbolically, by the
+// rules of any expression. Example: a' = 0.5 a + m over 1 2 4 gives l = 0.25 0.5 1 = d_m.
 #include "grad/recurrence.hpp"
 
 #include "facts/substitute.hpp"
@@ -22,8 +23,8 @@ namespace {
 
 using ops::Op;
 
-// Under which condition something flows from a scan into what it scans: if it does at a later position. The mask
-// may be 1 where the scan has more positions.
+// Under which condition something flows from a scan into what it scans: if it does at a later
+// position. The mask may be 1 where the scan has more positions.
 Expr mask_before(facts::Facts &facts, const Expr &scan, const Expr &mask) {
   const ExprNode &node = *scan.node();
   const int axis = facts.space().axis(node.axes[0], node.where);
@@ -127,7 +128,8 @@ private:
     return seeds;
   }
 
-  // The states whose cotangent is not 0 for certain: an exponent that the result does not read has none.
+  // The states whose cotangent is not 0 for certain: an exponent that the result does not read has
+  // none.
   void find_live() {
     const Flows flows(facts_, steps_, t_);
     for (const std::string &state : steps_.states)
@@ -157,8 +159,9 @@ private:
     return seeds;
   }
 
-  // The states that the steps back read. Where a step is linear in one, it reads none, and nobody has to scan it. What
-  // is started from given values has their axes, which the elements may lack: there all are read.
+  // The states that the steps back read. Where a step is linear in one, it reads none, and nobody
+  // has to scan it. What is started from given values has their axes, which the elements may lack:
+  // there all are read.
   void find_read() {
     std::unordered_set<std::string> names;
     const Names pulled = pull_step(seeds_of_step());
@@ -335,7 +338,8 @@ void pull_scan(Sweep &sweep, const Expr &scan, const Cotangent &given) {
   if (!facts.axes(g.value).has(axis)) g.value = repeated_like(scan, g.value, t);
   ScanBack back;
   if (facts.may_be_repeated(scan, axis)) {
-    // A 1 that was repeated was scanned before: all that flows into it comes together at position 0.
+    // A 1 that was repeated was scanned before: all that flows into it comes together at position
+    // 0.
     const Expr single = t.op(Op::Eq, {facts.extent(scan, axis, t), t.num(1)});
     const Expr position = facts.index(g.value, axis, t);
     back.beyond = t.both(single, t.op(Op::Gt, {position, t.num(0)}));

@@ -1,5 +1,5 @@
-// Inside the gradient stage: accumulators by their definitions, for those that go through them step by step
-// (recurrence.cpp) or in blocks (associative.cpp).
+// Inside the gradient stage: accumulators by their definitions, for those that go through them step
+// by step (recurrence.cpp) or in blocks (associative.cpp).
 #pragma once
 
 #include "grad/folds.hpp"
@@ -24,7 +24,8 @@ struct Steps {
 };
 Steps steps_of(const FoldUse &use, const facts::Terms &t);
 
-// What one step takes from the cotangent of each state to those of the states before it and of the arguments.
+// What one step takes from the cotangent of each state to those of the states before it and of the
+// arguments.
 class Flows {
 public:
   Flows(facts::Facts &facts, const Steps &steps, const facts::Terms &t);
@@ -33,7 +34,8 @@ public:
     return reached_.at(from).count(into) != 0;
   }
   bool reaches_argument(const std::string &from) const;
-  // Is the cotangent the same before the step as after it, and does none of another state come back to it?
+  // Is the cotangent the same before the step as after it, and does none of another state come back
+  // to it?
   bool stays(const std::string &state) const;
 
 private:

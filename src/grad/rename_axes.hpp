@@ -21,14 +21,15 @@ struct Renaming {
   std::unordered_map<std::string, std::string> axes;
   // The declarations of windows that like= and of= may name.
   std::vector<std::shared_ptr<const InputDecl>> windows;
-  // Axes that are only to stay inside of a dim at whose position they stand alone: i of x[i] becomes i + 0.
+  // Axes that are only to stay inside of a dim at whose position they stand alone: i of x[i]
+  // becomes i + 0.
   std::set<std::string> inside = {};
   Accumulators accumulators = {};
   bool keeps_names = false; // of lets that are no arrays: the roots are all of a kernel
 };
 
-// Lets that are no arrays lose their names where something in them changes, as elsewhere the old ones may stand; arrays stay as they are.
-// Iterative.
+// Lets that are no arrays lose their names where something in them changes, as elsewhere the old
+// ones may stand; arrays stay as they are. Iterative.
 std::vector<Expr> renamed(const std::vector<Expr> &roots, const Renaming &renaming);
 // Of a window its positions, of an input its labels.
 std::shared_ptr<const InputDecl> renamed(const std::shared_ptr<const InputDecl> &decl,

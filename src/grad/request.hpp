@@ -20,7 +20,8 @@ struct Wording {
 // As users ask: throws SpecError E0608 for an input or an output that is named twice.
 void require_once(const SpecData &data, const Request &request);
 
-// Throws SpecError E0003 for a name that is no input or output, DTypeError E0603 for one that is not real or complex.
+// Throws SpecError E0003 for a name that is no input or output, DTypeError E0603 for one that is
+// not real or complex.
 void check_request(const facts::Facts &facts, const SpecData &data, const spec::TypedSpec &typed,
                    const std::vector<std::shared_ptr<const InputDecl>> &inputs,
                    const Request &request, const Wording &wording);

@@ -1,7 +1,8 @@
 // Accumulators of the user's over several axes, as folds of folds: each row along the last axis is
 // folded by itself, and rows are joined by the combine.
 //
-//   weighted((x, w), i, j)     weighted_rows((weighted_total_s((x, w), j), weighted_total_n((x, w), j)), i)
+//   weighted((x, w), i, j)     weighted_rows((weighted_total_s((x, w), j), weighted_total_n((x, w),
+//                              j)), i)
 //
 //   accumulator weighted_rows(s, n, rows; s_row, n_row) {
 //     init s = 0, n = 0, rows = 0

@@ -1,8 +1,9 @@
 // See rules.hpp.
 //
-// A rule uses what the forward pass has computed already (y) where that loses nothing, and a form of its
-// own where it would: 1 - tanh(x)^2 cancels for large x, a form in exp(-2 |x|) does not. At the edges: |x|'
-// and relu' at 0 are 0, sqrt' at 0 is inf, ties of maximum are shared, clip at a bound passes g through.
+// A rule uses what the forward pass has computed already (y) where that loses nothing, and a form
+// of its own where it would: 1 - tanh(x)^2 cancels for large x, a form in exp(-2 |x|) does not. At
+// the edges: |x|' and relu' at 0 are 0, sqrt' at 0 is inf, ties of maximum are shared, clip at a
+// bound passes g through.
 #include "grad/rules.hpp"
 
 #include <cmath>
@@ -65,7 +66,8 @@ private:
   const facts::Terms &t_;
 };
 
-// x^0 is 1 even at 0, and so is flat there. x^n is 0 for 0 and for inf (n < 0): flat in n, and so is 0^0.
+// x^0 is 1 even at 0, and so is flat there. x^n is 0 for 0 and for inf (n < 0): flat in n, and so
+// is 0^0.
 Cotangent Rules::power() const {
   const Expr &x = a_[0], &n = a_[1];
   if (k_ == 0) {
@@ -101,8 +103,8 @@ Cotangent Rules::clip() const {
   return only_where(t_.both(compare(Op::Ge, a_[0], a_[1]), compare(Op::Le, a_[0], a_[2])), g_);
 }
 
-// 1 / cosh(x)^2 as 4 q / (1 + q)^2 with q = exp(-2 |x|): it does not overflow, and exp is fast where cosh is
-// not.
+// 1 / cosh(x)^2 as 4 q / (1 + q)^2 with q = exp(-2 |x|): it does not overflow, and exp is fast
+// where cosh is not.
 Expr Rules::falling(const Expr &x) const {
   const Expr q = call(Op::Exp, t_.mul(-2, call(Op::Abs, x)));
   return t_.div(t_.mul(4, q), t_.square(t_.add(t_.num(1), q)));
@@ -148,7 +150,8 @@ Cotangent Rules::log_add_exp() const {
   return times(t_.where(nothing, t_.num(0), share));
 }
 
-// x / |x| of a complex x turns with x and does not grow with it: what of g lies along y goes. Flat at 0.
+// x / |x| of a complex x turns with x and does not grow with it: what of g lies along y goes. Flat
+// at 0.
 Cotangent Rules::direction() const {
   const Expr along = call(Op::Real, t_.mul(g_, call(Op::Conj, y_)));
   const Expr across = t_.div(t_.sub(g_, t_.mul(y_, along)), call(Op::Abs, a_[0]));

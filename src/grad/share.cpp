@@ -74,7 +74,8 @@ namespace {
 // Expressions with others in place of what they are made of, arguments first.
 class Rebuilder {
 public:
-  // `made(node, args, changed)`: what stands in place of the node, whose arguments have become these; an empty one: itself.
+  // `made(node, args, changed)`: what stands in place of the node, whose arguments have become
+  // these; an empty one: itself.
   template <class Made> Expr run(const Expr &root, Made made) {
     alive_.push_back(root);
     const auto take = [&](const Expr &expr) {
@@ -107,7 +108,8 @@ private:
   std::vector<Expr> alive_; // whose nodes are keys
 };
 
-// Where the value of a let is read, and not the let, the let is: `let e = exp(x)` beside a part exp(x).
+// Where the value of a let is read, and not the let, the let is: `let e = exp(x)` beside a part
+// exp(x).
 void read_lets(SpecData &data) {
   std::vector<Expr> lets; // each behind those that its value is made of
   std::unordered_set<const ExprNode *> values;

@@ -14,7 +14,8 @@
 
 namespace broadloom::grad {
 
-// Equal expressions become one node, of operations, numbers, casts, inputs, and folds with built-in accumulators.
+// Equal expressions become one node, of operations, numbers, casts, inputs, and folds with built-in
+// accumulators.
 class OneOfEach {
 public:
   // The node that was met first of those that equal it; its arguments are such nodes.

@@ -1,10 +1,10 @@
 // Inside the gradient check: how steep a function of one number is at 0, measured.
 //
-// Central differences at seven steps h, each a quarter of the one before, are taken to h = 0 by Richardson's
-// extrapolation; the entry of the table that differs least from its neighbours is the slope, and by how much
-// it differs bounds its error (Ridders 1982). A corner at 0 would pass: the central difference of |t| is 0 for
-// every h. So half of the gap between the slopes to the right and to the left, also taken to h = 0, counts as
-// error too.
+// Central differences at seven steps h, each a quarter of the one before, are taken to h = 0 by
+// Richardson's extrapolation; the entry of the table that differs least from its neighbours is the
+// slope, and by how much it differs bounds its error (Ridders 1982). A corner at 0 would pass: the
+// central difference of |t| is 0 for every h. So half of the gap between the slopes to the right
+// and to the left, also taken to h = 0, counts as error too.
 #pragma once
 
 #include <functional>

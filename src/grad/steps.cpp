@@ -14,8 +14,9 @@ using ops::Op;
 
 namespace {
 
-// m + log(s) has a slope where x meets m, too, if both states move on the same side of the corner there.
-// The definition's own step computes one exponential for both sides, of -abs(x - m), which is flat there.
+// m + log(s) has a slope where x meets m, too, if both states move on the same side of the corner
+// there. The definition's own step computes one exponential for both sides, of -abs(x - m), which
+// is flat there.
 Names smooth_steps_of_logsumexp(const facts::Terms &t) {
   const Expr m = named("m"), s = named("s"), x = named("x");
   const Expr above = t.op(Op::Gt, {x, m});

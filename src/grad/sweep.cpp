@@ -75,12 +75,13 @@ Expr Sweep::any_over(const Expr &mask, expr::AxisSet axes, const facts::Terms &t
   return make_fold(use, {mask}, facts_.axis_refs(folded), t.place());
 }
 
-// Along an axis of the user that neither the argument nor the value has, equal values meet: as many as the
-// user has positions.
+// Along an axis of the user that neither the argument nor the value has, equal values meet: as many
+// as the user has positions.
 Expr Sweep::counted(const Expr &into, const Expr &value, const facts::Terms &t) {
   if (!visited_.node()) return value; // a seed
   const ExprNode &user = *visited_.node();
-  // What is summed through a window is repeated along the axes of the window, and not along those of the sum.
+  // What is summed through a window is repeated along the axes of the window, and not along those
+  // of the sum.
   const InputDecl *window = user.use ? facts_.window_called(user.use->like) : nullptr;
   expr::AxisSet repeated = window ? expr::AxisSet() : facts_.axes(visited_);
   if (window) repeated = repeated | expr::AxisSet::of(facts_.dims(*window));
@@ -98,9 +99,10 @@ Expr Sweep::counted(const Expr &into, const Expr &value, const facts::Terms &t) 
   return made;
 }
 
-// A cotangent whose extent along an axis may be greater than its node's, where that is 1, and another than that of the other one:
-// it is summed to the shape of the node, or, where that cannot be said, all of it is put at position 0, so that what has extent 1
-// and is repeated when it is added to the other counts once.
+// A cotangent whose extent along an axis may be greater than its node's, where that is 1, and
+// another than that of the other one: it is summed to the shape of the node, or, where that cannot
+// be said, all of it is put at position 0, so that what has extent 1 and is repeated when it is
+// added to the other counts once.
 Cotangent Sweep::alike(const Expr &node, const Cotangent &cotangent, const Expr &other,
                        const facts::Terms &t) {
   Cotangent made = cotangent;
@@ -187,8 +189,8 @@ void Sweep::visit_cast(const ExprNode &node, const Cotangent &g) {
   flow(arg, out, t);
 }
 
-// By the clauses of the function, or through its body. Where a clause mixes elements, it meets g in full, and
-// those outside of g's mask may get something from those inside.
+// By the clauses of the function, or through its body. Where a clause mixes elements, it meets g in
+// full, and those outside of g's mask may get something from those inside.
 void Sweep::visit_call(const Expr &self, const Cotangent &g) {
   const ExprNode &node = *self.node();
   const facts::Terms t(node.where);
@@ -214,8 +216,8 @@ void Sweep::visit_call(const Expr &self, const Cotangent &g) {
   if (const Expr body = facts_.by_body(self); body.node()) flow(body, g, t);
 }
 
-// What was repeated at a call has come together at the inputs only: a clause that mixes elements before
-// would mix repetitions, too.
+// What was repeated at a call has come together at the inputs only: a clause that mixes elements
+// before would mix repetitions, too.
 void Sweep::check_mixed(const Expr &self, const FunctionDecl::Derivative &clause) {
   for (const int axis : facts_.axes(self))
     if (facts_.may_be_repeated(self, axis))
@@ -226,8 +228,8 @@ void Sweep::check_mixed(const Expr &self, const FunctionDecl::Derivative &clause
            facts_.space().shown(clause.where), "label the axes of the inputs");
 }
 
-// Something would flow back into an integer or a bool. Comparisons are flat, and that is that; but where a
-// float became an integer, or an index was found, a derivative of 0 would be a lie.
+// Something would flow back into an integer or a bool. Comparisons are flat, and that is that; but
+// where a float became an integer, or an index was found, a derivative of 0 would be a lie.
 void check_integer(facts::Facts &facts, const Expr &root) {
   std::vector<Expr> work{root};
   std::unordered_set<const ExprNode *> seen;

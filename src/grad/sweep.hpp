@@ -1,16 +1,19 @@
 // Inside the gradient stage: the backward sweep over expressions.
 //
-//   z = x * exp(y),  cotangent g of z       exp(y) gets g * x,  y gets (g * x) * exp(y),  x gets g * exp(y)
+//   z = x * exp(y),  cotangent g of z       exp(y) gets g * x,  y gets (g * x) * exp(y),  x gets g
+//                                           * exp(y)
 //
-// Nodes are visited users first. What flows into a node is the sum over its users. A cotangent has the axes of
-// its node: what the node was repeated along by its user is folded at once. Whether a dim of 1 was repeated is
-// known at a call only; there sum(.., like=x) at the inputs undoes it, and until then a cotangent may have a
-// greater extent than its node. Two of them that may differ in that are made alike before they are added (shape.hpp).
+// Nodes are visited users first. What flows into a node is the sum over its users. A cotangent has
+// the axes of its node: what the node was repeated along by its user is folded at once. Whether a
+// dim of 1 was repeated is known at a call only; there sum(.., like=x) at the inputs undoes it, and
+// until then a cotangent may have a greater extent than its node. Two of them that may differ in
+// that are made alike before they are added (shape.hpp).
 //
 //   z = x - sum(x, j),  cotangent g of z    sum(x, j) gets s = -sum(g, j),  x gets g + s
 //
-// A cotangent may lack an axis of its node: it is the same all along it. So what a fold sends back is repeated
-// by what it meets. Only where extents may differ at a call (Facts::is_firm) it is repeated at once.
+// A cotangent may lack an axis of its node: it is the same all along it. So what a fold sends back
+// is repeated by what it meets. Only where extents may differ at a call (Facts::is_firm) it is
+// repeated at once.
 #pragma once
 
 #include "facts/facts.hpp"
@@ -29,7 +32,8 @@ public:
   // What has come together at a node, or nothing.
   const Cotangent *at(const ExprNode *node) const;
 
-  // What has flowed into an input, one for each way in; axes that the input lacks are not folded yet.
+  // What has flowed into an input, one for each way in; axes that the input lacks are not folded
+  // yet.
   const std::vector<Expr> &into_input(const std::string &name) { return inputs_[name]; }
 
   // From the node that is visited into one of its arguments.
@@ -37,7 +41,8 @@ public:
   // All of a cotangent at position 0 of an axis where `single` holds, as `position` counts.
   Cotangent at_start(const Cotangent &cotangent, const Expr &single, const Expr &position, int axis,
                      const facts::Terms &t);
-  // The mask of a value after it was summed over these axes: 0 for certain only where all that was added is.
+  // The mask of a value after it was summed over these axes: 0 for certain only where all that was
+  // added is.
   Expr any_over(const Expr &mask, expr::AxisSet axes, const facts::Terms &t);
   facts::Facts &facts() { return facts_; }
 
@@ -73,7 +78,8 @@ bool moves_result(facts::Facts &facts, const Expr &self, std::size_t k);
 std::unordered_map<std::string, Expr> pull_defined(facts::Facts &facts, const Expr &root,
                                                    const Expr &seed);
 
-// Throws SpecError E0602 or E0601 where an integer that something would flow through was made of a float.
+// Throws SpecError E0602 or E0601 where an integer that something would flow through was made of a
+// float.
 void check_integer(facts::Facts &facts, const Expr &root);
 
 // Throws SpecError E0601: in an accumulator nothing else can stand.

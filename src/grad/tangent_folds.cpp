@@ -2,7 +2,8 @@
 //
 //   y = sum(x, j)      sum(t_x, j)
 //   y = max(x, j)      the mean of t_x over the elements that are the greatest
-//   y = norm(x, j)     sum(t_x * x / y, j): t_x times the weights by which cotangents flow back (folds.cpp)
+//   y = norm(x, j)     sum(t_x * x / y, j): t_x times the weights by which cotangents flow back
+//                      (folds.cpp)
 //   y = damped(x, j)   by steps of pairs (dual.cpp)
 #include "grad/folds.hpp"
 #include "grad/tangents.hpp"
@@ -94,8 +95,8 @@ Expr pushed_weighted(const Tangents &tangents, const Expr &fold) {
   return as_narrow(facts, fold, total);
 }
 
-// m, the greatest so far, s, the sum of exp(x - m), and w, that of t_x exp(x - m): y moves by w / s. All -inf: flat.
-// Some +inf: they share.
+// m, the greatest so far, s, the sum of exp(x - m), and w, that of t_x exp(x - m): y moves by w /
+// s. All -inf: flat. Some +inf: they share.
 Accumulator running_weights(facts::Facts &facts, const facts::Terms &t) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   return facts.helper("logsumexp_tangent", [&](const std::string &free) {

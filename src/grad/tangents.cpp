@@ -137,7 +137,8 @@ void Tangents::run(const std::vector<Expr> &roots) {
     if (!tangents_.contains(self.node())) tangents_.emplace(self.node(), moved(self));
 }
 
-// The arguments that it moves with. Where one of them is an integer that was made of a float, a derivative of 0 would be a lie.
+// The arguments that it moves with. Where one of them is an integer that was made of a float, a
+// derivative of 0 would be a lie.
 std::vector<Expr> Tangents::moving_parts(const Expr &self) {
   std::vector<Expr> parts;
   const ExprNode &node = *self.node();
@@ -210,7 +211,8 @@ Tangent Tangents::moved(const Expr &self) {
   return {};
 }
 
-// A clause says what flows back; where it multiplies each element by a real number, so does what goes forward.
+// A clause says what flows back; where it multiplies each element by a real number, so does what
+// goes forward.
 Tangent Tangents::moved_call(const Expr &self) {
   const ExprNode &node = *self.node();
   const facts::Terms t(node.where);

@@ -1,12 +1,14 @@
 // Inside the gradient stage: the forward sweep over expressions.
 //
-//   z = x * exp(y),  x moves by t_x, y by t_y       exp(y) moves by t_y * exp(y),  z by t_x * exp(y) + (t_y * exp(y)) * x
+//   z = x * exp(y),  x moves by t_x, y by t_y       exp(y) moves by t_y * exp(y),  z by t_x *
+//                                                   exp(y) + (t_y * exp(y)) * x
 //
-// Nodes are visited behind their arguments. The slopes are those of the backward sweep (rules.cpp, folds.cpp). A tangent may lack an
-// axis of its node, or have extent 1 along one: it is the same all along it. Where that matters, as under a fold, it is repeated.
+// Nodes are visited behind their arguments. The slopes are those of the backward sweep (rules.cpp,
+// folds.cpp). A tangent may lack an axis of its node, or have extent 1 along one: it is the same
+// all along it. Where that matters, as under a fold, it is repeated.
 //
-// Where an untaken branch lies behind (`relu`), a tangent is 0 for certain, whatever slopes it meets: its mask says where it is not, and
-// is applied only when something is added or folded.
+// Where an untaken branch lies behind (`relu`), a tangent is 0 for certain, whatever slopes it
+// meets: its mask says where it is not, and is applied only when something is added or folded.
 #pragma once
 
 #include "facts/facts.hpp"

@@ -1,9 +1,13 @@
-// The gradient of a kernel whose lets are arrays (spec/materialise.hpp): from the kernel to its lets, from these to what they read.
+// The gradient of a kernel whose lets are arrays (spec/materialise.hpp): from the kernel to its
+// lets, from these to what they read.
 //
-//   let h = exp(x)                       d_h is what flows into the array: let d_h = sum(d_y * w, like=h[i + u])
-//   out y = sum(h[i + u] * w, u)         and then the cotangent of exp(x): out d_x = sum(d_h[i] * exp(x), like=x)
+//   let h = exp(x)                       d_h is what flows into the array: let d_h = sum(d_y * w,
+//                                        like=h[i + u])
+//   out y = sum(h[i + u] * w, u)         and then the cotangent of exp(x): out d_x = sum(d_h[i] *
+//                                        exp(x), like=x)
 //
-// Each of them is a kernel, and has its gradient as any kernel has; here they are put together into one.
+// Each of them is a kernel, and has its gradient as any kernel has; here they are put together into
+// one.
 #pragma once
 
 #include "spec/materialise.hpp"
@@ -43,7 +47,8 @@ void save_lets(SpecData &forward, const spec::Split &split, const std::vector<st
 // Whether it is 0 for certain, as what flows into a let is that no output asked about needs.
 bool is_nothing(const Expr &value);
 
-// A node of the derivative of a let, where the array has it: the let's own value, and whether what relu is of is above 0. Else empty.
+// A node of the derivative of a let, where the array has it: the let's own value, and whether what
+// relu is of is above 0. Else empty.
 Expr held_in(const Expr &array, const ExprNode &value, const ExprNode &node);
 
 } // namespace broadloom::grad

@@ -1,4 +1,5 @@
-// Inside the gradient stage: back through lets that read themselves, in the making (through_loops.cpp).
+// Inside the gradient stage: back through lets that read themselves, in the making
+// (through_loops.cpp).
 #pragma once
 
 #include "grad/costly_parts.hpp"
@@ -36,8 +37,8 @@ public:
     std::vector<std::size_t> open;
     for (std::size_t m = 0; m < count_; ++m)
       if (all_.into_.contains(members_[m].name)) open.push_back(m);
-    while (
-        !open.empty()) { // what flows somewhere, through the reads of the members that it flows into
+    // What flows somewhere, through the reads of the members that it flows into.
+    while (!open.empty()) {
       const std::size_t m = open.back();
       open.pop_back();
       if (std::exchange(members_[m].reached, true)) continue;
@@ -98,11 +99,12 @@ private:
     return {axes.begin(), axes.end()};
   }
 
-  // The kernel of a step with an input of its own for each read of a member, which has the axes of the read.
+  // The kernel of a step with an input of its own for each read of a member, which has the axes of
+  // the read.
   void take_reads(std::size_t m);
 
-  // An axis that stands in windows alone is as long as all of them let it be, and what flows back may read only some. So where one is read,
-  // all are named.
+  // An axis that stands in windows alone is as long as all of them let it be, and what flows back
+  // may read only some. So where one is read, all are named.
   Expr with_bounds(std::size_t m, const Expr &value);
 
   Read read_of(std::size_t by, std::size_t of, const ExprNode &node);
@@ -112,7 +114,8 @@ private:
   // What is sent through windows to one step of a member goes there together.
   void join_windows(std::size_t m);
 
-  // The output is sum(e, like=read), or a few of them: e, summed over what the read lacks, or through the window. Empty where nothing flows.
+  // The output is sum(e, like=read), or a few of them: e, summed over what the read lacks, or
+  // through the window. Empty where nothing flows.
   Expr sent_to(const Read &read, Member &member, std::size_t output);
   [[noreturn]] void fail_both(const Read &read) const;
 
@@ -125,8 +128,9 @@ private:
   // s[t - 1, i, t] sends to s[t, i, j], where j is t.
   Expr sent_at_steps(const Read &read, Expr value);
 
-  // A value that is an array of its own, along these axes: each has the extent that it has in the input `of`. Where nothing that is read
-  // says so, its positions do. The value has the axes `has`, and is the same along the others.
+  // A value that is an array of its own, along these axes: each has the extent that it has in the
+  // input `of`. Where nothing that is read says so, its positions do. The value has the axes `has`,
+  // and is the same along the others.
   Expr with_extents(Expr value, const std::unordered_set<std::string> &has,
                     const std::vector<std::string> &axes, const std::string &of) const;
 
@@ -249,7 +253,8 @@ private:
     return positions && let(m).typed.inputs[*positions].name == name;
   }
 
-  // What stands here for a node of the gradient of a step; empty where it stays or is an array of this kernel.
+  // What stands here for a node of the gradient of a step; empty where it stays or is an array of
+  // this kernel.
   Expr mapped_in(std::size_t m, const ExprNode &node) {
     const Member &member = members_[m];
     if (&node == member.step.outputs[0].value.node()) return own(m, node.where);

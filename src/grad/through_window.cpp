@@ -1,4 +1,5 @@
-// See through_window.hpp. Reads become windows, indices become sums of indices; what is made of them stays as it is.
+// See through_window.hpp. Reads become windows, indices become sums of indices; what is made of
+// them stays as it is.
 #include "grad/through_window.hpp"
 
 #include "expr/exchange.hpp"
@@ -83,7 +84,8 @@ public:
   }
 
 private:
-  // Nothing came from where the window reads a number: there is 0, as there is where all that is read is padded with it.
+  // Nothing came from where the window reads a number: there is 0, as there is where all that is
+  // read is padded with it.
   Expr inside(const Expr &value) {
     if (value.node()->kind == ExprKind::Input) return value;
     const Expr condition = reads_element();
@@ -142,7 +144,8 @@ private:
     return made;
   }
 
-  // Of the input that is read in place of this one: as it is padded, or as the window is, with zeros for its numbers.
+  // Of the input that is read in place of this one: as it is padded, or as the window is, with
+  // zeros for its numbers.
   std::vector<DimPad> pads_of(const InputDecl &decl) const {
     if (decl.window) return decl.window->pads;
     const std::vector<int> axes = facts_.dims(decl);

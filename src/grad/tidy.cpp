@@ -58,7 +58,8 @@ bool always_holds(const Expr &condition) {
          (is_op(a, Op::Or) && is_not(arg(a), arg(a, 1)));
 }
 
-// Whether `test` holds, where that follows from whether the condition does: of a && b that holds both a and b do.
+// Whether `test` holds, where that follows from whether the condition does: of a && b that holds
+// both a and b do.
 std::optional<bool> follows(const Expr &condition, bool holds, const Expr &test, int depth) {
   if (condition.node() == test.node()) return holds;
   if (depth == 0) return std::nullopt;
@@ -154,7 +155,8 @@ bool yields(const Expr &number, DType type) {
   return false;
 }
 
-// Of a choice between these, where the condition is no number itself: nobody else says which type they have.
+// Of a choice between these, where the condition is no number itself: nobody else says which type
+// they have.
 std::optional<DType> type_of_numbers(const Expr &a, const Expr &b) {
   const auto kind = [](const Expr &one) { return one.node()->number.kind; };
   if (!is_literal(a) || !is_literal(b)) return std::nullopt;
@@ -325,7 +327,8 @@ bool Tidier::is_never_bool(const Expr &expr, int depth) {
   }
 }
 
-// What is left has the same extents at every call: labels see to that, and to mistakes, where no window has a say.
+// What is left has the same extents at every call: labels see to that, and to mistakes, where no
+// window has a say.
 bool Tidier::may_drop(const Expr &dropped, const Expr &left) {
   if (is_literal(dropped) || in_clause_) return true;
   bool windows = false;

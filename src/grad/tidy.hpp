@@ -28,8 +28,8 @@ public:
   // Whether what is read may become less: not where the shape of a result goes by that.
   enum class Reads : std::uint8_t { Fewer, Same };
   Tidier(facts::Facts &facts, Reads reads) : facts_(facts), reads_(reads) {}
-  // For a clause of an accumulator, where types are known at its uses only, and nothing has axes. `numbers`: arguments and states
-  // that are never bool, so that a 0 beside them has their type.
+  // For a clause of an accumulator, where types are known at its uses only, and nothing has axes.
+  // `numbers`: arguments and states that are never bool, so that a 0 beside them has their type.
   Tidier(facts::Facts &facts, std::unordered_set<std::string> numbers)
       : facts_(facts), reads_(Reads::Fewer), in_clause_(true), numbers_(std::move(numbers)) {}
 

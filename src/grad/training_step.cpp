@@ -1,4 +1,5 @@
-// A step of training as one kernel: the loss, its gradient by the states, and what a rule makes of both.
+// A step of training as one kernel: the loss, its gradient by the states, and what a rule makes of
+// both.
 //
 //   kernel net {                                kernel net_step {
 //     in    x : f32[n, p]                         in    x : f32[n, p]

@@ -7,7 +7,8 @@
 
 namespace broadloom::grad {
 
-// Output k, its mode written out and each extent and index bound to its inputs (Facts::bound). The facts know it.
+// Output k, its mode written out and each extent and index bound to its inputs (Facts::bound). The
+// facts know it.
 Expr whole_output(facts::Facts &facts, const spec::TypedSpec &typed, OutputDecl output,
                   std::size_t k);
 

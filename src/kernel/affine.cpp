@@ -1,4 +1,5 @@
-// See affine.hpp. Numbers stay far below the ends of i64, so that what the graph computes, which wraps around, is what is meant.
+// See affine.hpp. Numbers stay far below the ends of i64, so that what the graph computes, which
+// wraps around, is what is meant.
 #include "kernel/affine.hpp"
 
 #include <algorithm>

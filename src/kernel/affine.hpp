@@ -41,15 +41,16 @@ std::optional<int> only_axis(expr::AxisSet axes);
 // Of an Extent that counts the positions of one axis.
 std::optional<int> counted_axis(const expr::Graph &graph, expr::NodeId id);
 
-// [node]: the numbers that are such sums. Extents count where they are those of one axis. Linear in the size of the graph.
+// [node]: the numbers that are such sums. Extents count where they are those of one axis. Linear in
+// the size of the graph.
 std::vector<std::optional<Affine>> affine_numbers(const expr::Graph &graph);
 
 // What a comparison of such numbers asks; none of others.
 std::optional<Condition> condition_of(const expr::Graph &graph, expr::NodeId id,
                                       const std::vector<std::optional<Affine>> &numbers);
 
-// The least and the greatest value of a number of positions and extents, which are [axis], -1: unknown. None of other numbers, or where that takes
-// more than some thousand operations.
+// The least and the greatest value of a number of positions and extents, which are [axis], -1:
+// unknown. None of other numbers, or where that takes more than some thousand operations.
 std::optional<std::pair<std::int64_t, std::int64_t>>
 bounds_of(const expr::Graph &graph, expr::NodeId id, std::span<const std::int64_t> extents);
 

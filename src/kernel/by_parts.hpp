@@ -1,15 +1,19 @@
 // Calls whose masks ask for positions, in parts: what a gradient through windows is.
 //
-//   d_x[h] = sum(where(h - u >= 0 && h - u < 2*n && (h - u) % 2 == 0, d_y[(h - u) / 2] * k[u], 0), u)
+//   d_x[h] = sum(where(h - u >= 0 && h - u < 2*n && (h - u) % 2 == 0, d_y[(h - u) / 2] * k[u],
+//                    0), u)
 //
-// Residue classes: an even h meets no odd u, so h = 2*q + r is computed from u = 2*v + r alone, and nothing is added up that is nothing. A
-// class is a call on every second element of all that lies along h or u, in which d_y is read at q - v. Its sums have fewer terms, and so
-// an order of their own: whether a kernel has classes follows from its text alone.
+// Residue classes: an even h meets no odd u, so h = 2*q + r is computed from u = 2*v + r alone, and
+// nothing is added up that is nothing. A class is a call on every second element of all that lies
+// along h or u, in which d_y is read at q - v. Its sums have fewer terms, and so an order of their
+// own: whether a kernel has classes follows from its text alone.
 //
-// Interior: where all conditions hold for every u they are not asked, and d_y is read where it lies. Around it, in borders, they are. Of
-// equations, as `h == 0` of what an edge repeats, the interior is where none holds, and what they guard is 0.
+// Interior: where all conditions hold for every u they are not asked, and d_y is read where it
+// lies. Around it, in borders, they are. Of equations, as `h == 0` of what an edge repeats, the
+// interior is where none holds, and what they guard is 0.
 //
-// A part asks where it lies by numbers that it is given: the first position of an axis, and the extent of the whole.
+// A part asks where it lies by numbers that it is given: the first position of an axis, and the
+// extent of the whole.
 #pragma once
 
 #include "kernel/affine.hpp"
@@ -51,11 +55,12 @@ struct ByParts {
       interior; // what parts compute; windows are given to them as other inputs are
 };
 
-// Of all outputs together, or of those alone that fold nothing that others do. None where no mask asks for a position. Linear in the size of
-// the graph.
+// Of all outputs together, or of those alone that fold nothing that others do. None where no mask
+// asks for a position. Linear in the size of the graph.
 std::vector<ByParts> by_parts(const spec::TypedSpec &spec);
 
-// The axes along which a part of the outputs is computed as it is in the whole, but for the positions that are asked for.
+// The axes along which a part of the outputs is computed as it is in the whole, but for the
+// positions that are asked for.
 expr::AxisSet separable_axes(const spec::TypedSpec &spec);
 
 } // namespace broadloom::kernel

@@ -36,8 +36,8 @@ void check_operands(const spec::TypedSpec &spec, Operands operands);
 void check_outputs(const spec::TypedSpec &spec, const Layouts &layouts,
                    const std::vector<std::vector<std::int64_t>> &shapes);
 
-// [input]: does any output read its elements? Of the others, as x of broadcast(like=x), only the shape matters, and the
-// pointer may be anything.
+// [input]: does any output read its elements? Of the others, as x of broadcast(like=x), only the
+// shape matters, and the pointer may be anything.
 std::vector<bool> elements_read(const spec::TypedSpec &spec);
 
 // E0306 (null), E0309 (read-only), E0310 (misaligned).
@@ -47,8 +47,9 @@ bool has_memory(const AnyView &view);
 // The same of one operand, whose elements are read or written.
 void check_pointer(const spec::TypedSpec &spec, std::size_t operand, const AnyView &view);
 
-// E0306, E0310: of the arrays that a gather needs at once, before any other input is looked at. `operands` are all inputs before it.
-// `elements` says whether those of the array that it is of are read, too, and not its shape alone.
+// E0306, E0310: of the arrays that a gather needs at once, before any other input is looked at.
+// `operands` are all inputs before it. `elements` says whether those of the array that it is of are
+// read, too, and not its shape alone.
 void check_gathered(const spec::TypedSpec &spec, std::size_t window, Operands operands,
                     bool elements);
 

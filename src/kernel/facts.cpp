@@ -19,7 +19,8 @@
 namespace broadloom::kernel {
 namespace {
 
-// Numbers that have the signs of elements. f16 and bf16 lie in the order of their bits: beyond `infinity` are NaNs.
+// Numbers that have the signs of elements. f16 and bf16 lie in the order of their bits: beyond
+// `infinity` are NaNs.
 template <class T> T number(T value) { return value; }
 template <std::int16_t infinity> struct Narrow {
   std::int16_t bits;

@@ -22,8 +22,9 @@ template <std::size_t size> struct Copier {
 
 using Walked = GatherWalk::Dim;
 
-// Rows as they lie, as of x[k[i], j]. No processor foresees where the next one is, so its first lines are asked for while others are copied:
-// some 2 KiB ahead, which is what a core can wait for at a time. Rows of 256 bytes that lie in no cache take 0.75 of the time.
+// Rows as they lie, as of x[k[i], j]. No processor foresees where the next one is, so its first
+// lines are asked for while others are copied: some 2 KiB ahead, which is what a core can wait for
+// at a time. Rows of 256 bytes that lie in no cache take 0.75 of the time.
 void copy_rows(const std::int64_t *positions, std::int64_t step, std::int64_t stride,
                std::int64_t bytes, const char *from, char *to, std::int64_t count) {
   constexpr std::int64_t line = 64, most_bytes = 512, bytes_ahead = 2048;

@@ -2,8 +2,9 @@
 //
 //   x : f32[5, 3], k : [4, 0]        x[k[i], j] is [[x40, x41, x42], [x00, x01, x02]]
 //
-// A call looks at all positions (positions.hpp), and only then copies what they say, as long as nothing is written. So no kernel ever
-// reads at a position that was not checked, and an output may lie on x or on k.
+// A call looks at all positions (positions.hpp), and only then copies what they say, as long as
+// nothing is written. So no kernel ever reads at a position that was not checked, and an output may
+// lie on x or on k.
 #pragma once
 
 #include "kernel/positions.hpp"

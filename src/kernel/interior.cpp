@@ -10,7 +10,8 @@ using expr::AxisSet;
 using spec::TypedWindow;
 using Wide = __int128;
 
-// The axes along which the kernel itself computes a part as it does the whole: it asks for no position, and no extent is declared.
+// The axes along which the kernel itself computes a part as it does the whole: it asks for no
+// position, and no extent is declared.
 AxisSet unasked_axes(const spec::TypedSpec &spec) {
   AxisSet axes = separable_axes(spec);
   for (const expr::Node &node : spec.graph.nodes()) {
@@ -104,8 +105,8 @@ private:
     return matter;
   }
 
-  // Of all axes; false where operands disagree about one that matters, and a 1 may be repeated or a mistake is to be told, or where there are
-  // no positions.
+  // Of all axes; false where operands disagree about one that matters, and a 1 may be repeated or a
+  // mistake is to be told, or where there are no positions.
   bool find_extents() {
     const AxisSet matter = axes_that_matter();
     whole_.assign(spec_.axes.size(), {0, 1});
@@ -189,13 +190,15 @@ private:
     return leave_no_single();
   }
 
-  // A number at all positions of the class: `least` to `most`, of which `along` is by how much it grows along each axis.
+  // A number at all positions of the class: `least` to `most`, of which `along` is by how much it
+  // grows along each axis.
   struct Line {
     Wide least = 0, most = 0;
     std::vector<std::pair<int, Wide>> along;
   };
 
-  // first <= line <= last for all that the axes say that are not split; or, of the equation line = 0, for none of them.
+  // first <= line <= last for all that the axes say that are not split; or, of the equation line =
+  // 0, for none of them.
   bool narrow(const Line &line, Wide first, Wide last, bool equation = false) {
     int axis = -1;
     Wide times = 0;
@@ -320,7 +323,8 @@ private:
     return true;
   }
 
-  // Of the borders, those before and behind the interior along one axis after the other. False where the interior is too small.
+  // Of the borders, those before and behind the interior along one axis after the other. False
+  // where the interior is too small.
   bool add_boxes(Split &split) const {
     double share = 1;
     for (std::size_t a = 0; a < class_.size(); ++a)

@@ -103,7 +103,8 @@ private:
     return at.own < 0 ? 1 : parts_[k].extents[std::size_t(at.own)];
   }
 
-  // The least position that both have along a dim, or -1. Where both step by the least common multiple, the positions that they share do.
+  // The least position that both have along a dim, or -1. Where both step by the least common
+  // multiple, the positions that they share do.
   std::int64_t shared(std::size_t a, std::size_t b, std::size_t dim) const {
     const PartDim &x = whole_.places[a][dim], &y = whole_.places[b][dim];
     const Wide last = std::min(x.first + Wide(x.times) * (extent(a, x) - 1),
@@ -111,8 +112,8 @@ private:
     const Wide begin = std::max(x.first, y.first);
     const std::int64_t common = std::gcd(x.times, y.times);
     if ((Wide(x.first) - y.first) % common != 0) return -1;
-    // The first of x from `begin` on, then one after the other until it is of y as well: y.times / common steps at most, by a
-    // multiple that is solved for.
+    // The first of x from `begin` on, then one after the other until it is of y as well: y.times /
+    // common steps at most, by a multiple that is solved for.
     const Wide period = std::max<Wide>(y.times / common, 1), step = x.times / common;
     Wide at = x.first + (begin - x.first + x.times - 1) / x.times * x.times;
     const Wide apart = ((y.first - at) / common % period + period) % period;

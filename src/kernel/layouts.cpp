@@ -53,8 +53,9 @@ std::vector<std::vector<bool>> inputs_read(const spec::TypedSpec &spec) {
 
 namespace {
 
-// How much of an input that lies so is read across its rows where the output is written in this order: all of it where another
-// axis moves fastest, an eighth for all pairs of axes that are the other way round.
+// How much of an input that lies so is read across its rows where the output is written in this
+// order: all of it where another axis moves fastest, an eighth for all pairs of axes that are the
+// other way round.
 double share_against(const std::vector<int> &order, const spec::TypedOutput &output,
                      const spec::TypedInput &input, const Layout &layout) {
   const auto stride = [&](int dim) -> std::int64_t {
@@ -82,8 +83,9 @@ static Layout fortran_layout(std::span<const std::int64_t> shape) {
   return dense_in_order(contiguous_layout(shape), order); // throws where it is too large
 }
 
-// Of the orders in which the inputs with all axes of the output lie, that in which the fewest bytes are read against their own order: what
-// is written first in the text is no reason. Of two that are as good C order, if it is one of them.
+// Of the orders in which the inputs with all axes of the output lie, that in which the fewest bytes
+// are read against their own order: what is written first in the text is no reason. Of two that are
+// as good C order, if it is one of them.
 Layout output_layout(const spec::TypedSpec &spec, std::size_t output,
                      const std::vector<bool> &reads, std::span<const std::int64_t> shape,
                      std::span<const Layout> inputs) {

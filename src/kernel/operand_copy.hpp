@@ -1,4 +1,5 @@
-// Memory of an operand's own, with its strides and gaps: what runs on the copy runs by the same plan, and gives the same bits.
+// Memory of an operand's own, with its strides and gaps: what runs on the copy runs by the same
+// plan, and gives the same bits.
 #pragma once
 
 #include "kernel/operands.hpp"
@@ -15,7 +16,8 @@ namespace broadloom::kernel {
 
 class OperandCopy {
 public:
-  // Guarded: it ends at a page that nobody may touch; between it and one before it lies nothing but a pattern.
+  // Guarded: it ends at a page that nobody may touch; between it and one before it lies nothing but
+  // a pattern.
   enum class Memory : std::uint8_t { Plain, Guarded };
   static constexpr char pattern = 0x5A;
 

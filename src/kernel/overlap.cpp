@@ -1,19 +1,20 @@
 // Two views share a byte if and only if a bounded linear equation has a solution.
 //
 // With all strides made positive (start from the lowest address and count reversed dims backwards),
-// a byte of `a` lies at  A + sum a_k i_k + u  with 0 <= i_k < extent and 0 <= u < element size; so does
-// one of `b`. Counting b's indices from their far end turns its minus signs into plus signs:
+// a byte of `a` lies at A + sum a_k i_k + u with 0 <= i_k < extent and 0 <= u < element size; so
+// does one of `b`. Counting b's indices from their far end turns its minus signs into plus signs:
 //
 //   sum a_k i_k + u + sum b_k j_k + v = T       all variables between 0 and a bound of their own
 //
 // Variables of equal coefficient are merged. The search gives the largest coefficient its possible
-// values and goes on with the rest: strides of ordinary views are nested (each is larger than all that
-// the smaller ones can reach), which leaves one or two values at each step. The greatest common
-// divisor of what is left cuts most of the other searches short.
+// values and goes on with the rest: strides of ordinary views are nested (each is larger than all
+// that the smaller ones can reach), which leaves one or two values at each step. The greatest
+// common divisor of what is left cuts most of the other searches short.
 //
-// Example: the left and the right half of the rows of a 2 x 8 f32 array, u and v merged with nothing:
-// 32 (i0 + j0) + 4 (i1 + j1) + (u + v) = 16 + 32 + 12 + 3 = 63 with i0 + j0 <= 2, i1 + j1 <= 6 and
-// u + v <= 6. 63 - 32 = 31 is more than 4 * 6 + 6 = 30 and 63 - 64 < 0: the halves do not meet.
+// Example: the left and the right half of the rows of a 2 x 8 f32 array, u and v merged with
+// nothing: 32 (i0 + j0) + 4 (i1 + j1) + (u + v) = 16 + 32 + 12 + 3 = 63 with i0 + j0 <= 2, i1 + j1
+// <= 6 and u + v <= 6. 63 - 32 = 31 is more than 4 * 6 + 6 = 30 and 63 - 64 < 0: the halves do not
+// meet.
 #include "kernel/overlap.hpp"
 
 #include <algorithm>

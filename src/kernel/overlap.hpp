@@ -14,7 +14,8 @@ struct Reach {
   std::int64_t low = 0, high = 0; // equal where there are no elements
 };
 
-// What the address of an element must be a multiple of: its size, or that of a complex number's parts.
+// What the address of an element must be a multiple of: its size, or that of a complex number's
+// parts.
 inline std::size_t alignment_of(DType dtype) { return size_of(real_dtype(dtype)); }
 
 // The layout must have passed `strided_layout`.

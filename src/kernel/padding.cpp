@@ -10,7 +10,8 @@
 namespace broadloom::kernel {
 namespace {
 
-// Neighbours along a dim of the copy that are neighbours in the array, or elements of a border of one number.
+// Neighbours along a dim of the copy that are neighbours in the array, or elements of a border of
+// one number.
 struct Run {
   std::int64_t write = 0, write_step = 1, count = 0;
   std::int64_t read = 0, read_step = 0;
@@ -51,7 +52,8 @@ private:
     run.write_step = positions_.divisor;
     runs_.push_back(run);
   }
-  // Elements from..end of the padded array, of which the one at `from` is `read` behind the neighbour there.
+  // Elements from..end of the padded array, of which the one at `from` is `read` behind the
+  // neighbour there.
   void neighbours(std::int64_t from, std::int64_t end, std::int64_t first, std::int64_t step) {
     if (from < end)
       add(from, {.count = end - from,

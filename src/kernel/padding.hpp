@@ -1,11 +1,13 @@
-// Copies of arrays with borders around them (expr/pad.hpp), and with zeros around and between their elements: what windows see that look
-// there.
+// Copies of arrays with borders around them (expr/pad.hpp), and with zeros around and between their
+// elements: what windows see that look there.
 //
 //   pad(x, 0: (2, 1), reflect)                  x0 x1 x2   is copied as   x2 x1 x0 x1 x2 x1
-//   x[(p - u) / 2], p in 0..5, u in 0..2        x of three elements, positions -2 to 5:  0 0 x0 0 x1 0 x2 0
+//   x[(p - u) / 2], p in 0..5, u in 0..2        x of three elements, positions -2 to 5:  0 0 x0 0
+//                                               x1 0 x2 0
 //
-// Along each dim the copy is made up of runs of neighbours in the array, forwards, backwards or standing still, and of runs of one number.
-// Such a copy is made once in a call for all windows that look at the same positions.
+// Along each dim the copy is made up of runs of neighbours in the array, forwards, backwards or
+// standing still, and of runs of one number. Such a copy is made once in a call for all windows
+// that look at the same positions.
 #pragma once
 
 #include "spec/spec.hpp"
@@ -28,8 +30,8 @@ struct Padding {
   std::uint32_t of = 0;  // the input
   Pads pads;             // with its borders, in the order in which they are filled
   std::vector<Dim> dims; // positions in it; empty: all of it, and no zeros
-  // The dim that lies outermost, of any extent: that of the steps of a loop. Where few rows are kept along it, the others lie as they do in
-  // a copy of all rows.
+  // The dim that lies outermost, of any extent: that of the steps of a loop. Where few rows are
+  // kept along it, the others lie as they do in a copy of all rows.
   std::optional<int> outermost = {};
   // The border along a dim of the array; null: there is none. And its elements before the first.
   const spec::TypedWindow::Pad *pad_of(std::size_t dim) const {
@@ -57,7 +59,8 @@ public:
 // The dims of an array from the slowest to the fastest; those of 1 and those that repeat stay where C order has them.
 std::vector<int> dims_in_order(const Layout &of);
 
-// Where it lies: without gaps, dims in the order in which they lie in the array but for `outermost`. Throws ShapeError E0112.
+// Where it lies: without gaps, dims in the order in which they lie in the array but for
+// `outermost`. Throws ShapeError E0112.
 Layout padded_layout(const Padding &padding, const Layout &of);
 
 // Fills a copy that lies so. No dim of 0 elements has a border of others.

@@ -1,4 +1,5 @@
-// The kernel of a part of a call: positions and extents are numbers that it is given, and what is known to hold is not asked.
+// The kernel of a part of a call: positions and extents are numbers that it is given, and what is
+// known to hold is not asked.
 #pragma once
 
 #include "spec/spec.hpp"

@@ -168,7 +168,8 @@ private:
 
   static bool is_small(Wide number) { return number > -(1 << 30) && number < (1 << 30); }
 
-  // As x[k[i]], without wide numbers: those of a row whose positions differ by one element of an index only. Gives the first that is outside.
+  // As x[k[i]], without wide numbers: those of a row whose positions differ by one element of an
+  // index only. Gives the first that is outside.
   std::int64_t list_row(const char *row, std::int64_t step, std::int64_t affine, std::int64_t count,
                         std::int64_t *entries) const {
     const DType dtype = operands_[form_.indices[0].input]->dtype;
@@ -296,7 +297,8 @@ private:
     return window.pads.empty() ? "'" + spec_.inputs[window.of].name + "'" : window.seen;
   }
 
-  // "k[2, 1]": where it lies in its array, or where the axes are if that takes its position from elsewhere.
+  // "k[2, 1]": where it lies in its array, or where the axes are if that takes its position from
+  // elsewhere.
   std::string name_of(std::size_t k, std::span<const std::int64_t> index) const {
     const spec::TypedInput &read = spec_.inputs[form_.indices[k].input];
     const auto at = [&](int axis) -> std::int64_t {

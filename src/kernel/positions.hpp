@@ -14,13 +14,14 @@
 
 namespace broadloom::kernel {
 
-// Runs task(0) to task(count - 1), at the same time or one after the other, and comes back when all are done. No task throws.
-// Where a call is cancelled it throws, and some are not run.
+// Runs task(0) to task(count - 1), at the same time or one after the other, and comes back when all
+// are done. No task throws. Where a call is cancelled it throws, and some are not run.
 using RunTasks =
     std::function<void(std::int64_t count, const std::function<void(std::int64_t)> &task)>;
 void run_in_order(std::int64_t count, const std::function<void(std::int64_t)> &task);
 
-// The positions along one dim of an array that a window reads, for all positions of those of its axes that matter.
+// The positions along one dim of an array that a window reads, for all positions of those of its
+// axes that matter.
 struct ListedPositions {
   int dim = 0; // of the array
   std::vector<std::int64_t>
@@ -29,14 +30,16 @@ struct ListedPositions {
   const std::int64_t *at() const { return static_cast<const std::int64_t *>(entries.raw()); }
 };
 
-// Whether a strided view cannot follow: with an index, and of derived windows what may leave the array.
+// Whether a strided view cannot follow: with an index, and of derived windows what may leave the
+// array.
 inline bool is_listed(const spec::TypedWindow::Form &form) {
   return !form.indices.empty() || form.may_leave || form.divisor != 1;
 }
 
 using spec::start_of;
 
-// Of a window of which one dim is listed, and no position can be outside: they are listed piece by piece, where they are needed.
+// Of a window of which one dim is listed, and no position can be outside: they are listed piece by
+// piece, where they are needed.
 struct SurePositions {
   ListedPositions described; // without its entries
   std::function<void(std::int64_t first, std::int64_t last, std::int64_t *to)> list;
@@ -74,7 +77,8 @@ std::vector<ListedPositions> listed_positions(const spec::TypedSpec &spec, std::
                                               std::span<const AnyView *const> operands,
                                               const RunTasks &tasks);
 
-// Calls piece(index, first, count) for the pieces of rows between two points of a box in C order: `index` is that of the first point.
+// Calls piece(index, first, count) for the pieces of rows between two points of a box in C order:
+// `index` is that of the first point.
 template <class Piece>
 void for_each_piece(std::span<const std::int64_t> extents, std::int64_t from, std::int64_t to,
                     Piece piece) {

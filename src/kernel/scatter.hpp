@@ -1,6 +1,7 @@
 // Sums through gathers: sum(e, like=x[k[i], j]).
 //
-//   x : f32[5, 2], k : [4, 0, 4]      row 4 of the sum is e[0] + e[2], row 0 is e[1], all others are 0
+//   x : f32[5, 2], k : [4, 0, 4]      row 4 of the sum is e[0] + e[2], row 0 is e[1], all others
+//                                     are 0
 //
 // Values of one position are added in the logical order of i, as the accumulate type has it: one
 // after the other, as they come. Elements that both have, as along j, are shared out, so the bits

@@ -1,5 +1,6 @@
-// See viewer.hpp. Extents: an axis that is the label of a declared dim has that dim's; one that stands only alone has that of the dim at
-// whose position it stands; any other takes the greatest extent for which every read is inside its array (window_extents.hpp).
+// See viewer.hpp. Extents: an axis that is the label of a declared dim has that dim's; one that
+// stands only alone has that of the dim at whose position it stands; any other takes the greatest
+// extent for which every read is inside its array (window_extents.hpp).
 #include "kernel/viewer.hpp"
 
 #include "array/layout.hpp"
@@ -146,12 +147,14 @@ Layout Viewer::shape() const {
   return layout;
 }
 
-// The tree of a fold goes by the strides of what it reads, and those of a copy with borders are others than those of its array: where rows
-// lie side by side in the one, there may be a border in the other. So a window that may see either counts as one of an array with gaps, whose
-// dims lie in the order of the array's: no two axes are one, but those of one dim, and a dim behind one that is seen as a whole, without
-// a border, and of which the array has the rows side by side.
+// The tree of a fold goes by the strides of what it reads, and those of a copy with borders are
+// others than those of its array: where rows lie side by side in the one, there may be a border in
+// the other. So a window that may see either counts as one of an array with gaps, whose dims lie in
+// the order of the array's: no two axes are one, but those of one dim, and a dim behind one that is
+// seen as a whole, without a border, and of which the array has the rows side by side.
 //
-//   pad(x, 1: (1, 1))[n, i + u, c] of x : f32[8, 100, 64] in C order      c: 1, i and u: 64, n: 64 * more than u and i reach
+//   pad(x, 1: (1, 1))[n, i + u, c] of x : f32[8, 100, 64] in C order
+//       c: 1, i and u: 64, n: 64 * more than u and i reach
 Layout Viewer::order_of_folds(const Layout &shape) const {
   constexpr Wide limit = Wide(1) << 61;
   const spec::TypedInput &input = spec_.inputs[index_];
@@ -221,7 +224,8 @@ std::int64_t Viewer::step_of(int axis) const {
   return box_ != nullptr ? (*box_)[std::size_t(axis)].step : 1;
 }
 
-// Of all positions that a box sees, before they are divided: the divisor of the form where each is a multiple of it, else 1.
+// Of all positions that a box sees, before they are divided: the divisor of the form where each is
+// a multiple of it, else 1.
 std::int64_t Viewer::common_divisor(std::size_t dim) const {
   const TypedWindow::Form &form = spec_.inputs[index_].window->forms[dim];
   if (box_ == nullptr || form.divisor == 1 || start(dim) % form.divisor != 0) return 1;
@@ -237,7 +241,8 @@ Wide Viewer::times(std::size_t dim, const TypedWindow::Term &term) const {
   return Wide(term.times) * step_of(term.axis) / common_divisor(dim);
 }
 
-// Along the axis of the steps of a loop over time all of the array, as it is brought up to date row by row.
+// Along the axis of the steps of a loop over time all of the array, as it is brought up to date row
+// by row.
 std::vector<Padding::Dim> Viewer::positions_of(const Layout &shape) {
   const spec::TypedInput &input = spec_.inputs[index_];
   const TypedWindow &window = *input.window;

@@ -1,4 +1,5 @@
-// How a window sees its array: strides, and where it begins; for all positions of the axes, or for those in a box.
+// How a window sees its array: strides, and where it begins; for all positions of the axes, or for
+// those in a box.
 //
 //   x[2*i + u - 1, j] of x : f32[100, 8] with strides 8 and 1
 //
@@ -14,17 +15,20 @@
 
 namespace broadloom::kernel {
 
-// The layout of a window, and how far its first element is from that of its array, or of the padded copy of it, in elements.
+// The layout of a window, and how far its first element is from that of its array, or of the padded
+// copy of it, in elements.
 struct Seen {
   Layout layout;
   std::int64_t offset = 0;
   std::optional<Padding> padding;
-  // The strides by which folds that read it have their trees. They follow from how the array lies, and are the same whether a copy with
-  // borders is seen, of all of it or of a part, or the array itself (viewer.cpp).
+  // The strides by which folds that read it have their trees. They follow from how the array lies,
+  // and are the same whether a copy with borders is seen, of all of it or of a part, or the array
+  // itself (viewer.cpp).
   Layout lies;
 };
 
-// So many positions of an axis, from the first on every step-th. A count of -1: all, as many as each operand has.
+// So many positions of an axis, from the first on every step-th. A count of -1: all, as many as
+// each operand has.
 struct Range {
   std::int64_t first = 0, count = 0, step = 1;
 };
@@ -33,7 +37,8 @@ using Box = std::vector<Range>; // [axis]
 // Is there a border along this dim, or may the window leave the array there? Along any?
 bool is_guarded(const spec::TypedWindow &window, std::size_t dim);
 bool is_guarded(const spec::TypedWindow &window);
-// May some window of a call see a copy of its array in one way of making the call, and the array itself in another?
+// May some window of a call see a copy of its array in one way of making the call, and the array
+// itself in another?
 bool sees_copies(const spec::TypedSpec &spec);
 
 // [input]: whether its positions are looked at in a call, as they are read, or what is derived of
@@ -48,8 +53,8 @@ public:
   // `given` are the layouts of the inputs that a call is given. Throws ShapeError E0102, E0142.
   Viewer(const spec::TypedSpec &spec, std::span<const Layout> given);
 
-  // Of the input `window`. In a box it looks at the array itself where all that it reads is inside, else at a copy of what it reads alone.
-  // Throws ShapeError E0112.
+  // Of the input `window`. In a box it looks at the array itself where all that it reads is inside,
+  // else at a copy of what it reads alone. Throws ShapeError E0112.
   Seen see(std::size_t window, const Box *box = nullptr);
   // What a window reads along each dim of the padded array, at all positions of its axes.
   std::vector<Padding::Dim> positions(std::size_t window, const Box *box = nullptr);

@@ -18,7 +18,8 @@ namespace {
 using spec::TypedWindow;
 using Wide = __int128; // positions: multiples times extents
 
-// The extents of the axes that windows walk, one after the other: an axis whose forms have no other unknown axis is known next.
+// The extents of the axes that windows walk, one after the other: an axis whose forms have no other
+// unknown axis is known next.
 class ExtentFinder {
 public:
   ExtentFinder(const spec::TypedSpec &spec, std::span<const Layout> given)
@@ -134,7 +135,8 @@ private:
     return nullptr;
   }
 
-  // An axis all of whose forms have no other unknown axis; else one with such a form; nothing where all are known.
+  // An axis all of whose forms have no other unknown axis; else one with such a form; nothing where
+  // all are known.
   std::optional<int> next_unknown() const {
     std::optional<int> with_some;
     for (int axis = 0; axis < int(extents_.size()); ++axis) {

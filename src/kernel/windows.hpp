@@ -75,7 +75,8 @@ private:
 };
 [[noreturn]] void fail_lent(const spec::TypedSpec &spec, const spec::TypedInput &shape);
 
-// Of a step of a loop over time (spec/recurrence.hpp): the operand as it is at one position of the axis.
+// Of a step of a loop over time (spec/recurrence.hpp): the operand as it is at one position of the
+// axis.
 void take_one_position(const spec::TypedSpec &spec, std::size_t input, Layout &layout);
 
 // Adds the layouts of the windows behind those of the inputs. Returns how they lie for the trees of

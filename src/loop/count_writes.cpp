@@ -1,7 +1,7 @@
 // Counts stores by going through the loops as they run, without computing anything: see loop.hpp.
 //
-// Loops depend on no data, so the addresses of all stores follow from the numbers alone. Only loops with stores to the
-// output are walked.
+// Loops depend on no data, so the addresses of all stores follow from the numbers alone. Only loops
+// with stores to the output are walked.
 #include "loop/loop.hpp"
 #include "support/check.hpp"
 

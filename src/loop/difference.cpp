@@ -1,4 +1,5 @@
-// In what two programs of one kernel differ, as far as a caller can see it: axes, operands, stores, phases.
+// In what two programs of one kernel differ, as far as a caller can see it: axes, operands, stores,
+// phases.
 #include "loop/loop.hpp"
 
 #include "support/text.hpp"

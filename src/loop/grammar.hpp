@@ -1,4 +1,5 @@
-// The grammar of expressions, which the printer and the parser of loop programs share: docs/language.md.
+// The grammar of expressions, which the printer and the parser of loop programs share:
+// docs/language.md.
 #pragma once
 
 #include "loop/loop.hpp"

@@ -1,8 +1,9 @@
 // Runs a loop program one position at a time: the meaning of the IR, and the engine without LLVM.
 //
 // A phase is first turned into flat instructions with ready byte increments, then run; nothing is
-// allocated per position. Addresses are integers, since a position one past the end of a reversed view
-// lies before its memory. The folds follow loop.hpp to the letter: lanes, halving, pairwise leaves.
+// allocated per position. Addresses are integers, since a position one past the end of a reversed
+// view lies before its memory. The folds follow loop.hpp to the letter: lanes, halving, pairwise
+// leaves.
 #include "loop/interpret_fold.hpp"
 #include "loop/loop.hpp"
 #include "support/check.hpp"
@@ -76,7 +77,8 @@ public:
   void run() { run(body_); }
 
 private:
-  // ---- once for each phase; `touched` gathers the buffers that the statements read or write --------
+  // ---- once for each phase; `touched` gathers the buffers that the statements read or write
+  // --------
 
   std::vector<Instruction> prepare(const std::vector<Stmt> &statements,
                                    std::vector<bool> &touched) {
@@ -192,7 +194,8 @@ private:
     nests_[id.index] = std::move(nest);
   }
 
-  // ---- at every position -------------------------------------------------------------------------
+  // ---- at every position
+  // -------------------------------------------------------------------------
 
   void run(const std::vector<Instruction> &body) {
     for (const Instruction &i : body) {

@@ -1,4 +1,5 @@
-// Inside the interpreter: an accumulator while its loop runs. Lanes, leaves and groups are those of loop.hpp.
+// Inside the interpreter: an accumulator while its loop runs. Lanes, leaves and groups are those of
+// loop.hpp.
 #pragma once
 
 #include "loop/interpret_value.hpp"

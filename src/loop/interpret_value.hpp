@@ -1,4 +1,5 @@
-// What one value is at one position: shared by the interpreters of loops and of blocks, which differ in how loops run.
+// What one value is at one position: shared by the interpreters of loops and of blocks, which
+// differ in how loops run.
 #pragma once
 
 #include "loop/loop.hpp"

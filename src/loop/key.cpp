@@ -1,7 +1,7 @@
 // A loop program as bytes, without its names: what native code is looked up by.
 //
-// Every field that the meaning or the machine code depends on is written with a fixed width, and every
-// list with its length first, so that different programs cannot give equal bytes.
+// Every field that the meaning or the machine code depends on is written with a fixed width, and
+// every list with its length first, so that different programs cannot give equal bytes.
 #include "loop/loop.hpp"
 
 #include <bit>

@@ -1,16 +1,21 @@
 // The loop IR: the nest that a person would write, as flat tables with typed ids.
 //
 //   program  = accuracy, axes, buffers, values, accumulators, loops, phases
-//   accumulator = recipe, start               the recipe's own start, or values known before the loop
-//   phase    = body                          phases run one after another, with a barrier between, or as a pipeline (below)
+//   accumulator = recipe, start               the recipe's own start, or values known before the
+//                                             loop
+//   phase    = body                          phases run one after another, with a barrier between,
+//                                            or as a pipeline (below)
 //   body     = { statement }
 //   statement= let value                     compute a value, once, here
 //            | set buffer = value            store it
-//            | step acc with values          one step of acc's recipe, inside the loop that carries acc
-//            | loop                          `for axis`: its accumulators start before the first turn
+//            | step acc with values          one step of acc's recipe, inside the loop that carries
+//                                            acc
+//            | loop                          `for axis`: its accumulators start before the first
+//                                            turn
 //   value    = literal | op args | cast arg | load buffer | extent axis | index axis
 //            | result acc state              after the loop that carries acc
-//            | running acc state             inside it: the state so far, after acc's step or before it
+//            | running acc state             inside it: the state so far, after acc's step or
+//                                            before it
 //
 // z[i] = f(sum_j x[i, j], y[i]) is one phase, in the words of the 2008 page:
 //
@@ -22,45 +27,51 @@
 //     set z[i] = f(f32(a0), y[i])
 //     next x, y, z
 //
-// Addresses are implied: a buffer is a base pointer with one stride for each axis that it walks, and
-// the element meant is the one at the current position of the loops around. A buffer does not move
-// along axes that it does not walk; that is all there is to broadcasting at this level.
+// Addresses are implied: a buffer is a base pointer with one stride for each axis that it walks,
+// and the element meant is the one at the current position of the loops around. A buffer does not
+// move along axes that it does not walk; that is all there is to broadcasting at this level.
 //
 // What a program means does not depend on how it is run:
 // - A `vector` loop runs several neighbouring positions at once; nothing but speed follows from it.
-// - A `parallel` loop may be split into boxes that run in any order on any threads. Parallel loops form
-//   an unbroken chain from the phase's root, carry no accumulators, and contain every store.
+// - A `parallel` loop may be split into boxes that run in any order on any threads. Parallel loops
+//   form an unbroken chain from the phase's root, carry no accumulators, and contain every store.
 // - A loop with accumulators folds in a fixed tree. Its range is cut into leaves of `leaf` steps of
-//   `ways` positions; position p of a leaf belongs to way p % ways; each way starts from the identity
-//   and steps in order; ways are joined by halving (way w with way w + ways/2, ..); leaves are
-//   joined pairwise in index order (0 with 1, 2 with 3, .., then these; an odd last one is carried up).
-//   A loop of few known `turns` has the same tree, of one leaf, without being the vector loop: the one around it takes
-//   16 rows of 8, say, at once. Loops without accumulators may have known turns, too; a Row is then one for each lane.
-//   A leaf of one position whose step is a join is the block that it is given: 1+0j times z has other bits than z.
-//   leaf 0 means that the whole range is one leaf: for exact accumulators, for which the tree cannot
-//   matter, and for ordered ones (no combine), which step through the range from their start.
-// - A `scan` loop runs in order (from the end where `reverse`), in blocks of `leaf` positions that begin
-//   at multiples of it. Its accumulators carry what the blocks before have come to, from their start;
-//   within a block they step from the recipe's start; the running state is combine(carried, stepped).
-//   leaf 0: one block, whose steps begin at the start, so that the running state is the stepped one.
-// - A scan with `ways` cuts each block into groups of so many positions, from its first on. Every position
-//   takes one step from the recipe's start. Then, for d = 1, 2, 4, 8, in every 2d aligned positions of a
-//   group each one of the later half is joined to the last one of the earlier half (earlier and last
-//   in the direction of the loop; positions beyond the end of the axis are not there):
+//   `ways` positions; position p of a leaf belongs to way p % ways; each way starts from the
+//   identity and steps in order; ways are joined by halving (way w with way w + ways/2, ..); leaves
+//   are joined pairwise in index order (0 with 1, 2 with 3, .., then these; an odd last one is
+//   carried up). A loop of few known `turns` has the same tree, of one leaf, without being the
+//   vector loop: the one around it takes 16 rows of 8, say, at once. Loops without accumulators may
+//   have known turns, too; a Row is then one for each lane. A leaf of one position whose step is a
+//   join is the block that it is given: 1+0j times z has other bits than z. leaf 0 means that the
+//   whole range is one leaf: for exact accumulators, for which the tree cannot matter, and for
+//   ordered ones (no combine), which step through the range from their start.
+// - A `scan` loop runs in order (from the end where `reverse`), in blocks of `leaf` positions that
+//   begin at multiples of it. Its accumulators carry what the blocks before have come to, from
+//   their start; within a block they step from the recipe's start; the running state is
+//   combine(carried, stepped). leaf 0: one block, whose steps begin at the start, so that the
+//   running state is the stepped one.
+// - A scan with `ways` cuts each block into groups of so many positions, from its first on. Every
+//   position takes one step from the recipe's start. Then, for d = 1, 2, 4, 8, in every 2d aligned
+//   positions of a group each one of the later half is joined to the last one of the earlier half
+//   (earlier and last in the direction of the loop; positions beyond the end of the axis are not
+//   there):
 //
 //     s0 s1 s2 s3   ->   s0, s0 s1, s2, s2 s3   ->   s0, s0 s1, (s0 s1) s2, (s0 s1) (s2 s3)
 //
-//   A group's last state is joined to the `stepped` state of the block, which begins as above; within the
-//   group the running state is combine(combine(carried, stepped before the group), joined).
-//   The arguments of the step are computed before a running state is read, as the lanes step together.
-// - A scan at the root of a phase may hand its states on from box to box (`handed`): its range is a box, as
-//   that of a parallel loop, and the boxes run one after another, each from what the one before has stored.
-// - Three phases over the chunks of one axis, of which the middle one hands its states on from box to box, are a pipeline: a
-//   box may go through all three before the next one begins, in the order of the middle phase, as it needs of the others no
-//   more than the states handed on. That is how a parallel scan reads its operands from memory once.
+//   A group's last state is joined to the `stepped` state of the block, which begins as above;
+//   within the group the running state is combine(combine(carried, stepped before the group),
+//   joined). The arguments of the step are computed before a running state is read, as the lanes
+//   step together.
+// - A scan at the root of a phase may hand its states on from box to box (`handed`): its range is a
+//   box, as that of a parallel loop, and the boxes run one after another, each from what the one
+//   before has stored.
+// - Three phases over the chunks of one axis, of which the middle one hands its states on from box
+//   to box, are a pipeline: a box may go through all three before the next one begins, in the order
+//   of the middle phase, as it needs of the others no more than the states handed on. That is how a
+//   parallel scan reads its operands from memory once.
 // - An axis may be cut into chunks of whole leaves, a power of two of them (the frame says how many
-//   positions): `for i.chunk` with `for i` within it. Chunk results joined by a loop of leaf 1 and one
-//   lane give the very tree of the uncut loop, which is how one long fold runs on many threads.
+//   positions): `for i.chunk` with `for i` within it. Chunk results joined by a loop of leaf 1 and
+//   one lane give the very tree of the uncut loop, which is how one long fold runs on many threads.
 #pragma once
 
 #include "ops/recipe.hpp"
@@ -103,16 +114,18 @@ struct LoopId {
 struct Axis {
   std::string name;
   std::optional<AxisId> chunks_of;
-  // What the user's schedule asks of blocks along it: groups of lanes or leaves of a turn, rows of a tile or a jam; 0: nothing.
+  // What the user's schedule asks of blocks along it: groups of lanes or leaves of a turn, rows of
+  // a tile or a jam; 0: nothing.
   int copies = 0, tile = 0;
   // So many positions, where code is made for a few of them that are folded; 0: they are not known.
   int positions = 0;
-  // Its rows fill register tiles of twice as many, beside what they share and no nearest cache holds.
+  // Its rows fill register tiles of twice as many, beside what they share and no nearest cache
+  // holds.
   bool tall = false;
 };
 
-// What is known of a stride when code is made, in elements: nothing, or the step from one position to the next. Steps other
-// than 1 are known of inputs whose elements become lanes.
+// What is known of a stride when code is made, in elements: nothing, or the step from one position
+// to the next. Steps other than 1 are known of inputs whose elements become lanes.
 enum class StrideClass : std::int8_t {
   Reversed = -1,
   Other = 0,
@@ -129,9 +142,10 @@ struct Walk {                              // the buffer moves along this axis
   StrideClass stride = StrideClass::Other;
 };
 
-// A way to see an operand: the same memory may appear as several buffers with different walks. A row is memory of
-// one thread: what a turn of the loops around stores there, loops later in the same turn may read. Where lanes are around and
-// do not move it, it is one for each lane: a loop of known turns has it at hand, and else it walks in steps of row_lanes.
+// A way to see an operand: the same memory may appear as several buffers with different walks. A
+// row is memory of one thread: what a turn of the loops around stores there, loops later in the
+// same turn may read. Where lanes are around and do not move it, it is one for each lane: a loop of
+// known turns has it at hand, and else it walks in steps of row_lanes.
 enum class Role : std::uint8_t { Input, Output, Scratch, Row };
 struct Buffer {
   std::string name;
@@ -139,9 +153,11 @@ struct Buffer {
   std::uint32_t operand = 0; // index among the inputs, outputs, scratch arrays or rows
   DType dtype = DType::F32;
   std::vector<Walk> walks; // in the order of the operand's dims
-  // Too big for the caches: stores go around them where that is possible; of an input, cache lines are asked for ahead.
+  // Too big for the caches: stores go around them where that is possible; of an input, cache lines
+  // are asked for ahead.
   bool stream = false;
-  // An input that is read many times over and leaves the nearest cache meanwhile: rows of a product share what they load.
+  // An input that is read many times over and leaves the nearest cache meanwhile: rows of a product
+  // share what they load.
   bool reread = false;
   // Of an input: its element at a position may be that of `of` so many positions further along the
   // axis. x[i + 1, j] is x[i, j] at i + 1 where both see one array. Code asks their addresses.
@@ -197,8 +213,8 @@ struct Stmt {
 
 inline constexpr int fold_ways = 32; // of a vector loop with accumulators; the most known turns
 inline constexpr int scan_ways = 16; // of a vector loop that scans
-// Of a row of each lane's own, of any length, the elements of all lanes at a position lie side by side, in so many places: a
-// vector loop that stores such rows takes no more lanes.
+// Of a row of each lane's own, of any length, the elements of all lanes at a position lie side by
+// side, in so many places: a vector loop that stores such rows takes no more lanes.
 inline constexpr int row_lanes = 16;
 
 struct Loop {
@@ -243,7 +259,8 @@ struct Program {
   const Loop &operator[](LoopId id) const { return loops[id.index]; }
 };
 
-// Whether the accumulator of this loop, whose leaves are of one position, takes the blocks that it is given as they are.
+// Whether the accumulator of this loop, whose leaves are of one position, takes the blocks that it
+// is given as they are.
 bool takes_blocks(const Program &program, const Loop &loop, AccId acc);
 
 // The loop that is all that a body contains, but for values.
@@ -271,27 +288,30 @@ struct Frame {
 // For people: expressions inline, one line for each statement. Every detail that matters shows.
 std::string print(const Program &program);
 
-// The whole program as text: each value has a line with its place in the table and its type. The page of `print` leaves
-// out what no person asks for (places, types of numbers, code of built-in accumulators, costs), and is read faster for it.
+// The whole program as text: each value has a line with its place in the table and its type. The
+// page of `print` leaves out what no person asks for (places, types of numbers, code of built-in
+// accumulators, costs), and is read faster for it.
 std::string write(const Program &program);
 
-// The program of such a text, whether it comes from `write` or from a person, who may write expressions inline and leave
-// out places. parse(write(p)) is p, names included, if p verifies. Throws SpecError: E0801 where the text is malformed, E0802 at
-// the statement that breaks a rule of `verify`, E0013, E0014.
+// The program of such a text, whether it comes from `write` or from a person, who may write
+// expressions inline and leave out places. parse(write(p)) is p, names included, if p verifies.
+// Throws SpecError: E0801 where the text is malformed, E0802 at the statement that breaks a rule of
+// `verify`, E0013, E0014.
 Program parse(std::string_view text, std::string_view file = "<nest>");
 
-// The program as bytes: equal keys if and only if the programs are equal up to names. Keys native code.
+// The program as bytes: equal keys if and only if the programs are equal up to names. Keys native
+// code.
 std::string key(const Program &program);
 
-// In what program b differs from a, one sentence about b for each difference; empty where their keys are equal.
-// Both are of one kernel, for two layouts.
+// In what program b differs from a, one sentence about b for each difference; empty where their
+// keys are equal. Both are of one kernel, for two layouts.
 std::vector<std::string> differences(const Program &a, const Program &b);
 
 // Whether a buffer is a row that has places side by side for each of the lanes around.
 bool is_row_in_lanes(const Buffer &buffer);
 
-// Checks every rule stated above, and that every store reaches each of its elements once; a violation is our bug, thrown
-// with the printed program.
+// Checks every rule stated above, and that every store reaches each of its elements once; a
+// violation is our bug, thrown with the printed program.
 void verify(const Program &program);
 
 // What a program runs on, less the memory: see Frame.
@@ -300,8 +320,8 @@ struct Numbers {
   std::span<const std::int64_t> outputs = {}; // [output]: its elements; -1 where it is not wanted
 };
 
-// What the loops take for granted about the numbers: known turns, chunks of whole leaves that cover their axis, unit
-// strides, and outputs that are stored as a whole. A violation is our bug.
+// What the loops take for granted about the numbers: known turns, chunks of whole leaves that cover
+// their axis, unit strides, and outputs that are stored as a whole. A violation is our bug.
 void verify_numbers(const Program &program, const Numbers &numbers);
 
 // How often one run of the program stores the elements of an output. Nothing is computed.
@@ -314,7 +334,8 @@ struct Writes {
 Writes count_writes(const Program &program, const Numbers &numbers, std::uint32_t output,
                     const Layout &layout);
 
-// Runs one phase on the box lo[k] <= position < hi[k] of its parallel axes. Same bits as native code.
+// Runs one phase on the box lo[k] <= position < hi[k] of its parallel axes. Same bits as native
+// code.
 void interpret(const Program &program, std::size_t phase, const Frame &frame,
                const std::int64_t *lo, const std::int64_t *hi);
 

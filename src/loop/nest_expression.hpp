@@ -1,7 +1,8 @@
-// Inside the parser of loop programs: expressions, which are the same in nests and in the code of accumulators.
+// Inside the parser of loop programs: expressions, which are the same in nests and in the code of
+// accumulators.
 //
-// A number has no type of its own: it takes that of the other arguments of its operation, or that of the place where
-// it stands alone.
+// A number has no type of its own: it takes that of the other arguments of its operation, or that
+// of the place where it stands alone.
 #pragma once
 
 #include "loop/nest_text.hpp"

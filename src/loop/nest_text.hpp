@@ -1,7 +1,8 @@
-// Inside the parser of loop programs: a text as lines of tokens, and the cursor that reads one line.
+// Inside the parser of loop programs: a text as lines of tokens, and the cursor that reads one
+// line.
 //
-// The depth of a line is its indentation, two spaces for each level; `#` begins a comment. Nothing here knows what a
-// line means.
+// The depth of a line is its indentation, two spaces for each level; `#` begins a comment. Nothing
+// here knows what a line means.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,8 @@ struct NestText {
   std::vector<Line> lines;
 };
 
-// Throws SpecError E0801 (a character or an indentation that there is not), E0013 (too long), E0014 (NUL or broken UTF-8).
+// Throws SpecError E0801 (a character or an indentation that there is not), E0013 (too long), E0014
+// (NUL or broken UTF-8).
 NestText read_lines(std::string_view text, std::string_view file);
 
 // `code` at these bytes of a line.
@@ -64,7 +66,8 @@ public:
   void expect_end();
 
   const Token &word(const char *what);
-  // A word or a text in quotes, and an @N behind it, which tells apart what has the same name: {"x", "x@3"}.
+  // A word or a text in quotes, and an @N behind it, which tells apart what has the same name:
+  // {"x", "x@3"}.
   struct Name {
     std::string name, key;
     Token token;
@@ -85,7 +88,8 @@ private:
   std::size_t at_ = 0;
 };
 
-// What a name is written as: the word itself, or in quotes where it is no word or one that begins a value.
+// What a name is written as: the word itself, or in quotes where it is no word or one that begins a
+// value.
 std::string quoted(std::string_view name);
 
 } // namespace broadloom::loop

@@ -1,4 +1,5 @@
-// The text of a loop program to the program: see `write` in loop.hpp for the form, and the example below.
+// The text of a loop program to the program: see `write` in loop.hpp for the form, and the example
+// below.
 //
 //   program rows
 //     axes i, j
@@ -13,9 +14,10 @@
 //         step a0 with f64(x[i, j])
 //       set z[i] = f32(a0) * y[i]
 //
-// A part of an expression is a value of its own, computed where it stands. Values, loops and accumulators take their places
-// in the tables in the order of the text. A text that says all places (v7 : f32 = .., `for j, loop 2`) keeps them, so that
-// what `write` gives comes back as the very same program.
+// A part of an expression is a value of its own, computed where it stands. Values, loops and
+// accumulators take their places in the tables in the order of the text. A text that says all
+// places (v7 : f32 = .., `for j, loop 2`) keeps them, so that what `write` gives comes back as the
+// very same program.
 #include "loop/parse_values.hpp"
 
 #include "loop/verify.hpp"
@@ -51,7 +53,8 @@ public:
   }
 
 private:
-  // ---- statements -----------------------------------------------------------------------------------
+  // ---- statements
+  // -----------------------------------------------------------------------------------
 
   void phase() {
     const Line &title = lines_.peek();
@@ -229,7 +232,8 @@ private:
     }
   }
 
-  // ---- places in the tables ---------------------------------------------------------------------------
+  // ---- places in the tables
+  // ---------------------------------------------------------------------------
 
   // The order in which `numbers` want the rows, or an empty one where none is said.
   std::vector<std::uint32_t> places(const std::vector<std::optional<std::uint32_t>> &numbers,
@@ -307,7 +311,8 @@ private:
     }
   }
 
-  // ---- the rules ------------------------------------------------------------------------------------
+  // ---- the rules
+  // ------------------------------------------------------------------------------------
 
   void check() const {
     try {

@@ -9,7 +9,8 @@
 //     scratch count 2
 //     accumulator r0 : sum f64
 //
-// An operand that is not said is the next one of its role, a scratch count the number of scratch arrays in use.
+// An operand that is not said is the next one of its role, a scratch count the number of scratch
+// arrays in use.
 #include "loop/parse_lines.hpp"
 
 #include "support/text.hpp"

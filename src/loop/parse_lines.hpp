@@ -32,10 +32,12 @@ BufferId read_buffer(Cursor &cursor, const Names &names);
 // "v12" of the letter v: 12. Empty for any other word; an error for a number beyond 2^32 - 1.
 std::optional<std::uint32_t> number_behind(const Cursor &cursor, const Token &token, char letter);
 
-// What stands before the phases: parse_header.cpp. Leaves the lines at the literals or the first phase.
+// What stands before the phases: parse_header.cpp. Leaves the lines at the literals or the first
+// phase.
 void parse_header(Lines &lines, Program &program, Names &names);
 
-// An accumulator, the cursor behind `accumulator rN`; leaves the lines behind its code: parse_recipe.cpp.
+// An accumulator, the cursor behind `accumulator rN`; leaves the lines behind its code:
+// parse_recipe.cpp.
 ops::Recipe parse_recipe(Cursor &cursor, Lines &lines);
 // `sum f64`: one of the built-in accumulators of a single operation.
 ops::Recipe parse_built_in(Cursor &cursor);

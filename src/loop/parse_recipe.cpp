@@ -11,8 +11,8 @@
 //       u0 : bool = s0_other > s0
 //       results where(u0, s0_other, s0), where(u0, s1_other, s1)
 //
-// Without `combine` the fold is ordered. A line of code has a name for later lines; what stands in no line of its own is
-// computed where it is used.
+// Without `combine` the fold is ordered. A line of code has a name for later lines; what stands in
+// no line of its own is computed where it is used.
 #include "loop/nest_expression.hpp"
 #include "loop/parse_lines.hpp"
 

@@ -7,8 +7,8 @@
 
 namespace broadloom::loop {
 
-// A program under construction, and what expressions may name in it. A part of an expression is a value of its own, with
-// a `let` before the statement that is read.
+// A program under construction, and what expressions may name in it. A part of an expression is a
+// value of its own, with a `let` before the statement that is read.
 class NestValues : public ExpressionTarget {
 public:
   explicit NestValues(const NestText &source) : source_(source), lines_{source} {}

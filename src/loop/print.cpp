@@ -8,9 +8,9 @@
 //     set z[i] = f32(a0) * y[i]
 //     next x, y, z
 //
-// A value that is used once, in the body that computes it, is written where it is used, as long as the
-// text stays short; any other gets a line `t0 : f32 = ...`. Texts are built in the order of the `let`s
-// from finished texts of bounded length, so a chain of any depth prints without recursion.
+// A value that is used once, in the body that computes it, is written where it is used, as long as
+// the text stays short; any other gets a line `t0 : f32 = ...`. Texts are built in the order of the
+// `let`s from finished texts of bounded length, so a chain of any depth prints without recursion.
 #include "loop/grammar.hpp"
 #include "loop/listing.hpp"
 #include "support/number.hpp"
@@ -144,7 +144,8 @@ private:
       line(3, "s" + std::to_string(k) + " = " + names[code.results[k]]);
   }
 
-  // ---- which values are written where they are used ------------------------------------------------
+  // ---- which values are written where they are used
+  // ------------------------------------------------
 
   struct Uses {
     int count = 0;
@@ -183,7 +184,8 @@ private:
     return u.count == 1 && u.computed == u.used && text.words.size() <= longest_inline;
   }
 
-  // ---- expressions ---------------------------------------------------------------------------------
+  // ---- expressions
+  // ---------------------------------------------------------------------------------
 
   Text text_of(ValueId id) const {
     if (p_[id].kind == ValueKind::Literal) return literal(p_[id].literal, p_[id].dtype);
@@ -245,7 +247,8 @@ private:
 
   static std::string accumulator(AccId id) { return "a" + std::to_string(id.index); }
 
-  // ---- lines ---------------------------------------------------------------------------------------
+  // ---- lines
+  // ---------------------------------------------------------------------------------------
 
   // The line just written is that of this statement, and of the values that are written in it.
   void place(const Stmt &s, std::span<const ValueId> values) {
@@ -266,7 +269,8 @@ private:
     }
   }
 
-  // ---- statements ----------------------------------------------------------------------------------
+  // ---- statements
+  // ----------------------------------------------------------------------------------
 
   // `touched` gathers the buffers that the statements read or write.
   void body(const std::vector<Stmt> &statements, int depth, std::vector<bool> &touched) {

@@ -1,5 +1,6 @@
-// The trees of folds and scans as pure functions of numbers: which states are joined, in which order. loop.hpp says what they
-// mean; the interpreters of loops and of blocks and the emitter ask here, so that there is one tree.
+// The trees of folds and scans as pure functions of numbers: which states are joined, in which
+// order. loop.hpp says what they mean; the interpreters of loops and of blocks and the emitter ask
+// here, so that there is one tree.
 #pragma once
 
 #include <bit>
@@ -9,25 +10,29 @@
 
 namespace broadloom::loop::tree {
 
-// Lanes by halving, as join(into, from). Of 4: 0 with 2, 1 with 3, then 0 with 1. What comes of them is in 0.
+// Lanes by halving, as join(into, from). Of 4: 0 with 2, 1 with 3, then 0 with 1. What comes of
+// them is in 0.
 template <class Join> void halve(int count, Join join) {
   for (int half = count / 2; half > 0; half /= 2)
     for (int k = 0; k < half; ++k) join(k, k + half);
 }
 
-// Neighbours pairwise, a power of two of them. Of 4: 0 with 1, 2 with 3, then 0 with 2. What comes of them is in 0.
+// Neighbours pairwise, a power of two of them. Of 4: 0 with 1, 2 with 3, then 0 with 2. What comes
+// of them is in 0.
 template <class Join> void pair(int count, Join join) {
   for (int apart = 1; apart < count; apart *= 2)
     for (int k = 0; k + apart < count; k += 2 * apart) join(k, k + apart);
 }
 
-// In a group of a scan, the place whose state is joined to that of `place` at this distance: the last one of the earlier half.
+// In a group of a scan, the place whose state is joined to that of `place` at this distance: the
+// last one of the earlier half.
 // None: -1.
 inline int earlier(int place, int distance) {
   return (place & distance) != 0 ? (place & ~(distance - 1)) - 1 : -1;
 }
 
-// Leaves of a fold joined as a binary counter carries, as join(earlier, later), which leaves the result in the later one.
+// Leaves of a fold joined as a binary counter carries, as join(earlier, later), which leaves the
+// result in the later one.
 // Example: of leaves a b c, b meets a; c, the odd last one, is carried up: ((a b) c).
 template <class Block> class Leaves {
 public:

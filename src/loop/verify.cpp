@@ -1,8 +1,9 @@
 // The rules of loop.hpp, checked.
 //
 // First the references: an id that points nowhere would make every later look unsafe, the printer's
-// too. Then one walk over each phase in the order of execution that keeps what is in scope: the loops
-// around, the values computed, the accumulators that are running or joined. A body's names end with it.
+// too. Then one walk over each phase in the order of execution that keeps what is in scope: the
+// loops around, the values computed, the accumulators that are running or joined. A body's names
+// end with it.
 #include "loop/verify.hpp"
 
 #include "loop/listing.hpp"

@@ -1,12 +1,13 @@
 // Is every element stored exactly once? Found from the loops alone, for all extents.
 //
-// Problem: a store in a loop that its buffer does not walk is repeated for one element, and an element that no loop reaches
-// keeps what was there; both look like any other program.
-// Method: the loops around a store are matched with the axes that its buffer walks. Each loop must move the buffer, be it
-// by its own axis, or as the chunks whose positions a loop further in walks. All loops run over the whole axis or chunk, so
-// every element then is stored once for each statement, and an output has one statement.
-// Example: `set s[j]` in `for i { vector for j {..} }` is a store that i repeats; right only for a state in
-// scratch memory, which the same turn has loaded.
+// Problem: a store in a loop that its buffer does not walk is repeated for one element, and an
+// element that no loop reaches keeps what was there; both look like any other program.
+// Method: the loops around a store are matched with the axes that its buffer walks. Each loop must
+// move the buffer, be it by its own axis, or as the chunks whose positions a loop further in walks.
+// All loops run over the whole axis or chunk, so every element then is stored once for each
+// statement, and an output has one statement.
+// Example: `set s[j]` in `for i { vector for j {..} }` is a store that i repeats; right only for a
+// state in scratch memory, which the same turn has loaded.
 #include "loop/verify.hpp"
 
 #include "support/check.hpp"

@@ -9,8 +9,9 @@
 //         step a0 with v1
 //       v2 : f64 = a0
 //
-// Each value has a line of its own, with its place in the table and its type, so that nothing hangs on how expressions are
-// put together. Names that are not unique get an @ and their place: x@0, x@3.
+// Each value has a line of its own, with its place in the table and its type, so that nothing hangs
+// on how expressions are put together. Names that are not unique get an @ and their place: x@0,
+// x@3.
 #include "loop/grammar.hpp"
 #include "loop/loop.hpp"
 #include "loop/nest_text.hpp"
@@ -116,7 +117,8 @@ private:
   static std::string of(ValueId id) { return "v" + std::to_string(id.index); }
   static std::string of(AccId id) { return "a" + std::to_string(id.index); }
 
-  // ---- head -------------------------------------------------------------------------------------------
+  // ---- head
+  // -------------------------------------------------------------------------------------------
 
   void head() {
     line(0, "program " + quoted(p_.name));
@@ -212,7 +214,8 @@ private:
     line(3, "results " + joined(code.results, [&](std::uint32_t result) { return names[result]; }));
   }
 
-  // ---- nests ------------------------------------------------------------------------------------------
+  // ---- nests
+  // ------------------------------------------------------------------------------------------
 
   // What stands behind `v3 : `.
   std::string computed(const Value &v) const {

@@ -2,8 +2,8 @@
 //
 // Problem: a native kernel calls functions that have no vector form of ours yet, and the
 // interpreter must call the very same ones.
-// Method: one plain function for each name and type (bl_libm_fmod_f32, bl_libm_fmod_f64, ...), and a
-// table from symbol to address. They forward to the system's libm; what it lacks (polygamma) is
+// Method: one plain function for each name and type (bl_libm_fmod_f32, bl_libm_fmod_f64, ...), and
+// a table from symbol to address. They forward to the system's libm; what it lacks (polygamma) is
 // computed in long double.
 // Example: void *address = math::address_of("bl_libm_fmod_f64");
 #pragma once

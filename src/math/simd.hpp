@@ -190,7 +190,8 @@ template <const auto &Coefficients, class D> inline D polynomial(D x) {
   }(std::make_index_sequence<count - 1>());
 }
 
-// ---- Pairs: an unevaluated sum of two, about 106 bits of double -----------------------------------
+// ---- Pairs: an unevaluated sum of two, about 106 bits of double
+// -----------------------------------
 
 template <class D> struct Pair {
   D high;

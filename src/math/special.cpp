@@ -18,8 +18,8 @@ constexpr Wide not_a_number = std::numeric_limits<Wide>::quiet_NaN();
 constexpr Wide pi = 3.14159265358979323846264338327950288L;
 
 // digamma's positive zero is root_high + root_low. Around it digamma is summed in powers of the
-// distance, since elsewhere it is a difference of terms near 1. Coefficient n is psi_n(root_high) / n!,
-// from mpmath; 25 of them give 2^-62 of the value for distances up to 1/4.
+// distance, since elsewhere it is a difference of terms near 1. Coefficient n is psi_n(root_high) /
+// n!, from mpmath; 25 of them give 2^-62 of the value for distances up to 1/4.
 constexpr Wide root_high = 0x1.762d86356be3fp+0L;
 constexpr Wide root_low = 9.5499954299656977151842e-17L;
 constexpr Wide around_root[] = {
@@ -65,8 +65,8 @@ Wide digamma_wide(Wide x) {
   return digamma_positive(1 - x) - pi * std::cos(angle) / std::sin(angle);
 }
 
-// n! times the sum over k >= 0 of (x + k)^-s, s = n + 1, for x > 0 and n > 0: terms up to a = 12 + 3 s / 2,
-// then the Euler-Maclaurin formula. All terms are relative to the first, x^-s.
+// n! times the sum over k >= 0 of (x + k)^-s, s = n + 1, for x > 0 and n > 0: terms up to a = 12 +
+// 3 s / 2, then the Euler-Maclaurin formula. All terms are relative to the first, x^-s.
 Wide factorial_times_zeta(Wide n, Wide x) {
   const Wide s = n + 1;
   Wide a = x, term = 1, sum = 0;
@@ -106,9 +106,9 @@ Wide factorial_times_zeta(Wide n, Wide x) {
   return std::exp(::lgammal_r(s, &sign) + log_power) * sum;
 }
 
-// psi_n(x) = (-1)^s n! zeta(s, x), s = n + 1. Left of zero the sum that is zeta runs over all x + k but
-// those right of -x on the other side: with x = -low and the poles around it at distances `low` and
-// `high` (low + high = 1), zeta(s, x) = zeta(s, high) + (-1)^s (zeta(s, low) - zeta(s, 1 - x)).
+// psi_n(x) = (-1)^s n! zeta(s, x), s = n + 1. Left of zero the sum that is zeta runs over all x + k
+// but those right of -x on the other side: with x = -low and the poles around it at distances `low`
+// and `high` (low + high = 1), zeta(s, x) = zeta(s, high) + (-1)^s (zeta(s, low) - zeta(s, 1 - x)).
 Wide polygamma_wide(Wide n, Wide x) {
   if (std::isnan(x) || !(n >= 0) || n != std::floor(n) || std::isinf(n)) return not_a_number;
   if (n == 0) return digamma_wide(x);

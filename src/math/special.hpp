@@ -7,10 +7,9 @@
 
 namespace broadloom::math {
 
-// The nth derivative of digamma, which it is for n = 0, computed apart from the vector form and to be
-// off by its last bit; NaN unless n is an integer >= 0.
-// For n > 0 the poles 0, -1, -2, .. give inf for odd n and -inf for even n, as SciPy does, -inf gives
-// NaN and inf gives 0.
+// The nth derivative of digamma, which it is for n = 0, computed apart from the vector form and to
+// be off by its last bit; NaN unless n is an integer >= 0. For n > 0 the poles 0, -1, -2, .. give
+// inf for odd n and -inf for even n, as SciPy does, -inf gives NaN and inf gives 0.
 float polygamma(float n, float x);
 double polygamma(double n, double x);
 

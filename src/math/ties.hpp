@@ -2,9 +2,9 @@
 //
 // Problem: a function computed in f64 and then rounded is correctly rounded, unless the f64 lies so
 // near the middle of two floats that its own error decides.
-// Method: Ziv's test. The 29 bits that the rounding drops say how near the middle is; where it is within
-// the error, a slower form with a smaller error is asked. What even that one gets wrong was found by
-// going through all floats, and is listed.
+// Method: Ziv's test. The 29 bits that the rounding drops say how near the middle is; where it is
+// within the error, a slower form with a smaller error is asked. What even that one gets wrong was
+// found by going through all floats, and is listed.
 // Example: return settle<17>(p, [&] { return exp<double, N>(wide); });
 // Reference: Ziv, ACM TOMS 17 (1991), 410-423.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace broadloom::math {
 
-// Is the middle of two floats within 2^ErrorBits ulps of f64? Subnormal floats have the spacing of the
-// smallest normal one, which is added to bring their middles to the same place.
+// Is the middle of two floats within 2^ErrorBits ulps of f64? Subnormal floats have the spacing of
+// the smallest normal one, which is added to bring their middles to the same place.
 template <int ErrorBits, class D> inline auto near_tie(D wide) {
   const D magnitude = abs(wide);
   const D moved = magnitude + select(magnitude < 0x1p-126, D(0x1p-126), D(0.0));
@@ -30,7 +30,8 @@ struct Settled {
 };
 inline constexpr Settled none_settled[] = {{0.0f, 0.0}};
 
-// `wide` as floats, from the slower form where it is near a tie, and from the table where x is in it.
+// `wide` as floats, from the slower form where it is near a tie, and from the table where x is in
+// it.
 template <int ErrorBits, const auto &Table, class F, class D, class Slow>
 inline F settle(F x, D wide, Slow slow) {
   constexpr int lanes = lanes_of<D>;

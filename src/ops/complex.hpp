@@ -1,18 +1,20 @@
 // Complex arithmetic as fixed sequences of real operations, each written once for all engines.
 //
-// Problem: the interpreter, the reference and native code must give the same bits, and C++'s own complex
-// functions are not ours to fix.
+// Problem: the interpreter, the reference and native code must give the same bits, and C++'s own
+// complex functions are not ours to fix.
 // Method: templates over R, "a real number": a double in evaluate_complex.cpp, a vector of lanes in
-// jit/emit/lanes_complex.cpp. R has + - * / and comparisons, whose answers (`auto`) have && || !, and
+// jit/emit/lanes_complex.cpp. R has + - * / and comparisons, whose answers (`auto`) have && || !,
+// and
 //   apply(op, x), apply(op, x, y)   an operation of the table
 //   fused(x, y, z)                  x y + z, rounded once
 //   choose(c, x, y)                 c ? x : y, in each lane
 //   number(x, 0.5)                  a constant of the type of x
-// Example: multiply({a, b}, {c, d}) is {a c - b d, a d + b c}, each operation rounded, in this order.
+// Example: multiply({a, b}, {c, d}) is {a c - b d, a d + b c}, each operation rounded, in this
+// order.
 //
-// c64 adds, multiplies and divides in f32, as NumPy does; its functions (is_function) are computed in f64
-// and rounded at the end. Infinities and zeros follow C's Annex G, except in products and quotients, where
-// NumPy has plain formulas. No branches: both sides of a `choose` are computed.
+// c64 adds, multiplies and divides in f32, as NumPy does; its functions (is_function) are computed
+// in f64 and rounded at the end. Infinities and zeros follow C's Annex G, except in products and
+// quotients, where NumPy has plain formulas. No branches: both sides of a `choose` are computed.
 #pragma once
 
 #include "ops/ops.hpp"
@@ -76,8 +78,8 @@ template <class R> Number<R> sign(Number<R> z) {
   return choose(is_zero(z), Number<R>{zero, zero}, choose(axis, along, ratio));
 }
 
-// e^re (cos im + i sin im). Beyond 709 e^re is out of range where the product may not be: there e^128 is
-// multiplied last.
+// e^re (cos im + i sin im). Beyond 709 e^re is out of range where the product may not be: there
+// e^128 is multiplied last.
 template <class R> Number<R> exp(Number<R> z) {
   const R zero = number(z.re, 0), one = number(z.re, 1);
   const auto far = z.re > number(z.re, 709);
@@ -108,8 +110,8 @@ template <class R> Pair<R> square_beyond_one(R a, R b) {
   return two_sum(second.high, second.low + (first.low + low));
 }
 
-// log |z| + i atan2(im, re). Near |z| = 1 by way of |z|^2 - 1; huge parts are made smaller, so that |z| stays in
-// range.
+// log |z| + i atan2(im, re). Near |z| = 1 by way of |z|^2 - 1; huge parts are made smaller, so that
+// |z| stays in range.
 template <class R> Number<R> log(Number<R> z) {
   const R a = magnitude(z.re), b = magnitude(z.im), one = number(a, 1);
   const R great = choose(a < b, b, a), less = choose(a < b, a, b);
@@ -175,8 +177,9 @@ template <class R> R exact_ratio(R a, R b, Pair<R> divisor) {
   return quotient + rest / divisor.high;
 }
 
-// (sinh re cosh re + i sin im cos im) / (sinh^2 re + cos^2 im), of which no term cancels. With sqrt(1 + sinh^2)
-// for cosh the error of sinh cancels where tanh is next to 1. Far out, 1 and 4 sin im cos im e^-2|re|.
+// (sinh re cosh re + i sin im cos im) / (sinh^2 re + cos^2 im), of which no term cancels. With
+// sqrt(1 + sinh^2) for cosh the error of sinh cancels where tanh is next to 1. Far out, 1 and 4 sin
+// im cos im e^-2|re|.
 template <class R> Number<R> tanh(Number<R> z) {
   const R one = number(z.re, 1), zero = number(z.re, 0);
   const R sinh = apply(Op::Sinh, z.re), cos = apply(Op::Cos, z.im), sin = apply(Op::Sin, z.im);

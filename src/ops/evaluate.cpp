@@ -1,8 +1,9 @@
 // The definition of every operation on one element, and of the conversions between element types.
 //
-// Constant folding, the interpreter, the reference and the tests all ask here; native code must give
-// the same bits, so wherever the order of steps matters it is written down as a sequence of plain IEEE
-// operations. Everything is total: no trap, no undefined behaviour, an answer for every argument.
+// Constant folding, the interpreter, the reference and the tests all ask here; native code must
+// give the same bits, so wherever the order of steps matters it is written down as a sequence of
+// plain IEEE operations. Everything is total: no trap, no undefined behaviour, an answer for every
+// argument.
 //
 //   evaluate(Op::FloorDiv, DType::I32, {-7, 2})  is -4
 //   convert(300.7, F64, U8)                      is 255
@@ -42,8 +43,8 @@ Scalar evaluate(Op op, DType compute, std::span<const Scalar> args, Accuracy acc
 
 namespace {
 
-// Truncates towards zero and saturates; NaN gives 0. 2^digits is exact in any float type, and all that
-// is below it and above the least integer truncates to a value that To has.
+// Truncates towards zero and saturates; NaN gives 0. 2^digits is exact in any float type, and all
+// that is below it and above the least integer truncates to a value that To has.
 template <class To, class From> To saturate(From value) {
   using Limits = std::numeric_limits<To>;
   if (std::isnan(value)) return 0;
@@ -52,8 +53,8 @@ template <class To, class From> To saturate(From value) {
   return To(value);
 }
 
-// A double that rounds to 24 bits or fewer as the integer does: beyond 2^53 the low bits, of which only
-// matters whether they are all zero, are put into one.
+// A double that rounds to 24 bits or fewer as the integer does: beyond 2^53 the low bits, of which
+// only matters whether they are all zero, are put into one.
 template <class T> double exact_enough(T value) {
   if constexpr (sizeof(T) == 8) {
     constexpr T limit = T(1) << 53, low = 0xfff;

@@ -1,7 +1,7 @@
 // Complex numbers on one element: the formulas of complex.hpp over doubles and floats.
 //
-// A complex Scalar holds its real part in `bits` and its imaginary part in `imag`, each as a float or
-// a double would be.
+// A complex Scalar holds its real part in `bits` and its imaginary part in `imag`, each as a float
+// or a double would be.
 #include "ops/complex.hpp"
 #include "ops/evaluate_kinds.hpp"
 

@@ -1,8 +1,8 @@
 // Every operation on integers and bools.
 //
 // All arithmetic is done modulo 2^64 and cut to the width of the type, which is wrap-around for any
-// width. Division by zero gives 0 (quotient and remainder), MIN // -1 gives MIN, a shift by a negative
-// count or by the width and more gives 0, or the sign where a signed value goes right.
+// width. Division by zero gives 0 (quotient and remainder), MIN // -1 gives MIN, a shift by a
+// negative count or by the width and more gives 0, or the sign where a signed value goes right.
 #include "ops/evaluate_kinds.hpp"
 #include "ops/others.hpp"
 
@@ -14,8 +14,8 @@ namespace {
 // The wrapped value of 64-bit arithmetic.
 template <class T> Scalar wrap(std::uint64_t bits) { return to_scalar<T>(T(bits)); }
 
-// Quotient and remainder towards zero; 0 and 0 for a zero divisor, MIN and 0 for MIN / -1. (Native code
-// divides by 1 in those cases and then selects.)
+// Quotient and remainder towards zero; 0 and 0 for a zero divisor, MIN and 0 for MIN / -1. (Native
+// code divides by 1 in those cases and then selects.)
 template <class T> struct Division {
   T quotient, remainder;
 };

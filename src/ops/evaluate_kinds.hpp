@@ -17,8 +17,8 @@ namespace broadloom::ops {
 
 using support::is_narrow;
 
-// A Scalar from any element type, and back. Integers narrower than 64 bits are extended by their own
-// sign, which also wraps a wider result: to_scalar<std::int8_t>(300) holds 44.
+// A Scalar from any element type, and back. Integers narrower than 64 bits are extended by their
+// own sign, which also wraps a wider result: to_scalar<std::int8_t>(300) holds 44.
 template <class T> Scalar to_scalar(std::type_identity_t<T> value) {
   if constexpr (std::is_floating_point_v<T>)
     return scalar_from(value);

@@ -1,5 +1,5 @@
-// The functions behind the operations that the table calls Math::Vector (ours, the scalar form of what
-// native code inlines) and Math::Libm (scalar functions: the system's fmod and our polygamma,
+// The functions behind the operations that the table calls Math::Vector (ours, the scalar form of
+// what native code inlines) and Math::Libm (scalar functions: the system's fmod and our polygamma,
 // which native code calls one lane at a time).
 #include "math/libm.hpp"
 #include "math/scalar.hpp"

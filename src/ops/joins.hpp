@@ -1,13 +1,18 @@
-// What a user's combine does with blocks, tried on a few elements: with one that has none, and held against the steps.
+// What a user's combine does with blocks, tried on a few elements: with one that has none, and held
+// against the steps.
 //
-//   m = -inf, s = 0; combine s = s * exp(m - maximum(m, m_other)) + ..    the start is no identity: two of them give s = nan
-//   s = 1; step s = s + x; combine s = s + s_other                        joins wrongly: each block has the 1
+//   m = -inf, s = 0; combine s = s * exp(m - maximum(m, m_other)) + ..
+//       the start is no identity: two of them give s = nan
+//   s = 1; step s = s + x; combine s = s + s_other
+//       joins wrongly: each block has the 1
 //
-// Blocks without an element arise where there are fewer elements than ways. So where the start is no identity, the recipe counts its
-// steps, and a block that has taken none leaves the other one as it is: every engine runs recipes, and none knows of it.
+// Blocks without an element arise where there are fewer elements than ways. So where the start is
+// no identity, the recipe counts its steps, and a block that has taken none leaves the other one as
+// it is: every engine runs recipes, and none knows of it.
 //
-// Elements are positive, and grow, as those of iota do, or fall: an accumulator may be meant for one of these alone, and is wrong where none
-// is right. Nothing is said of states that are no number.
+// Elements are positive, and grow, as those of iota do, or fall: an accumulator may be meant for
+// one of these alone, and is wrong where none is right. Nothing is said of states that are no
+// number.
 #pragma once
 
 #include "ops/recipe.hpp"

@@ -1,8 +1,8 @@
 // The operations: one table (ops.def) for elementwise ones, one for accumulators.
 //
-// Everything that must know an operation's name, arity, types or cost reads these tables; everything
-// that must act per operation (evaluate, emit) names all rows in a switch without default, so that a
-// new row is a compiler warning until it is handled.
+// Everything that must know an operation's name, arity, types or cost reads these tables;
+// everything that must act per operation (evaluate, emit) names all rows in a switch without
+// default, so that a new row is a compiler warning until it is handled.
 #pragma once
 
 #include <broadloom/accumulator.hpp>
@@ -42,7 +42,8 @@ enum class TypeRule : std::uint8_t {
 enum class Form : std::uint8_t { Infix, Prefix, Ternary, Call };
 enum class Math : std::uint8_t { Inline, Vector, Libm, Sugar };
 
-// How a factor s of the arguments comes out of an operation or a reduction: what scale/ moves factors by.
+// How a factor s of the arguments comes out of an operation or a reduction: what scale/ moves
+// factors by.
 enum class Scaling : std::uint8_t {
   None,        // in no known way
   Linear,      // f(s a) = s f(a)
@@ -75,7 +76,8 @@ int op_count();
 // A callable of the text form by name ("where", "exp", "pow" for ^); operators are not callables.
 std::optional<Op> find_function(std::string_view name);
 
-// The type in which values of this type are computed with and carried: f32 for f16 and bf16, else itself.
+// The type in which values of this type are computed with and carried: f32 for f16 and bf16, else
+// itself.
 DType compute_dtype(DType dtype);
 
 // The type in which `op` computes for these strongly typed arguments (all arguments are cast to it,
@@ -89,15 +91,16 @@ struct Typing {
 };
 Typing type_of(Op op, std::span<const DType> args);
 
-// What an operation gives for complex numbers: a complex value, a real one (abs) or a bool (==). None
-// for those that complex numbers do not have; where, && || ! are none either, and work for all types.
+// What an operation gives for complex numbers: a complex value, a real one (abs) or a bool (==).
+// None for those that complex numbers do not have; where, && || ! are none either, and work for all
+// types.
 enum class ComplexForm : std::uint8_t { Value, Part, Truth };
 std::optional<ComplexForm> complex_form(Op op);
 
 // ------------------------------------------------------------------------------- accumulators
 
-// Operation: one state, one operation. Sugar: written out in other folds before anything else looks at
-// it. Definition: see text/prelude.cpp.
+// Operation: one state, one operation. Sugar: written out in other folds before anything else looks
+// at it. Definition: see text/prelude.cpp.
 enum class FoldKind : std::uint8_t { Operation, Sugar, Definition };
 struct FoldInfo {
   std::string_view name;
@@ -110,13 +113,13 @@ const FoldInfo &info(Fold fold); // of a built-in one
 int fold_count();
 std::optional<Fold> find_fold(std::string_view name);
 
-// The type in which a built-in fold of `value` accumulates (floats in f64, integers in i64 or u64, any and all
-// in bool), and the type NumPy gives. Those of the user accumulate as sum does.
+// The type in which a built-in fold of `value` accumulates (floats in f64, integers in i64 or u64,
+// any and all in bool), and the type NumPy gives. Those of the user accumulate as sum does.
 DType accumulate_dtype(Fold fold, DType value);
 DType result_dtype(Fold fold, DType value);
 
-// Whether partial results may be joined in any order without changing a bit: integers, bool, min and max,
-// argmin and argmax.
+// Whether partial results may be joined in any order without changing a bit: integers, bool, min
+// and max, argmin and argmax.
 bool commutes(Op op);
 bool is_exact(Fold fold, DType accumulate);
 
@@ -149,7 +152,8 @@ Scalar evaluate(Op op, DType compute, std::span<const Scalar> args,
 // number becomes complex or bool only.
 Scalar convert(Scalar value, DType from, DType to);
 
-// The start value of a fold in its accumulate type: 0, 1, the greatest or the least value, false, true.
+// The start value of a fold in its accumulate type: 0, 1, the greatest or the least value, false,
+// true.
 Scalar identity(Fold fold, DType accumulate);
 
 // Reading and writing one element in memory.

@@ -1,4 +1,5 @@
-// The cases that a switch over the operations need not name: those of other kinds than its own (ops.def).
+// The cases that a switch over the operations need not name: those of other kinds than its own
+// (ops.def).
 //
 //   switch (op) {
 //   case Op::Add: ..                  those of integers, by hand: a new one is a compiler warning
@@ -52,7 +53,8 @@
 #define BL_NOT_OF_MATH_IntegersMath(enumerator)
 #define BL_NOT_OF_MATH_None(enumerator) case Op::enumerator:
 
-// Those of the math, for switches that pass them on by name, and those that are neither of floats nor math.
+// Those of the math, for switches that pass them on by name, and those that are neither of floats
+// nor math.
 #define BL_OF_MATH(enumerator, spelling, arity, rule, form, cost, math, kinds, scaling)            \
   BL_OF_MATH_##kinds(enumerator)
 #define BL_OF_MATH_All(enumerator)

@@ -1,8 +1,10 @@
-// An accumulator for certain element types: where it starts, what one step and one join of two blocks do.
+// An accumulator for certain element types: where it starts, what one step and one join of two
+// blocks do.
 //
 //   sum in f64        states s = 0             step s + x                    combine s + s_other
 //   argmax of f32     states v = 0, i = -1     step takes x where larger     combine likewise
-//   a' = 0.5 a + m    states a = 0             step 0.5 * a + m              none: the fold is ordered
+//   a' = 0.5 a + m    states a = 0             step 0.5 * a + m
+//       none: the fold is ordered
 //
 // Everything after analysis knows accumulators only in this form: the reference, the plan, the
 // interpreter and the emitter run its code, and none of them knows an accumulator by name.
@@ -62,19 +64,23 @@ Recipe joining(const Recipe &recipe);
 // The operation of a recipe that is a single one: sum's is Add.
 std::optional<Op> only_op(const Recipe &recipe);
 
-// Whether a step joins a block, as that of `joining` does, and that of an accumulator of one operation.
+// Whether a step joins a block, as that of `joining` does, and that of an accumulator of one
+// operation.
 bool step_is_join(const Recipe &recipe);
 
-// Whether the states are a number as a mantissa and a count of factors that have been taken out of it: a float, and an integer that
-// goes by the float, where a step is a join. Products that must not leave the range of a type are such.
+// Whether the states are a number as a mantissa and a count of factors that have been taken out of
+// it: a float, and an integer that goes by the float, where a step is a join. Products that must
+// not leave the range of a type are such.
 bool is_scaled_number(const Recipe &recipe);
 
-// Whether a block that has stepped, joined with the identity as the later block, is seen to stay as it is to the bit.
-//   sum: 0 + x is never -0, so that + 0 changes nothing, as + -0 never does     logsumexp: its combine calls exp, nobody knows
+// Whether a block that has stepped, joined with the identity as the later block, is seen to stay as
+// it is to the bit.
+//   sum: 0 + x is never -0, so that + 0 changes nothing, as + -0 never does
+//       logsumexp: its combine calls exp, nobody knows
 bool identity_is_neutral(const Recipe &recipe);
 
-// Whether a combine is seen to give the same states with the two blocks exchanged: by its form, so that
-// an answer of no means nothing.
+// Whether a combine is seen to give the same states with the two blocks exchanged: by its form, so
+// that an answer of no means nothing.
 //   s + s_other, max(m, m_other) do     a * b_other + b     does not
 bool is_symmetric(const Code &combine);
 
@@ -83,8 +89,8 @@ bool is_symmetric(const Code &combine);
 void run(const Code &code, std::span<const Scalar> inputs, std::vector<Scalar> &work,
          Accuracy accuracy = Accuracy::high);
 
-// Makes the values of code that is written out in another form: literal(line), cast(line, value) and
-// operation(line, values) make one each. Gives the results.
+// Makes the values of code that is written out in another form: literal(line), cast(line, value)
+// and operation(line, values) make one each. Gives the results.
 template <class Value, class Literal, class Cast, class Operation>
 std::vector<Value> write_out(const Code &code, std::vector<Value> values, Literal literal,
                              Cast cast, Operation operation) {

@@ -1,8 +1,8 @@
 // The operations of ops.hpp on many elements at a time, as they lie in memory.
 //
 // A row is elements `step` bytes apart, each as an array of its type holds it. What is done to one
-// element is what `evaluate` and `convert` do to it, to the bit; only the choice of the operation and
-// of the types is made once for the row instead of once for each element.
+// element is what `evaluate` and `convert` do to it, to the bit; only the choice of the operation
+// and of the types is made once for the row instead of once for each element.
 //
 //   evaluate_row(Op::Add, f32, {{x, 4}, {y, 0}}, {z, 4}, 100)   z[i] = x[i] + y[0]
 #pragma once
@@ -20,12 +20,13 @@ struct WritableRow {
   std::int64_t step = 0;
 };
 
-// What is done to a row: the result of args[0][i], args[1][i], .. goes to out[i], which may be on one of
-// them. `accuracy` chooses among the forms of a function of f32.
+// What is done to a row: the result of args[0][i], args[1][i], .. goes to out[i], which may be on
+// one of them. `accuracy` chooses among the forms of a function of f32.
 using RowFunction = void (*)(const Row *args, WritableRow out, std::int64_t count, Accuracy);
 
-// `evaluate` on each element. The result is written as the type that `op` gives: bool for comparisons and
-// predicates, the type of the parts for abs, real and imag of complex numbers, else `compute`.
+// `evaluate` on each element. The result is written as the type that `op` gives: bool for
+// comparisons and predicates, the type of the parts for abs, real and imag of complex numbers, else
+// `compute`.
 RowFunction row_function(Op op, DType compute);
 // `convert` on each element.
 RowFunction row_conversion(DType from, DType to);

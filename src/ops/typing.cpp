@@ -9,8 +9,8 @@ namespace broadloom::ops {
 
 namespace {
 
-// NumPy gives a function of small integers the smallest float that holds them: i8 f16 (beside a bf16,
-// which stands in its place, bf16), i16 f32.
+// NumPy gives a function of small integers the smallest float that holds them: i8 f16 (beside a
+// bf16, which stands in its place, bf16), i16 f32.
 DType as_float(DType d, DType smallest = DType::F16) {
   if (!is_integer(d) && d != DType::Bool) return d;
   switch (size_of(d)) {

@@ -1,12 +1,12 @@
 // Orders the work: folds become chains of items, items find their loops, loops gather in phases.
 //
-// 1. Each fold has a tree (trees.hpp). One group of folded axes gives one item; several give a chain,
-//    inner first, each item folding the results of the one below. 32 ways where the fold's innermost
-//    axis is folded (the ways walk it), else one way, with the vector along the innermost kept axis.
-//    An ordered fold is a chain, too, in which each inner loop goes on from the running states of the
-//    outer one. A scan is one item, or three where its blocks run in parallel.
-// 2. A fold that keeps nothing, or too little for all threads, is cut into chunks: the chunks run in
-//    parallel, and a last item joins their results.
+// 1. Each fold has a tree (trees.hpp). One group of folded axes gives one item; several give a
+//    chain, inner first, each item folding the results of the one below. 32 ways where the fold's
+//    innermost axis is folded (the ways walk it), else one way, with the vector along the innermost
+//    kept axis. An ordered fold is a chain, too, in which each inner loop goes on from the running
+//    states of the outer one. A scan is one item, or three where its blocks run in parallel.
+// 2. A fold that keeps nothing, or too little for all threads, is cut into chunks: the chunks run
+//    in parallel, and a last item joins their results.
 // 3. Items are placed one by one into the first phase that has their loops (place.cpp).
 #include "plan/arrange.hpp"
 

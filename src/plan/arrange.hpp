@@ -1,4 +1,5 @@
-// Inside the plan stage: from what is chosen to items with their loops and phases; see arrange.cpp for the method.
+// Inside the plan stage: from what is chosen to items with their loops and phases; see arrange.cpp
+// for the method.
 #pragma once
 
 #include "plan/schedule.hpp"

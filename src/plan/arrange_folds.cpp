@@ -62,8 +62,9 @@ void Arranger::add_fold(NodeId fold) {
   explain_fold(fold, tree);
 }
 
-// A row of the innermost axis is folded to next to nothing: where the axes around would be walked in large steps, they
-// are walked as they lie, and the results of the rows go through memory to the folds over the outer axes.
+// A row of the innermost axis is folded to next to nothing: where the axes around would be walked
+// in large steps, they are walked as they lie, and the results of the rows go through memory to the
+// folds over the outer axes.
 std::vector<Group> Arranger::in_storage_order(NodeId fold, const std::vector<Group> &around,
                                               const Tree &tree) {
   if (request_.generic || around.size() == tree.kept.size() || !tree.ways ||
@@ -121,7 +122,8 @@ void Arranger::add_ordered_fold(NodeId fold) {
       item.args.clear();
       item.arg_item = below;
       item.recipe = ops::intern(nests_.recipes, handing_on(request_.spec.graph.recipe(fold)));
-      // What is folded only the innermost group reads: it may lie in a row, which the loops out here do not walk.
+      // What is folded only the innermost group reads: it may lie in a row, which the loops out
+      // here do not walk.
       item.needs =
           needs_of(k == 0 ? request_.spec.graph.start_args(fold) : std::span<const NodeId>{},
                    ways_.holds.use_of_fold.at(fold));
@@ -166,7 +168,8 @@ void Arranger::add_scan(NodeId scan) {
   const bool groups = tree.ways && joins_in_lanes(recipe) && !steps_in_rows(recipe, tree);
   const bool cut = recipe.has_combine() && ways_.cuts.has(around, scan_block) &&
                    (groups || !tree.ways || !steps_in_rows(recipe, tree));
-  // A number with an exponent stays what it is when it is joined to a start: one block needs no joins.
+  // A number with an exponent stays what it is when it is joined to a start: one block needs no
+  // joins.
   const bool one_block = !groups && !cut && ops::is_scaled_number(recipe) &&
                          group_extent(request_.resolved, along) <= scan_block;
   item.leaf = recipe.has_combine() && !one_block ? scan_block : in_order;
@@ -224,9 +227,10 @@ void Arranger::add_scan(NodeId scan) {
   });
 }
 
-// Whether a scan whose groups would join a mantissa and an exponent some seven times steps in lanes of a row each. The answer follows
-// from the recipe and the extents, as it decides the tree: many rows, at least 16 of them side by side, and no longer than that as
-// many stay near with all states.
+// Whether a scan whose groups would join a mantissa and an exponent some seven times steps in lanes
+// of a row each. The answer follows from the recipe and the extents, as it decides the tree: many
+// rows, at least 16 of them side by side, and no longer than that as many stay near with all
+// states.
 bool Arranger::steps_in_rows(const ops::Recipe &recipe, const Tree &tree) const {
   if (!tree.ways || tree.kept.empty() || !ops::is_scaled_number(recipe)) return false;
   if (tree.side_by_side < loop::row_lanes) return false;
@@ -238,8 +242,9 @@ bool Arranger::steps_in_rows(const ops::Recipe &recipe, const Tree &tree) const 
   return kept >= fewest_stepped_rows && bytes <= most_bytes_of_stepped_rows;
 }
 
-// Whether an input of the scan lies in rows along it, and these so that their lines share few sets of a cache. Lanes take blocks of
-// these (but for complex numbers), but then the states of all lanes are kept, if somebody reads them, and not those of one row.
+// Whether an input of the scan lies in rows along it, and these so that their lines share few sets
+// of a cache. Lanes take blocks of these (but for complex numbers), but then the states of all
+// lanes are kept, if somebody reads them, and not those of one row.
 bool Arranger::rows_crowd(NodeId scan, const Tree &tree) const {
   if (!tree.ways || tree.kept.empty()) return false;
   double bytes = 0;

@@ -78,7 +78,8 @@ void Arranger::add_store(std::size_t output) {
     return nests_[need].repeated.has_value();
   });
   item.path = only_repeats ? store_path(groups) : path_of(groups);
-  // What is made of a product goes along with it, from panel to panel; but functions there would take the registers of its tile.
+  // What is made of a product goes along with it, from panel to panel; but functions there would
+  // take the registers of its tile.
   for (const auto &[fold, path] : ways_.panels.folds) {
     const std::optional<ItemId> product = nests_.item_of_fold[fold.index];
     if (product && std::ranges::find(item.needs, *product) != item.needs.end() &&

@@ -57,15 +57,16 @@ private:
   void add_swept_fold(NodeId fold, const Tree &tree, const std::vector<Group> &nest);
   // An item that accumulates the states of another one.
   Item joining(ItemId below, const ops::Recipe &recipe);
-  // Without a combine the states step through the folded axes in logical order. Of several groups the
-  // inner loop starts from the running states of the outer one, which then takes over its result.
+  // Without a combine the states step through the folded axes in logical order. Of several groups
+  // the inner loop starts from the running states of the outer one, which then takes over its
+  // result.
   void add_ordered_fold(NodeId fold);
   // The states of one accumulator make one chain.
   ChainId chain_of(NodeId fold);
   // The states are replaced by the arguments.
   static ops::Recipe handing_on(const ops::Recipe &recipe);
-  // The scanned axis is the innermost loop, in blocks. Where it is cut, the chunks are the blocks: first
-  // the total of each chunk, then what each chunk starts from, then the scan itself.
+  // The scanned axis is the innermost loop, in blocks. Where it is cut, the chunks are the blocks:
+  // first the total of each chunk, then what each chunk starts from, then the scan itself.
   void add_scan(NodeId scan);
   bool rows_crowd(NodeId scan, const Tree &tree) const;
   bool is_light(NodeId scan) const;
@@ -84,9 +85,9 @@ private:
   void add_store(std::size_t output);
   // Where folds of short rows have lanes along another axis, what goes along the rows has, too.
   void make_rows_short(std::vector<LoopKey> &path, const std::vector<Group> &groups) const;
-  // The loops of a store. One that reads a scan of its own axes may go inside the scan's loops; one that reads
-  // the same data as a fold goes along with it, so that both come out of one sweep, where the fold's
-  // innermost axis is the store's, too, and long enough to be walked in lines.
+  // The loops of a store. One that reads a scan of its own axes may go inside the scan's loops; one
+  // that reads the same data as a fold goes along with it, so that both come out of one sweep,
+  // where the fold's innermost axis is the store's, too, and long enough to be walked in lines.
   std::vector<Group> store_groups(std::size_t output, const std::vector<ClassId> &classes,
                                   const std::vector<ItemId> &needs);
   bool calls_functions(NodeId root) const; // beyond its folds

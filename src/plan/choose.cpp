@@ -1,5 +1,6 @@
-// The choice of a schedule, as a table of contents, and the chunks: see schedule.hpp. What is chosen before there are items is
-// here and in choose_folds.cpp, choose_tiles.cpp and hold.cpp; what goes by their loops is in choose_access.cpp and rows.cpp.
+// The choice of a schedule, as a table of contents, and the chunks: see schedule.hpp. What is
+// chosen before there are items is here and in choose_folds.cpp, choose_tiles.cpp and hold.cpp;
+// what goes by their loops is in choose_access.cpp and rows.cpp.
 #include "plan/choose.hpp"
 
 #include "plan/arrange.hpp"
@@ -63,8 +64,8 @@ bool Cuts::has(const std::vector<Group> &path) const {
   return std::find(paths.begin(), paths.end(), path) != paths.end();
 }
 
-// The chunks of a sweep are single leaves of its own, less than one of a fold in lanes or a block of a scan: those run uncut
-// beside it, as their trees must not depend on who else walks the axis.
+// The chunks of a sweep are single leaves of its own, less than one of a fold in lanes or a block
+// of a scan: those run uncut beside it, as their trees must not depend on who else walks the axis.
 bool Cuts::has(const std::vector<Group> &path, std::int64_t leaf) const {
   if (!has(path)) return false;
   const Chunks &found = chunks.at(path.back());

@@ -1,4 +1,5 @@
-// Inside the plan stage: the functions that choose() calls, each of which gives a part of the schedule and notes its decisions.
+// Inside the plan stage: the functions that choose() calls, each of which gives a part of the
+// schedule and notes its decisions.
 #pragma once
 
 #include "plan/schedule.hpp"
@@ -8,24 +9,27 @@
 
 namespace broadloom::plan {
 
-// choose.cpp: the chunks of folds and scans whose kept positions cannot occupy the threads; with those of sweeps, scans and tiles
-// they are the one table of cuts.
+// choose.cpp: the chunks of folds and scans whose kept positions cannot occupy the threads; with
+// those of sweeps, scans and tiles they are the one table of cuts.
 Cuts choose_chunks(const Request &request, const Trees &trees, Why &why);
 Cuts all_cuts(const Request &request, const Trees &trees, Cuts chunks, const Ways &ways);
-// Chunks of leaves are a power of two of them, large enough to be worth a task, and most_chunks at most.
+// Chunks of leaves are a power of two of them, large enough to be worth a task, and most_chunks at
+// most.
 std::map<Group, std::int64_t> choose_chunk_sizes(const Request &request, const Cuts &cuts,
                                                  const Nests &nests);
 
-// choose_folds.cpp: a fold of values into the start of its recipe, with a combine: its tree may be cut in other ways.
+// choose_folds.cpp: a fold of values into the start of its recipe, with a combine: its tree may be
+// cut in other ways.
 bool is_free(const Request &request, expr::NodeId fold);
 // Folds over rows, with the elements of a row kept: row by row, with the states in memory.
 LoopsOfFolds choose_sweeps(const Request &request, const Trees &trees, const Cuts &chunks,
                            const Machine &machine, Why &why);
-// Axes of few positions that folds go through step by step, with elements beside each other in lanes.
+// Axes of few positions that folds go through step by step, with elements beside each other in
+// lanes.
 std::set<Group> choose_few(const Request &request, const Trees &trees, const Schedule &chosen,
                            Why &why);
-// Rows of products whose other operand is read where it lies and leaves the nearest cache: with twice as many rows in a register tile it
-// is read half as often.
+// Rows of products whose other operand is read where it lies and leaves the nearest cache: with
+// twice as many rows in a register tile it is read half as often.
 std::set<Group> choose_tall(const Request &request, const Trees &trees, const Schedule &chosen,
                             Why &why);
 // Folds of short rows, of which several are taken at once.
@@ -35,7 +39,8 @@ LoopsOfFolds choose_short_rows(const Request &request, const Trees &trees, Why &
 std::vector<Tile> choose_tiles(const Request &request, const Trees &trees, const Machine &machine,
                                Why &why);
 
-// choose_panels.cpp: operands of products that are packed, and the loops of the folds that read them.
+// choose_panels.cpp: operands of products that are packed, and the loops of the folds that read
+// them.
 Panels choose_panels(const Request &request, const Trees &trees, const Ways &ways,
                      const Machine &machine, Why &why);
 

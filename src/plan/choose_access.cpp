@@ -10,10 +10,12 @@ namespace broadloom::plan {
 
 using support::Reason;
 
-// The processor looks less far ahead the more there is to compute for a line: the steps of a fold wait for each other, and a map
-// of 60 operations fills it with seven lines. Its own prefetcher ends at each page. One that stays in a core's own caches comes
-// faster than it could be asked for ahead, and so do parts of one that is read again and again, as in a product of matrices. In
-// a tile, the lines that come next are those of the next row, which is what the tile is there for; in a view with gaps, no part of it.
+// The processor looks less far ahead the more there is to compute for a line: the steps of a fold
+// wait for each other, and a map of 60 operations fills it with seven lines. Its own prefetcher
+// ends at each page. One that stays in a core's own caches comes faster than it could be asked for
+// ahead, and so do parts of one that is read again and again, as in a product of matrices. In a
+// tile, the lines that come next are those of the next row, which is what the tile is there for; in
+// a view with gaps, no part of it.
 Reason Reading::reason(double turns) const {
   return stays_near ? Reason::InputStaysNear : is_often(turns) ? Reason::InputReadOften : otherwise;
 }
@@ -33,8 +35,8 @@ bool has_gaps(const Request &request, Steps steps, std::int64_t size) {
   return false;
 }
 
-// Of windows of one array that differ by constants alone, the one that goes first, row by row: what it has read the others find in the caches.
-// One of another plane reads other elements.
+// Of windows of one array that differ by constants alone, the one that goes first, row by row: what
+// it has read the others find in the caches. One of another plane reads other elements.
 //
 //   x[i, j + 1], x[i + 1, j], x[i + 2, j + 1]: the last one;  x[0, i, j], x[1, i, j]: both
 bool follows_another(const Request &request, std::size_t input) {

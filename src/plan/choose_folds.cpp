@@ -26,10 +26,10 @@ bool is_free(const Request &request, NodeId fold) {
 
 namespace {
 
-// The operations, as the table counts their costs, that this fold and others would both compute at every position of these loops:
-// outputs that are stored and folds that run along the row.
-// Where masks are not free, 0 with functions heavier than exp among them: such a body stands once, under a mask, and moves of its
-// states would be masked, too.
+// The operations, as the table counts their costs, that this fold and others would both compute at
+// every position of these loops: outputs that are stored and folds that run along the row. Where
+// masks are not free, 0 with functions heavier than exp among them: such a body stands once, under
+// a mask, and moves of its states would be masked, too.
 double shared_cost(const Request &request, const Trees &trees, NodeId fold,
                    const std::vector<Group> &nest, const Machine &machine) {
   const expr::Graph &graph = request.spec.graph;
@@ -95,8 +95,9 @@ std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId f
   for (auto group = at + 1; group != nest.end(); ++group) row *= extent(*group);
   for (DType state : recipe.states) bytes += row * double(size_of(state));
   const double leaves = std::ceil(extent(*at) / double(steps_per_leaf));
-  // Row by row is the way to read an array that has all these axes, once; what is read again and again, as in
-  // products of matrices, is in the caches anyway, and the states are better off in registers.
+  // Row by row is the way to read an array that has all these axes, once; what is read again and
+  // again, as in products of matrices, is in the caches anyway, and the states are better off in
+  // registers.
   const std::string along = group_name(request.resolved, *at);
   const auto in_registers = [&](Reason reason, const std::string &because) {
     why.add([&] {
@@ -137,7 +138,8 @@ std::vector<Group> sweep_of(const Request &request, const Trees &trees, NodeId f
   return nest;
 }
 
-// Whether an output or a scan has its lanes along the rows of this nest: then a fold of them has, too.
+// Whether an output or a scan has its lanes along the rows of this nest: then a fold of them has,
+// too.
 bool has_lanes_along_rows(const Request &request, const Trees &trees,
                           const std::vector<Group> &nest) {
   const Group &row = nest.back(), &kept = nest[nest.size() - 2];
@@ -225,7 +227,8 @@ std::set<Group> choose_tall(const Request &request, const Trees &trees, const Sc
     if (chosen.chunk_sizes.contains(rows) || (count % tall_rows != 0 && count < 8 * tall_rows))
       continue;
     const auto inputs = trees.inputs_over({lanes.back()}, request.spec.graph.folded_args(fold));
-    // Where elements are widened for the sum, what each row has of its own would be widened more often.
+    // Where elements are widened for the sum, what each row has of its own would be widened more
+    // often.
     const ops::Recipe &recipe = request.spec.graph.recipe(fold);
     const auto shared = std::ranges::find_if(inputs, [&](std::uint32_t input) {
       const Steps &steps = request.walks.inputs[input];

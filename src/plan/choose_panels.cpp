@@ -42,7 +42,8 @@ public:
   }
 
 private:
-  // Positions of a panel: the lanes of a register tile (block/choose_tiles.cpp), whose states fill the registers.
+  // Positions of a panel: the lanes of a register tile (block/choose_tiles.cpp), whose states fill
+  // the registers.
   std::int64_t width(NodeId fold) const {
     std::int64_t bytes = 0;
     for (const DType state : request_.spec.graph.recipe(fold).states)
@@ -122,7 +123,8 @@ private:
     panels_.folds.emplace(fold, std::move(path));
   }
 
-  // Into panels of so many positions along one side of the tile, each of which is read by all of the other side.
+  // Into panels of so many positions along one side of the tile, each of which is read by all of
+  // the other side.
   bool pack(NodeId fold, const Group &side, const Group &other, std::int64_t width) {
     const Trees::Tree &tree = trees_.tree_of(fold);
     const auto cut = panels_.widths.find(side);
@@ -149,8 +151,8 @@ private:
     return packed;
   }
 
-  // What the other side of a tile shares, and would not find in the nearest cache. Rows that lie along the fold are read line by
-  // line as they are.
+  // What the other side of a tile shares, and would not find in the nearest cache. Rows that lie
+  // along the fold are read line by line as they are.
   bool is_worth_it(std::uint32_t input, const Trees::Tree &tree, const Group &side,
                    const Group &other) const {
     const Steps &steps = request_.walks.inputs[input];

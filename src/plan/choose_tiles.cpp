@@ -21,7 +21,8 @@ public:
       : request_(request), resolved_(request.resolved), trees_(trees), machine_(machine),
         why_(why) {}
 
-  // What the schedule asks for: tile by tile, and within each the loops as they are nested without it.
+  // What the schedule asks for: tile by tile, and within each the loops as they are nested without
+  // it.
   //
   //   tile i 64; tile j 256     i.chunk, j.chunk, i, j
   //   tile j 256                j.chunk, i, j
@@ -72,8 +73,8 @@ public:
     return std::nullopt;
   }
 
-  // Few elements in the innermost axis would leave most lanes of a vector idle: a longer one takes its place, in blocks
-  // that stay in the caches while the short one goes round.
+  // Few elements in the innermost axis would leave most lanes of a vector idle: a longer one takes
+  // its place, in blocks that stay in the caches while the short one goes round.
   std::optional<Tile> short_rows(std::size_t output) const {
     const std::vector<Group> loops = trees_.output_groups(output);
     if (loops.size() < 2 || extent(loops.back()) >= shortest_vector ||

@@ -1,4 +1,5 @@
-// Components, see trees.hpp: which outputs share what they read, and the order in which each component nests its classes.
+// Components, see trees.hpp: which outputs share what they read, and the order in which each
+// component nests its classes.
 #include "plan/trees.hpp"
 
 #include "plan/thresholds.hpp"
@@ -136,7 +137,8 @@ std::vector<ClassId> Trees::asked_order(const Component &component) const {
   return order;
 }
 
-// Whether a fold of short rows keeps this axis, so that each lane can take a row: choose_short_rows.
+// Whether a fold of short rows keeps this axis, so that each lane can take a row:
+// choose_short_rows.
 bool Trees::has_short_rows(const Component &component, int axis) const {
   for (const NodeId fold : component.folds) {
     if (request_.spec.graph[fold].kind != NodeKind::Fold) continue;
@@ -177,7 +179,8 @@ bool Trees::all_merge(const Component &component, ClassId outer, ClassId inner) 
   return true;
 }
 
-// Whether the schedule asks for other blocks or cuts along one than along the other, or for tiles, which each have a side.
+// Whether the schedule asks for other blocks or cuts along one than along the other, or for tiles,
+// which each have a side.
 bool Trees::asked_apart(ClassId outer, ClassId inner) const {
   const spec::Wishes &wishes = request_.spec.wishes;
   const int a = *request_.resolved[outer].axis, b = *request_.resolved[inner].axis;

@@ -1,5 +1,6 @@
-// What work costs, and what a loop program is predicted to cost for the extents of a call: the latter is a guide for people and for
-// the choice of what to show, and nothing that the plan decides depends on it.
+// What work costs, and what a loop program is predicted to cost for the extents of a call: the
+// latter is a guide for people and for the choice of what to show, and nothing that the plan
+// decides depends on it.
 //
 //   for i (100 turns)               body: 100 turns, 0 flops
 //     vector for j (200 turns)      body: 20000 turns, 2 flops each
@@ -12,7 +13,8 @@
 
 namespace broadloom::plan {
 
-// What an operation costs (ops::info) is in sixteenths of a rough cycle for each element. So are these.
+// What an operation costs (ops::info) is in sixteenths of a rough cycle for each element. So are
+// these.
 inline constexpr double cost_per_cycle = 16;
 inline constexpr double load_cost = 2; // a cast's, too
 inline constexpr double store_cost = 4;
@@ -28,11 +30,12 @@ struct BodyCost {
 // [loop]
 std::vector<BodyCost> loop_costs(const loop::Program &program, const Binding &binding);
 
-// Bytes: each element of an operand or scratch array once where the phase loads it and once where it stores
-// it. Rows, which stay in the caches, count nothing.
+// Bytes: each element of an operand or scratch array once where the phase loads it and once where
+// it stores it. Rows, which stay in the caches, count nothing.
 std::vector<Cost> phase_costs(const loop::Program &program, const Binding &binding); // [phase]
 
-// What a phase loads or stores of an operand or scratch array: whole cache lines, where its elements lie apart.
+// What a phase loads or stores of an operand or scratch array: whole cache lines, where its
+// elements lie apart.
 struct Moved {
   loop::Role role = loop::Role::Input;
   std::uint32_t operand = 0;

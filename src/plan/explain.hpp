@@ -1,5 +1,5 @@
-// The decisions that show in the finished program, put into words when somebody asks. Those that are made on the way are
-// noted where they are made.
+// The decisions that show in the finished program, put into words when somebody asks. Those that
+// are made on the way are noted where they are made.
 #pragma once
 
 #include "plan/cost.hpp"

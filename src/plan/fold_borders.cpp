@@ -103,7 +103,8 @@ FoldBorders borders_of(const spec::TypedSpec &spec, const BlockLayouts &block, e
                                resolved[tree.folded.front().front()].name);
     return made;
   }
-  // The positions of the group for one of the axis: they are a power of two or else no subtree ends where a position does.
+  // The positions of the group for one of the axis: they are a power of two or else no subtree ends
+  // where a position does.
   const std::int64_t row =
       group_extent(resolved, Group(tree.folded.front().begin() + 1, tree.folded.front().end()));
   if (!std::has_single_bit(std::uint64_t(row))) {

@@ -35,7 +35,8 @@ public:
         positions_(request.spec.graph.size()), turns_(request.spec.graph.size(), 0),
         is_held_(request.spec.graph.size(), false) {}
 
-  // Of many uses a part at a time, in the order of dependence: what one part holds the next ones read.
+  // Of many uses a part at a time, in the order of dependence: what one part holds the next ones
+  // read.
   HoldChoice run() {
     HoldChoice all;
     for (std::size_t first = 0; first < uses_.size(); first += most_uses_to_cut) {
@@ -96,7 +97,8 @@ private:
 
   bool is_leaf(NodeId id) const { return trees_.is_fold(id) || is_held_[id.index]; }
 
-  // Uses with the same loops in the same wave may well share them, and then their values, too: they count once.
+  // Uses with the same loops in the same wave may well share them, and then their values, too: they
+  // count once.
   void follow_uses(std::size_t first, std::size_t end) {
     reached_.clear();
     std::ranges::fill(turns_, 0);

@@ -110,7 +110,8 @@ private:
     return binding_.strides[id.index * program_.axes.size() + axis.index];
   }
 
-  // In elements, from one position of the outermost axis to the next. An input does not walk chunks: it walks what they are of.
+  // In elements, from one position of the outermost axis to the next. An input does not walk
+  // chunks: it walks what they are of.
   double step_along(BufferId id, AxisId outer) const {
     const std::optional<AxisId> whole = program_[outer].chunks_of;
     if (!whole) return double(stride(id, outer));

@@ -1,10 +1,11 @@
 // Inside the plan stage: phases that go through the same input together, block by block.
 //
-// Problem: `out r[i] = sum(x, j); out s = sum(x)` is two loops, as each fold has a tree of its own, and each of them reads x
-// from memory.
-// Method: both go through x from its first element to its last. Their boxes are cut into the same number of blocks, each along
-// its outermost axis, and a block of the second phase runs right after the same block of the first, which left its part of x in the
-// caches. Neither reads what the other stores, so that no bit depends on it. What joins the chunks of the first runs after both.
+// Problem: `out r[i] = sum(x, j); out s = sum(x)` is two loops, as each fold has a tree of its own,
+// and each of them reads x from memory.
+// Method: both go through x from its first element to its last. Their boxes are cut into the same
+// number of blocks, each along its outermost axis, and a block of the second phase runs right after
+// the same block of the first, which left its part of x in the caches. Neither reads what the other
+// stores, so that no bit depends on it. What joins the chunks of the first runs after both.
 //
 //   x of 256 MB in blocks of 4 MB     phase 0: i in [0, 64)       phase 1: i.j.chunk in [0, 1)
 //                                     phase 0: i in [64, 128)     phase 1: i.j.chunk in [1, 2)  ..

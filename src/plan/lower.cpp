@@ -2,8 +2,8 @@
 //
 // The trees are walked once, depth first. A value is computed in the outermost body in which all it
 // needs is known, so what lacks the inner axes is hoisted, and once for all its users in that body.
-// Loops come out with their extents, buffers with their strides; both go into the binding, so that the
-// program itself holds for every shape of the pattern.
+// Loops come out with their extents, buffers with their strides; both go into the binding, so that
+// the program itself holds for every shape of the pattern.
 #include "plan/lowering.hpp"
 
 #include "plan/cost.hpp"

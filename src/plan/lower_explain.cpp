@@ -74,7 +74,8 @@ void Lowering::explain_sweeps() {
   }
 }
 
-// Whether each block of a phase runs right after one of an earlier phase, in a pipeline or interleaved.
+// Whether each block of a phase runs right after one of an earlier phase, in a pipeline or
+// interleaved.
 bool Lowering::runs_with(std::size_t phase, std::size_t before) const {
   if (const auto first = pipeline_with(plan_.program, phase)) return *first <= before;
   return std::ranges::any_of(plan_.binding.interleavings, [&](const Interleaving &together) {

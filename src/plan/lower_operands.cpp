@@ -1,4 +1,5 @@
-// Lowering, the operands: which axes and chunks there are, how scratch arrays lie, how buffers walk.
+// Lowering, the operands: which axes and chunks there are, how scratch arrays lie, how buffers
+// walk.
 #include "plan/lowering.hpp"
 
 #include "support/check.hpp"
@@ -71,7 +72,8 @@ void Lowering::lay_out_scratch(const Item &item) {
     stride *=
         std::max<std::int64_t>(1, plan_.binding.extents[axis_of(LoopKind::Chunks, group).index]);
   };
-  // The panels lie one after the other. A position counts from the start of its axis: so far it has moved within the panel.
+  // The panels lie one after the other. A position counts from the start of its axis: so far it has
+  // moved within the panel.
   const auto add_panels = [&](const Group &group) {
     const std::int64_t width = schedule_.chunk_sizes.at(group), panel = stride;
     add_chunks(group);
@@ -169,8 +171,9 @@ BufferId Lowering::buffer_for(Role role, std::size_t operand, const std::string 
   return found->second;
 }
 
-// The steps by which lanes are picked from whole vectors are part of the pattern; all other steps but 1 share their code. A
-// generic plan knows of lanes that lie side by side, and of no other step.
+// The steps by which lanes are picked from whole vectors are part of the pattern; all other steps
+// but 1 share their code. A generic plan knows of lanes that lie side by side, and of no other
+// step.
 loop::StrideClass Lowering::known_step(Role role, std::size_t scope, std::int64_t stride) const {
   if (request_.generic && (stride != 1 || !nests_[scopes_[scope].node].key.vector))
     return loop::StrideClass::Other;
@@ -259,8 +262,8 @@ BufferId Lowering::scratch_buffer(const Item &item, std::size_t state) {
                     scratch_[index].steps, &scratch_[index]);
 }
 
-// What scans the totals of chunks can go on from box to box, so that the phases before and after it need not
-// wait for its end.
+// What scans the totals of chunks can go on from box to box, so that the phases before and after it
+// need not wait for its end.
 void Lowering::hand_on_states(loop::Phase &phase) {
   const std::optional<loop::LoopId> only = loop::only_loop(phase.body);
   if (!only || !phase.parallel.empty()) return;

@@ -1,4 +1,5 @@
-// Lowering, the values: each is computed once, in the outermost open body in which all it needs is known.
+// Lowering, the values: each is computed once, in the outermost open body in which all it needs is
+// known.
 #include "plan/lowering.hpp"
 
 #include "plan/cost.hpp"
@@ -169,8 +170,8 @@ std::vector<Lowering::Placed> Lowering::add_code(const ops::Code &code,
       });
 }
 
-// A fold or scan over nothing: one step from the start, or none. In a block of a scan that goes on from others, the step is joined to
-// what these have come to.
+// A fold or scan over nothing: one step from the start, or none. In a block of a scan that goes on
+// from others, the step is joined to what these have come to.
 void Lowering::add_single_step(NodeId id) {
   const expr::Node &node = request_.spec.graph[id];
   const ops::Recipe &recipe = request_.spec.graph.recipe(id);
@@ -195,8 +196,8 @@ void Lowering::add_single_step(NodeId id) {
   alias(id, states[node.payload]);
 }
 
-// The v of a cast f32(0 + f64(v)), which is what a sum of f32 over nothing comes to: it is 0 + v in f32, to
-// the bit, as no step of it rounds.
+// The v of a cast f32(0 + f64(v)), which is what a sum of f32 over nothing comes to: it is 0 + v in
+// f32, to the bit, as no step of it rounds.
 std::optional<NodeId> Lowering::summed_once(NodeId id) const {
   const expr::Graph &graph = request_.spec.graph;
   if (graph[id].kind != NodeKind::Cast || graph[id].dtype != DType::F32) return std::nullopt;

@@ -114,8 +114,8 @@ private:
   void lower_body(TreeId node);
   Stmt step_of(ItemId id);
   void scan_step(ItemId id);
-  // The states of an item's accumulator, after its loop or as they are running, for its users in this
-  // body and, through scratch arrays, elsewhere.
+  // The states of an item's accumulator, after its loop or as they are running, for its users in
+  // this body and, through scratch arrays, elsewhere.
   void give_states(ItemId id, ValueKind kind);
   void keep_state(ItemId scan, std::size_t state, Placed running);
   Placed add_state(ItemId id, ValueKind kind, std::size_t state, std::uint64_t key);
@@ -136,8 +136,8 @@ private:
 
   // the rest
   void bind();
-  // Where the loops of a phase form a single chain without folds, each element is read, if at all, at the position at
-  // which it is overwritten.
+  // Where the loops of a phase form a single chain without folds, each element is read, if at all,
+  // at the position at which it is overwritten.
   void find_in_place();
   bool is_chain(const PhaseTree &phase) const;
   bool only_repeats(const PhaseTree &phase) const;

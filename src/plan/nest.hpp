@@ -1,16 +1,18 @@
 // Inside the plan stage: what has to be done (items), and the loop trees that do it (phases).
 //
-// An item is one fold over one group of axes, one scan, the store of one output, or that of a value held. Each item has a
-// path: the loops around it. A Partial is a fold over the rows of an array: its states are a row in memory for each chunk
-// of the folded axis, so that it goes along with whatever else sweeps the rows; a join of the chunks follows. Items whose paths
-// agree share loops, which is how outputs of several modes come out of one sweep:
+// An item is one fold over one group of axes, one scan, the store of one output, or that of a value
+// held. Each item has a
+// path: the loops around it. A Partial is a fold over the rows of an array: its states are a row in
+// memory for each chunk of the folded axis, so that it goes along with whatever else sweeps the
+// rows; a join of the chunks follows. Items whose paths agree share loops, which is how outputs of
+// several modes come out of one sweep:
 //
 //   out z = broadcast x * y          path i j, store         for i
 //   out s = accumulate(sum) x        path i, fold over j       for j { z[i,j] = ..; a1 += .. }
 //   out t = reduce(sum) x * y  []    path -, fold over i j     s[i] = ..; a0 += a1
 //
-// A fold's result is used in a register where the user's path passes the loops of the fold; elsewhere
-// it goes through a scratch array, and the user waits for a later phase.
+// A fold's result is used in a register where the user's path passes the loops of the fold;
+// elsewhere it goes through a scratch array, and the user waits for a later phase.
 #pragma once
 
 #include "plan/request.hpp"
@@ -61,8 +63,8 @@ struct Item {
   std::optional<std::size_t> repeated = {}; // Hold of an input: in Walks::repeated
   std::optional<std::size_t> panel = {};    // Hold of an input: in Panels::arrays
 
-  // Fold, Scan, Partial: values of graph nodes, or the states of the item below it in a chain of groups,
-  // accumulated along `loop`.
+  // Fold, Scan, Partial: values of graph nodes, or the states of the item below it in a chain of
+  // groups, accumulated along `loop`.
   std::vector<expr::NodeId> args;
   std::optional<ItemId> arg_item = {};
   LoopKey loop;

@@ -1,16 +1,20 @@
 // Inside the plan stage: operands of products that are packed into panels.
 //
-//   out c = sum(a * b, k)              a[i, k], b[k, j]; lanes along j, several rows i to a register tile
+//   out c = sum(a * b, k)              a[i, k], b[k, j]; lanes along j, several rows i to a
+//                                      register tile
 //
-// Problem: every step of k reads a short piece of another row of b, mostly in another page, where the processor does not look
-// ahead by itself; and rows that lie a power of two apart share few lines of the caches. All rows of c read b so.
-// Method: a phase before writes b out once, panel by panel: as many columns as a tile has lanes, row below row. The loops that
-// read it go from panel to panel, and each panel stays in a core's own caches for all rows of c:
+// Problem: every step of k reads a short piece of another row of b, mostly in another page, where
+// the processor does not look ahead by itself; and rows that lie a power of two apart share few
+// lines of the caches. All rows of c read b so.
+// Method: a phase before writes b out once, panel by panel: as many columns as a tile has lanes,
+// row below row. The loops that read it go from panel to panel, and each panel stays in a core's
+// own caches for all rows of c:
 //
 //   phase 0    for j.chunk, k, j in the chunk: s0 = b[k, j]
 //   phase 1    for j.chunk, i, j in the chunk: init a0; for k: a0 += a[i, k] * s0; c[i, j] = a0
 //
-// Where rows of a do not lie along k, a is packed as well, in panels of as many rows as a tile has: i.chunk, i in the chunk.
+// Where rows of a do not lie along k, a is packed as well, in panels of as many rows as a tile has:
+// i.chunk, i in the chunk.
 //
 // The tree of the fold is that of the operands as they lie, so no bit changes.
 #pragma once
@@ -26,8 +30,8 @@ namespace broadloom::plan {
 
 struct Panel {
   std::uint32_t input;
-  std::vector<LoopKey>
-      path; // of its filling, as the array lies: chunks of a side of the tile, steps of the fold, the side
+  // Of its filling, as the array lies: chunks of a side of the tile, steps of the fold, the side.
+  std::vector<LoopKey> path;
 };
 
 struct Panels {

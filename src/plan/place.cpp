@@ -1,17 +1,17 @@
 // Finds a place for each item in the loop trees of the phases.
 //
-// Items come in an order in which every item follows those it needs. An item fits into a phase if its
-// path can be walked from the root: along existing loops with the same key where they come late enough
-// (after the loops of the folds that it needs), and new loops from there on. Where a fold that it
-// needs lies in the same phase, the path must pass through the fold's body, and takes over the choice
-// of vector axis made there. If no phase fits, a new one is opened at the end; folds read across
-// phases leave their results in scratch arrays.
+// Items come in an order in which every item follows those it needs. An item fits into a phase if
+// its path can be walked from the root: along existing loops with the same key where they come late
+// enough (after the loops of the folds that it needs), and new loops from there on. Where a fold
+// that it needs lies in the same phase, the path must pass through the fold's body, and takes over
+// the choice of vector axis made there. If no phase fits, a new one is opened at the end; folds
+// read across phases leave their results in scratch arrays.
 //
-// A phase takes a limited number of items, so that a kernel of thousands of outputs becomes many small
-// functions and not a huge one, whose compile time would grow faster than its size.
+// A phase takes a limited number of items, so that a kernel of thousands of outputs becomes many
+// small functions and not a huge one, whose compile time would grow faster than its size.
 //
-// A phase has one loop at its root, so that it can be handed out to threads; only the serial phases,
-// made of joins, ordered folds and rank-0 stores, have several or none.
+// A phase has one loop at its root, so that it can be handed out to threads; only the serial
+// phases, made of joins, ordered folds and rank-0 stores, have several or none.
 #include "plan/place.hpp"
 
 #include "plan/thresholds.hpp"
@@ -82,8 +82,9 @@ private:
     std::size_t first = 0;
     for (ItemId need : item.needs) {
       const Item &fold = nests_[need];
-      // Chunk results and held values are complete only when the phase that makes them is. What a scan
-      // gives is at hand inside its loop, where nothing but a store goes, and from there on in a row.
+      // Chunk results and held values are complete only when the phase that makes them is. What a
+      // scan gives is at hand inside its loop, where nothing but a store goes, and from there on in
+      // a row.
       const bool next = (!item.is_store() && item.loop.kind == LoopKind::Join) ||
                         need == item.carried_item || fold.kind == ItemKind::Hold ||
                         (fold.kind == ItemKind::Scan && !item.is_store() && !reads_row(item, need));
@@ -92,8 +93,9 @@ private:
     return first;
   }
 
-  // Whether the states of a scan that somebody reads can be kept in rows, for what comes later in the same turn of the
-  // loops around: where these rows, one for each lane that is around, stay in the caches with those that are kept already.
+  // Whether the states of a scan that somebody reads can be kept in rows, for what comes later in
+  // the same turn of the loops around: where these rows, one for each lane that is around, stay in
+  // the caches with those that are kept already.
   bool has_room(ItemId id) const {
     const Item &scan = nests_[id];
     const auto other = row_bytes_.find(scan.place->body);
@@ -116,7 +118,8 @@ private:
            (has_lanes_around(scan) ? loop::row_lanes : 1);
   }
 
-  // Whether this item can read the scan from a row: it has to walk the scanned axis inside the loops around the scan.
+  // Whether this item can read the scan from a row: it has to walk the scanned axis inside the
+  // loops around the scan.
   bool reads_row(const Item &item, ItemId need) const {
     const Item &scan = nests_[need];
     const auto walks = [&](const LoopKey &key) {
@@ -153,8 +156,8 @@ private:
     return false;
   }
 
-  // Is there nothing in this phase from which `separate` keeps the item away? What is at hand in one place
-  // only, an inner group of its own fold or a scan, it must follow.
+  // Is there nothing in this phase from which `separate` keeps the item away? What is at hand in
+  // one place only, an inner group of its own fold or a scan, it must follow.
   bool may_join(ItemId id, std::size_t phase) const {
     if (apart_.empty() && !alone_) return true;
     const Item &item = nests_[id];
@@ -183,8 +186,8 @@ private:
     support::bug("a loop is not in its parent's body");
   }
 
-  // A store goes into the loop of a scan that it needs, the latest if it can, and else after all of them. Of scans without lanes
-  // it goes after them if it can: there it has lanes.
+  // A store goes into the loop of a scan that it needs, the latest if it can, and else after all of
+  // them. Of scans without lanes it goes after them if it can: there it has lanes.
   bool fits(ItemId id, std::size_t phase) {
     std::vector<TreeId> scans;
     bool lanes = true;
@@ -235,7 +238,8 @@ private:
       if (forced && position_of(at, *forced) < earliest) return false;
       if (depth == item.path.size()) {
         if (!forced) break;
-        // The needed fold lies deeper: right where it lies in this item's own loop (a chain of groups).
+        // The needed fold lies deeper: right where it lies in this item's own loop (a chain of
+        // groups).
         if (store || !takes(*forced, item)) return false;
         settle(id, phase, at, position_of(at, *forced));
         return true;
@@ -262,7 +266,8 @@ private:
       has_vector = has_vector || nests_[*child].key.vector;
       at = *child;
     }
-    // From here on nothing can fail but the fold's own loop, which needs room beside others at a root.
+    // From here on nothing can fail but the fold's own loop, which needs room beside others at a
+    // root.
     if (depth == item.path.size() && !store && is_full(at) && !find_fold_loop(at, item, earliest))
       return false;
     for (; depth < item.path.size(); ++depth) {

@@ -2,13 +2,13 @@
 //
 //   TypedSpec + input layouts --resolve--> Resolved --make_plan--> Plan (program, binding, why)
 //
-// resolve drops axes of size 1, finds which dims share an extent, checks them and gives the shapes of
-// the outputs. make_plan sorts the remaining axes by stride, merges neighbours, orders the work into
-// phases and nests, and picks vector axes, fold trees and chunks.
+// resolve drops axes of size 1, finds which dims share an extent, checks them and gives the shapes
+// of the outputs. make_plan sorts the remaining axes by stride, merges neighbours, orders the work
+// into phases and nests, and picks vector axes, fold trees and chunks.
 //
 // The program depends on the pattern only (which dims are 1, the order of strides, which are unit,
-// what merges, and a few choices by size), never on the extents, so its code serves all shapes of the
-// pattern. All numbers are in the binding.
+// what merges, and a few choices by size), never on the extents, so its code serves all shapes of
+// the pattern. All numbers are in the binding.
 #pragma once
 
 #include "loop/loop.hpp"
@@ -41,8 +41,8 @@ struct Resolved {
         0; // of the iteration space; none: a block of positions of another class
   };
   std::vector<Class> classes;
-  // For each graph node, the class of each axis of the iteration space (none where it has extent 1), stored flat; for folds, the
-  // axes of the argument that are really folded.
+  // For each graph node, the class of each axis of the iteration space (none where it has extent
+  // 1), stored flat; for folds, the axes of the argument that are really folded.
   int axis_count = 0;
   std::vector<std::optional<ClassId>> class_of_axis; // [node * axis_count + axis]
   std::vector<expr::AxisSet> folded; // [node]; for extents, the axes that are counted
@@ -67,7 +67,8 @@ Resolved resolve(const spec::TypedSpec &spec, std::span<const Layout> inputs,
 // How the schedule wants an axis to be cut into blocks for threads.
 enum class Cut : std::uint8_t { AsItFits, First, Never };
 
-// Phases that run together, a block of each after the same block of the one before: see interleave.hpp.
+// Phases that run together, a block of each after the same block of the one before: see
+// interleave.hpp.
 struct Interleaving {
   std::vector<std::size_t> phases;    // in order; those between them run later
   std::uint32_t input = 0;            // that all of them go through
@@ -90,8 +91,8 @@ struct Binding {
 struct Plan {
   loop::Program program;
   Binding binding;
-  // Inputs and outputs of which every element is written after the input at its position was read, for the last time: exact
-  // overlap needs no copy.
+  // Inputs and outputs of which every element is written after the input at its position was read,
+  // for the last time: exact overlap needs no copy.
   struct InPlace {
     std::size_t input = 0, output = 0;
   };
@@ -102,10 +103,11 @@ struct Plan {
 // Whether the program is for one pattern, or for nearly all of them: see generic.hpp.
 enum class Generality : std::uint8_t { Exact, Generic };
 
-// `outputs` has one layout for each output of the spec; `wanted[k]` false skips output k. Without `explain` the plan is
-// the same, but for an empty `why`. A generic one gives the same bits, if there is one (has_generic). `lies` says how the windows of the
-// spec lie for the trees of folds, if not as they do (kernel/viewer.hpp); `near`, by the bits of
-// operands, which a core's caches hold.
+// `outputs` has one layout for each output of the spec; `wanted[k]` false skips output k. Without
+// `explain` the plan is the same, but for an empty `why`. A generic one gives the same bits, if
+// there is one (has_generic). `lies` says how the windows of the spec lie for the trees of folds,
+// if not as they do (kernel/viewer.hpp); `near`, by the bits of operands, which a core's caches
+// hold.
 Plan make_plan(const spec::TypedSpec &spec, const Resolved &resolved,
                std::span<const Layout> inputs, std::span<const Layout> outputs,
                const std::vector<bool> &wanted, const Machine &machine, bool explain = true,

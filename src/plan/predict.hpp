@@ -1,11 +1,13 @@
 // How long the phases of a loop program are going to take.
 //
 // Problem: people want to know whether a time is what is to be expected, and where it would go.
-// Method: a roofline for each phase (Williams, Waterman and Patterson, 2009), with what the machine was measured to do. The operations of
-// all bodies, by their costs and the lanes that they run in, on the threads that share the phase; and the bytes that it must load and
-// store, at the rate of operands of that size. The greater of the two is the time, with a part of the lesser, as they do not
-// overlap in full.
-// Example: a*b + c of 16M f32 on two threads: 192 MB read, 64 MB written; 268 MB at 30 bytes for a ns are 8.9 ms.
+// Method: a roofline for each phase (Williams, Waterman and Patterson, 2009), with what the machine
+// was measured to do. The operations of all bodies, by their costs and the lanes that they run in,
+// on the threads that share the phase; and the bytes that it must load and store, at the rate of
+// operands of that size. The greater of the two is the time, with a part of the lesser, as they do
+// not overlap in full.
+// Example: a*b + c of 16M f32 on two threads: 192 MB read, 64 MB written; 268 MB at 30 bytes for a
+// ns are 8.9 ms.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -17,8 +19,8 @@
 
 namespace broadloom::plan {
 
-// What a function of our own takes for a vector of this type, beside others. Measured on one machine: another one has another scale,
-// which Rates::function_ns is.
+// What a function of our own takes for a vector of this type, beside others. Measured on one
+// machine: another one has another scale, which Rates::function_ns is.
 double function_cost(ops::Op op, DType compute);
 
 // How a phase runs.

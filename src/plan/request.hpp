@@ -1,5 +1,6 @@
-// Inside the plan stage: what is asked of it, as it is handed from function to function. How operands move along the classes is
-// worked out once (walk.cpp); a short operand that is repeated beforehand changes what is asked (repeat.hpp).
+// Inside the plan stage: what is asked of it, as it is handed from function to function. How
+// operands move along the classes is worked out once (walk.cpp); a short operand that is repeated
+// beforehand changes what is asked (repeat.hpp).
 #pragma once
 
 #include "plan/plan.hpp"
@@ -17,7 +18,8 @@ using Group = std::vector<ClassId>; // classes merged into one loop, outermost f
 // [node]: is its value needed for the wanted outputs? What only lends its shape is not.
 std::vector<bool> needed_nodes(const spec::TypedSpec &spec, const std::vector<bool> &wanted);
 
-// The strides of one operand by class; classes that it does not walk (or walks with stride 0) are left out.
+// The strides of one operand by class; classes that it does not walk (or walks with stride 0) are
+// left out.
 struct Step {
   ClassId cls;
   std::int64_t stride;
@@ -27,13 +29,14 @@ using Steps = std::vector<Step>;
 std::int64_t stride_along(const Steps &steps, ClassId cls);
 std::int64_t stride_along(const Steps &steps, const Group &group); // of its innermost class
 
-// An input that is read once, into a scratch array over more classes, which takes its place: see repeat.hpp.
+// An input that is read once, into a scratch array over more classes, which takes its place: see
+// repeat.hpp.
 struct Repeated {
   std::uint32_t input;
   Group classes; // of the scratch array, outermost first
   Steps own;     // how the input itself lies
-  // Where the array holds a block of the loop and not all of it: the loop that is cut into such blocks, of so many
-  // positions. Every block reads the same array.
+  // Where the array holds a block of the loop and not all of it: the loop that is cut into such
+  // blocks, of so many positions. Every block reads the same array.
   Group loop = {};
   std::int64_t block = 0;
 };
@@ -51,8 +54,8 @@ Walks walks_of(const spec::TypedSpec &spec, const Resolved &resolved,
                std::span<const Layout> inputs, std::span<const Layout> outputs,
                std::span<const Layout> lies = {});
 
-// Of a generic plan (generic.hpp): classes of extent 1, which fill up the loops over kept and over folded axes, so that
-// there are as many for every shape.
+// Of a generic plan (generic.hpp): classes of extent 1, which fill up the loops over kept and over
+// folded axes, so that there are as many for every shape.
 struct Fillers {
   Group kept, folded;
   bool has(ClassId cls) const {
@@ -71,8 +74,8 @@ struct Request {
   bool is_near(std::size_t operand) const { return operand < 64 && (near >> operand & 1) != 0; }
 };
 
-// The decisions so far. A call with new layouts plans without them: putting them into words takes as long as a fair
-// part of the planning.
+// The decisions so far. A call with new layouts plans without them: putting them into words takes
+// as long as a fair part of the planning.
 struct Why {
   bool wanted = true;
   std::vector<Decision> decisions = {};
@@ -82,8 +85,8 @@ struct Why {
   }
 };
 
-// Sorts classes so that the one with the greatest strides comes first. Operands that walk more of the
-// classes decide before others; where no operand walks both of two classes, their order stays.
+// Sorts classes so that the one with the greatest strides comes first. Operands that walk more of
+// the classes decide before others; where no operand walks both of two classes, their order stays.
 std::vector<ClassId> sort_by_stride(std::vector<ClassId> classes,
                                     const std::vector<const Steps *> &operands);
 

@@ -1,10 +1,12 @@
 // Which dims share an extent, and is that extent the same everywhere?
 //
-// Extents are local to an expression: two outputs may use axis 0 with different extents as long as no
-// operation brings them together. So an axis of the iteration space is split into classes. Every
-// input dim larger than 1 starts a class of its own (dims with one label share it); an operation joins
-// the classes of its arguments; a fold drops classes. A dim of extent 1 that may stretch belongs to
-// none: its value simply does not vary. Example, order f: x[5, 1] + y[3] has classes {0: 5} and {1: 3}.
+// Extents are local to an expression: two outputs may use axis 0 with different extents as long as
+// no operation brings them together. So an axis of the iteration space is split into classes. Every
+// input dim larger than 1 starts a class of its own (dims with one label share it); an operation
+// joins the classes of its arguments; a fold drops classes. A dim of extent 1 that may stretch
+// belongs to
+// none: its value simply does not vary. Example, order f: x[5, 1] + y[3] has classes {0: 5} and {1:
+// 3}.
 //
 // Joining two classes of different extents is the user's shape error, reported where it happens.
 #include "plan/request.hpp"
@@ -63,8 +65,8 @@ private:
     }
   }
 
-  // Each dim of each input gets its class. A dim of extent 1 has none where it may stretch; elsewhere
-  // it keeps a class of extent 1 so that meeting a larger one is noticed.
+  // Each dim of each input gets its class. A dim of extent 1 has none where it may stretch;
+  // elsewhere it keeps a class of extent 1 so that meeting a larger one is noticed.
   void seed_inputs() {
     std::vector<MaybeClass> label_class(axis_count_);
     resolved_.axis_count = axis_count_;
@@ -206,10 +208,12 @@ private:
     }
   }
 
-  // Classes that turned out to be one class get one number; those of extent 1 vary no more than a scalar.
+  // Classes that turned out to be one class get one number; those of extent 1 vary no more than a
+  // scalar.
   void number_classes() {
     std::vector<MaybeClass> number(parent_.size());
-    // A dim that no expression walks, as of an input of which only windows are read, comes last where names are given.
+    // A dim that no expression walks, as of an input of which only windows are read, comes last
+    // where names are given.
     std::vector<bool> walked(parent_.size());
     for (const MaybeClass &id : resolved_.class_of_axis)
       if (id) walked[find(*id).index] = true;

@@ -56,7 +56,8 @@ public:
   }
 
 private:
-  // An innermost loop over all positions, of lanes or of a short row for each lane, which has something to compute.
+  // An innermost loop over all positions, of lanes or of a short row for each lane, which has
+  // something to compute.
   static bool may_share(const TreeNode &node) {
     return node.key.kind == LoopKind::Plain && (node.key.vector || node.key.turns > 0) &&
            !node.key.scan &&

@@ -4,11 +4,13 @@
 //     vector for j: step a0 += exp(x[i, j] - m)
 //     vector for j: set y[i, j] = exp(x[i, j] - m) / a0       would compute exp once more
 //
-// The second loop cannot be part of the first, which it waits for; but a row of exp(x - m), as long as j, stays in
-// the nearest caches, and each thread needs one only. The choice is a minimum cut, as in hold.hpp: a value is either
-// kept, which costs a store and loads, or computed in each loop that needs it. The bits are the same either way.
+// The second loop cannot be part of the first, which it waits for; but a row of exp(x - m), as long
+// as j, stays in the nearest caches, and each thread needs one only. The choice is a minimum cut,
+// as in hold.hpp: a value is either kept, which costs a store and loads, or computed in each loop
+// that needs it. The bits are the same either way.
 //
-// The states of a scan that other loops of the same turn read are kept in rows as well: they are at hand nowhere else.
+// The states of a scan that other loops of the same turn read are kept in rows as well: they are at
+// hand nowhere else.
 //
 //   for i
 //     vector scan for j: set row0[j] = running a0; step a0 += x[i, j]
@@ -20,7 +22,8 @@
 
 namespace broadloom::plan {
 
-// A value that the first of these loops computes and keeps for the others, which come after it in the same body.
+// A value that the first of these loops computes and keeps for the others, which come after it in
+// the same body.
 struct Row {
   expr::NodeId value;
   Group group;

@@ -1,9 +1,11 @@
-// Inside the plan stage: all that it chooses, as data. `choose` asks one function for each part (choose.hpp), which go by the
-// machine and by the numbers of thresholds.hpp. `build` makes the loop program of the schedule, and chooses nothing.
+// Inside the plan stage: all that it chooses, as data. `choose` asks one function for each part
+// (choose.hpp), which go by the machine and by the numbers of thresholds.hpp. `build` makes the
+// loop program of the schedule, and chooses nothing.
 //
 //   c[j] = sum(x[i, j], i)     cuts     i: chunks are single leaves of a sweep, 128 positions
 //   x of 2048 by 2048          sweeps   the fold, by the loops i, j
-//                              nests    phase 0: i.chunk (j; i, j), a Partial;  phase 1: j, i.chunk, the join, and the store of c
+//                              nests    phase 0: i.chunk (j; i, j), a Partial;  phase 1: j,
+//                                       i.chunk, the join, and the store of c
 //                              stores   c: plainly, it fits into the last-level cache
 //                              reads    x: is prefetched
 #pragma once

@@ -9,8 +9,9 @@
 
 namespace broadloom::plan {
 
-// [scratch array] from the first to the last phase that stores, loads or hands on in it. `bytes` are how large they are. `runs_at`,
-// [phase]: the phase that it runs together with, which is it or an earlier one; an array of it is in use from there on.
+// [scratch array] from the first to the last phase that stores, loads or hands on in it. `bytes`
+// are how large they are. `runs_at`, [phase]: the phase that it runs together with, which is it or
+// an earlier one; an array of it is in use from there on.
 std::vector<support::Lifetime> scratch_lifetimes(const loop::Program &program,
                                                  std::span<const std::int64_t> bytes,
                                                  std::span<const std::size_t> runs_at);

@@ -1,9 +1,10 @@
-// How the phases of a program are shared out: into blocks that threads take, and into pipelines of phases that each block goes
-// through while it is in the caches.
+// How the phases of a program are shared out: into blocks that threads take, and into pipelines of
+// phases that each block goes through while it is in the caches.
 //
-// The box of all positions of a phase is cut into blocks beforehand, when the layouts of a call are first seen. Nothing depends
-// on which thread runs which block, so the results have the same bits for every number of threads. Work of a few tens of
-// microseconds is not worth waking a thread: it is shared with threads that are awake after another call, or runs where it is.
+// The box of all positions of a phase is cut into blocks beforehand, when the layouts of a call are
+// first seen. Nothing depends on which thread runs which block, so the results have the same bits
+// for every number of threads. Work of a few tens of microseconds is not worth waking a thread: it
+// is shared with threads that are awake after another call, or runs where it is.
 //
 //   extents 3 x 1000000, the inner axis vectorised, 2 threads, work for 16 tasks
 //     outer axis: 3 blocks of 1;  inner axis: 6 blocks of 166912 (a multiple of 1024);  18 blocks
@@ -32,20 +33,23 @@ struct Grid {
 };
 
 // `work` is in rough cycles for the whole phase; `vector_axis` is the place of the axis that runs
-// several positions at once, so that its cuts should lie at round positions. No block should have more
-// than `most` cycles, however few the threads; 0 stands for any number. `cuts` has what the schedule asks of each axis:
-// one that comes first is cut for all threads however little work there is.
+// several positions at once, so that its cuts should lie at round positions. No block should have
+// more than `most` cycles, however few the threads; 0 stands for any number. `cuts` has what the
+// schedule asks of each axis: one that comes first is cut for all threads however little work there
+// is.
 Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
                double work, const Machine &machine, double most = 0, std::span<const Cut> cuts = {},
                std::int64_t granule = vector_granule);
 
-// How a phase is cut into blocks for the machine's threads: into shorter ones where a call can be cancelled.
+// How a phase is cut into blocks for the machine's threads: into shorter ones where a call can be
+// cancelled.
 Grid grid_of(const loop::Program &program, std::size_t phase, const Binding &binding,
              const Machine &machine, bool interpreted = false, bool cancellable = false);
 
 // The place of the parallel axis that runs several positions at once.
 std::optional<std::size_t> vector_axis_of(const loop::Program &program, const loop::Phase &phase);
-// Positions of the k-th of so many parallel axes at whose multiples blocks begin: a vector loop is cut where its lines do.
+// Positions of the k-th of so many parallel axes at whose multiples blocks begin: a vector loop is
+// cut where its lines do.
 std::int64_t granule_of(std::size_t k, std::size_t axes, std::optional<std::size_t> vector_axis,
                         std::int64_t granule = vector_granule);
 // Of the innermost parallel axis, where it is a vector loop.

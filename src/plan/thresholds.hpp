@@ -1,5 +1,5 @@
-// Inside the plan stage: the numbers that its choices go by, beside those of the machine. All but those of the trees are a matter
-// of speed: any value gives the same bits.
+// Inside the plan stage: the numbers that its choices go by, beside those of the machine. All but
+// those of the trees are a matter of speed: any value gives the same bits.
 #pragma once
 
 #include "loop/loop.hpp"
@@ -9,18 +9,22 @@
 
 namespace broadloom::plan {
 
-// --- The trees of folds and scans. They are part of what a result means: another value gives other bits.
+// --- The trees of folds and scans. They are part of what a result means: another value gives other
+// bits.
 
 inline constexpr std::int64_t steps_per_leaf = 128; // of each lane: bounds the error of a leaf
 inline constexpr std::int64_t scan_block = 4096;    // positions
-// Of a step and a combine of a scan in groups of lanes, as the table of operations counts. A group takes some seven combines of
-// its lanes in place of a step and a combine for each position, which pays where they are a few instructions.
+// Of a step and a combine of a scan in groups of lanes, as the table of operations counts. A group
+// takes some seven combines of its lanes in place of a step and a combine for each position, which
+// pays where they are a few instructions.
 inline constexpr int most_cost_in_lanes = 64;
-// Of a scan of numbers with exponents: rows that occupy lanes and threads, and the states of 16 rows in a core's own caches.
+// Of a scan of numbers with exponents: rows that occupy lanes and threads, and the states of 16
+// rows in a core's own caches.
 inline constexpr double fewest_stepped_rows = 32;
 inline constexpr double most_bytes_of_stepped_rows = 1024 * 1024;
 
-// --- Chunks. What keeps few positions cannot occupy the threads, unless it is cut along the folded axis.
+// --- Chunks. What keeps few positions cannot occupy the threads, unless it is cut along the folded
+// axis.
 
 inline constexpr double few_kept = 32;                 // positions
 inline constexpr double fewest_folded = 32 * 1024;     // positions for each one kept
@@ -37,8 +41,8 @@ inline constexpr std::int64_t exact_leaf = 4096; // positions, where any leaf gi
 inline constexpr double most_state_bytes =
     128 * 1024; // of one row: they stay in the second-level cache
 inline constexpr double fewest_chunks_of_rows = 2; // for each thread
-// Of the operations that a fold shares with what goes row by row, for each of its states, as the table of operations counts. It is
-// twice what loading and storing a state takes.
+// Of the operations that a fold shares with what goes row by row, for each of its states, as the
+// table of operations counts. It is twice what loading and storing a state takes.
 inline constexpr double least_cost_shared = 12;
 inline constexpr int most_cost_under_masks = 20; // of one of them, where masks are not free: exp's
 
@@ -61,19 +65,21 @@ inline constexpr std::int64_t shortest_side = 16; // positions: a line of four-b
 
 // --- Panels of operands that are packed (panels.hpp).
 
-inline constexpr std::int64_t panel_row_bytes =
-    256; // of the nearest cache for each row that reads a panel: with fewer rows it is not worth filling
+// Of the nearest cache for each row that reads a panel: with fewer rows it is not worth filling.
+inline constexpr std::int64_t panel_row_bytes = 256;
 inline constexpr std::int64_t fewest_panel_steps = 16; // of the fold
 inline constexpr std::int64_t shortest_panel = 8;      // positions
 inline constexpr int most_panel_cost =
     16; // of a step, as the table of operations counts: heavier ones hide their loads
 
-// --- Short operands that are repeated beforehand (repeat.hpp); all of them are to stay in the nearest cache.
+// --- Short operands that are repeated beforehand (repeat.hpp); all of them are to stay in the
+// nearest cache.
 
 inline constexpr double fewest_reads = 16;                 // of an element that is repeated
 inline constexpr std::int64_t most_repeated_rows = 1024;   // of a block
 inline constexpr std::int64_t fewest_repeated_blocks = 64; // short rows are slow to fill
-// Beside what streams by: [1000, 1000, 3] with rows of 24 KB takes 1.5 times as long as with blocks of 6.
+// Beside what streams by: [1000, 1000, 3] with rows of 24 KB takes 1.5 times as long as with blocks
+// of 6.
 inline constexpr double kept_part_of_nearest_cache = 0.25;
 
 // --- Rows that several turns read (shifts.cpp).
@@ -92,14 +98,15 @@ inline constexpr double near_share = 0.5;        // of the last-level cache: lar
 inline constexpr double phase_cycles = 5000;     // one phase more
 inline constexpr double least_gain = 1.25;       // the model is rough: less is not worth a phase
 inline constexpr double least_phases_gained = 2;
-// Of one cut, as more would take long: beyond these nodes nothing is held, and of more uses a part is cut after the other.
+// Of one cut, as more would take long: beyond these nodes nothing is held, and of more uses a part
+// is cut after the other.
 inline constexpr std::size_t most_nodes_to_cut = 20000;
 inline constexpr std::size_t most_uses_to_cut = 200;
 
 // --- Scans whose lanes could be rows.
 
-// Rows that lie a multiple of so many bytes apart fall into few sets of the nearest cache, and lanes of a row each would fetch
-// every line once for each of its elements.
+// Rows that lie a multiple of so many bytes apart fall into few sets of the nearest cache, and
+// lanes of a row each would fetch every line once for each of its elements.
 inline constexpr std::int64_t crowding_bytes = 2048;
 inline constexpr int most_cost_alone =
     32; // of a step and its arguments, as the table of operations counts
@@ -121,8 +128,8 @@ inline constexpr int most_items_in_a_phase = 48;
 
 inline constexpr std::int64_t shortest_streamed_row =
     256; // positions: each row begins with a few plain stores
-inline constexpr std::int64_t far_inputs =
-    8; // an input that is larger than this part of the last-level cache may leave a core's own caches
+// An input that is larger than this part of the last-level cache may leave a core's own caches.
+inline constexpr std::int64_t far_inputs = 8;
 inline constexpr double most_reads =
     8; // of an element that is prefetched: what is read again and again is in the caches
 inline constexpr std::int64_t long_run =

@@ -171,7 +171,8 @@ std::vector<Group> Trees::kept_groups(ComponentId id, std::vector<ClassId> class
 
 Trees::Reads Trees::reads_of(NodeId root) const {
   Reads reads;
-  // A node may be reached directly and through a fold; the direct way counts, so it is walked again.
+  // A node may be reached directly and through a fold; the direct way counts, so it is walked
+  // again.
   enum : char { unseen, inside_a_fold, directly };
   std::vector<char> seen(root.index + 1, unseen);
   std::vector<std::pair<NodeId, char>> work{{root, directly}};
@@ -209,7 +210,8 @@ Trees::Tree Trees::make_tree(NodeId fold) const {
   const bool ordered = !recipe.commutes; // so it is without a combine
   const std::vector<ClassId> folded = folded_classes(fold);
   std::vector<ClassId> args = classes_of_args(fold);
-  // Where any order gives the same bits, axes that no input of the fold has together are nested as what is around the fold has them.
+  // Where any order gives the same bits, axes that no input of the fold has together are nested as
+  // what is around the fold has them.
   if (recipe.exact && !reads.folds.empty())
     std::ranges::sort(args, {},
                       [&](ClassId c) { return components_[component_of(fold).index].place.at(c); });

@@ -1,10 +1,12 @@
-// Inside the plan stage: how folds and kept axes are to be walked, before anything is put into loops.
+// Inside the plan stage: how folds and kept axes are to be walked, before anything is put into
+// loops.
 //
-// Outputs that share an input, or a fold, make a component. The order of its classes is by stride over all its operands; kept
-// axes are looped in this order, and neighbours merge where each of these operands allows it. What another component does with
-// the same axes is nothing to it. Each fold has a tree of its own, which follows from
-// the inputs that it reads and nothing else: its folded axes by stride (in logical order where the
-// order of elements matters), merged where those inputs merge.
+// Outputs that share an input, or a fold, make a component. The order of its classes is by stride
+// over all its operands; kept axes are looped in this order, and neighbours merge where each of
+// these operands allows it. What another component does with the same axes is nothing to it. Each
+// fold has a tree of its own, which follows from the inputs that it reads and nothing else: its
+// folded axes by stride (in logical order where the order of elements matters), merged where those
+// inputs merge.
 #pragma once
 
 #include "plan/request.hpp"
@@ -27,7 +29,8 @@ public:
   explicit Trees(const Request &request);
 
   bool needed(expr::NodeId id) const { return needed_[id.index]; }
-  // A fold or scan over no class at all is an operation: its one step. In a generic plan it is a fold over fillers.
+  // A fold or scan over no class at all is an operation: its one step. In a generic plan it is a
+  // fold over fillers.
   bool is_fold(expr::NodeId id) const { return is_fold_[id.index]; }
   // Those that are needed, arguments before their users.
   const std::vector<expr::NodeId> &folds() const { return folds_; }
@@ -35,7 +38,8 @@ public:
   struct Tree {
     std::vector<Group> kept, folded; // outermost first
     bool ways = false;               // along the last folded group: 32 of a fold, 16 of a scan
-    // Of what it keeps, the positions that lie innermost in what it reads, as one axis: the same whatever is stored and computed beside it.
+    // Of what it keeps, the positions that lie innermost in what it reads, as one axis: the same
+    // whatever is stored and computed beside it.
     std::int64_t side_by_side = 1;
     std::int64_t leaf() const; // positions of the last folded group
   };
@@ -43,7 +47,8 @@ public:
 
   ComponentId component_of(expr::NodeId id) const { return component_of_[id.index]; }
 
-  // The groups in which these classes of a component are looped over where they are kept, outermost first.
+  // The groups in which these classes of a component are looped over where they are kept, outermost
+  // first.
   std::vector<Group> kept_groups(ComponentId component, std::vector<ClassId> classes) const;
 
   std::vector<ClassId> classes_of(expr::NodeId id) const;
@@ -58,7 +63,8 @@ public:
   // The folds and scans that these expressions are made of, not those inside them.
   std::vector<expr::NodeId> folds_in(std::span<const expr::NodeId> roots) const;
 
-  // The classes of each component, outermost first, as they are nested where no schedule says otherwise.
+  // The classes of each component, outermost first, as they are nested where no schedule says
+  // otherwise.
   std::vector<ClassId> by_stride() const;
   std::vector<Decision> explain() const;
 

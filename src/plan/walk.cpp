@@ -37,7 +37,8 @@ Steps steps_of(const std::vector<std::optional<ClassId>> &classes, const Layout 
   Steps steps;
   for (std::size_t d = 0; d < classes.size(); ++d) {
     if (!classes[d]) continue;
-    // What has no elements moves along the axis that has none: a load before that axis's loop would read.
+    // What has no elements moves along the axis that has none: a load before that axis's loop would
+    // read.
     const bool empty = layout.extents[d] == 0;
     const std::int64_t stride = empty && layout.strides[d] == 0 ? 1 : layout.strides[d];
     if (stride != 0) steps.push_back({*classes[d], stride});

@@ -1,10 +1,14 @@
-// Inside the plan stage: what folds, scans and stores read, how often their loops compute it, and which of them wait for which.
+// Inside the plan stage: what folds, scans and stores read, how often their loops compute it, and
+// which of them wait for which.
 //
 //   let m = mean(x, j)                     wave 0
-//   let s = sum(exp(x - m), j)             wave 0: m of a row is there once its own loop over j has ended
-//   out y = exp(x - m) / s - max(s, i)     wave 1: max(s, i) is there only when all loops have ended
+//   let s = sum(exp(x - m), j)             wave 0: m of a row is there once its own loop over j has
+//                                          ended
+//   out y = exp(x - m) / s - max(s, i)     wave 1: max(s, i) is there only when all loops have
+//                                          ended
 //
-// Those of one wave may share loops, and what they compute there; later waves find in memory what is held.
+// Those of one wave may share loops, and what they compute there; later waves find in memory what
+// is held.
 #pragma once
 
 #include "plan/trees.hpp"
@@ -57,7 +61,8 @@ public:
         const std::vector<Use> &uses)
       : graph_(request.spec.graph), trees_(trees), holds_(holds), uses_(uses) {}
 
-  // Of what reads these values in such loops. Each node is visited once for all uses with equal loops.
+  // Of what reads these values in such loops. Each node is visited once for all uses with equal
+  // loops.
   int of(std::span<const expr::NodeId> roots, const std::vector<Group> &loops);
 
 private:
@@ -70,7 +75,8 @@ private:
   std::map<std::vector<Group>, std::vector<int>> known_; // [loops][node]; -1: not yet
 };
 
-// Which uses find which values in memory: those that would compute them more often than they have positions, and those of later waves.
+// Which uses find which values in memory: those that would compute them more often than they have
+// positions, and those of later waves.
 void find_waits(Holds &holds, const std::vector<Use> &uses, const Request &request,
                 const Trees &trees, Waves &waves);
 

@@ -1,4 +1,5 @@
-// See wishes.hpp. Whoever chooses has looked at the wishes; this reads off the finished nests what they came to.
+// See wishes.hpp. Whoever chooses has looked at the wishes; this reads off the finished nests what
+// they came to.
 #include "plan/wishes.hpp"
 
 #include "spec/inline_lets.hpp"

@@ -13,8 +13,8 @@ bool asks_for_lanes(const Request &request, const Group &group);
 std::int64_t asked_tile(const Request &request, const Group &group);
 
 // A decision for each clause, and each phase that it is about.
-// `groups` are those of the program's axes. Clauses about stores are told where stores are chosen, copies and rows by the blocks
-// (block::explain), unless no loop runs along their axis.
+// `groups` are those of the program's axes. Clauses about stores are told where stores are chosen,
+// copies and rows by the blocks (block::explain), unless no loop runs along their axis.
 void explain_wishes(const Request &request, const Schedule &schedule, const loop::Program &program,
                     const std::vector<Group> &groups, std::vector<Decision> &why);
 

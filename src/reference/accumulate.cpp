@@ -15,14 +15,14 @@ namespace {
 using ops::Row;
 using ops::WritableRow;
 
-// So many neighbours step together, so that memory is read in whole cache lines both where the folded
-// elements lie side by side and where the kept ones do.
+// So many neighbours step together, so that memory is read in whole cache lines both where the
+// folded elements lie side by side and where the kept ones do.
 constexpr std::int64_t lanes = 32;
 constexpr std::size_t largest_element = 16; // in bytes
 
-// A sum of floats with the rounding errors of all additions kept: what an addition loses is a number of its own,
-// which two more differences give exactly (Knuth's TwoSum, in extended precision). Infinities and NaN
-// spoil the errors, not the plain sum.
+// A sum of floats with the rounding errors of all additions kept: what an addition loses is a
+// number of its own, which two more differences give exactly (Knuth's TwoSum, in extended
+// precision). Infinities and NaN spoil the errors, not the plain sum.
 struct FloatSum {
   long double sum = 0, errors = 0; // -0 stays where all is -0
   void add(long double x) {
@@ -226,7 +226,8 @@ void run_accumulation(const Accumulation &what, const Workers &workers) {
   const Nests nests(what);
   const std::optional<ops::Op> op = ops::only_op(what.recipe);
   const DType type = what.recipe.states[0];
-  // Where their order is free, sums and products of floats are not taken step by step: they are as exact as can be.
+  // Where their order is free, sums and products of floats are not taken step by step: they are as
+  // exact as can be.
   const bool plain = !what.scan && what.starts.empty() && what.recipe.has_combine();
   const auto make = [&]() -> Block {
     if (plain && op == ops::Op::Add && (is_float(type) || is_complex(type)))

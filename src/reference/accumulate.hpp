@@ -20,8 +20,8 @@ struct Accumulation {
   Extents folded = {};              // the elements that these states step through
 };
 
-// Floats of plain sums and products are taken in extended precision, sums with compensation, so that they
-// are as exact as can be; all else is done step by step.
+// Floats of plain sums and products are taken in extended precision, sums with compensation, so
+// that they are as exact as can be; all else is done step by step.
 void run_accumulation(const Accumulation &what, const Workers &workers);
 
 } // namespace broadloom::reference

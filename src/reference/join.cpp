@@ -8,7 +8,8 @@
 namespace broadloom::reference {
 namespace {
 
-// Where an element of a part lies in the whole: [dim] of both. `first` is how far the parts before it go, where they lie side by side.
+// Where an element of a part lies in the whole: [dim] of both. `first` is how far the parts before
+// it go, where they lie side by side.
 std::vector<std::int64_t> place_in_whole(const spec::Join &join, std::size_t part,
                                          const std::vector<std::int64_t> &index, std::int64_t first,
                                          const ExtentOfArray &extent_of) {

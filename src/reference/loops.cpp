@@ -16,8 +16,8 @@ bool continues(const Loop &outer, const Loop &inner) {
   return true;
 }
 
-// The loop that blocks run along: the innermost one of some length, as its elements are likely neighbours,
-// else the longest one.
+// The loop that blocks run along: the innermost one of some length, as its elements are likely
+// neighbours, else the longest one.
 std::size_t loop_of_blocks(const Nest &nest) {
   constexpr std::int64_t long_enough = 32;
   for (std::size_t l = nest.size(); l-- > 0;)

@@ -1,10 +1,12 @@
 // Loops over the elements of several operands, each read through its strides.
 //
-//   z[i, j] = x[i, j] + y[j], f32[4, 3]: operands z, x, y step 12, 12, 0 bytes along i and 4, 4, 4 along j
+//   z[i, j] = x[i, j] + y[j], f32[4, 3]: operands z, x, y step 12, 12, 0 bytes along i and 4, 4, 4
+//   along j
 //
-// Two kinds of loop are taken. In a nest in order every point follows those before it, in C order, as the
-// elements of one fold do. The positions of a nest of blocks have nothing to do with each other, as the
-// folds of a kernel have: they are taken in rows of some positions, by any number of threads.
+// Two kinds of loop are taken. In a nest in order every point follows those before it, in C order,
+// as the elements of one fold do. The positions of a nest of blocks have nothing to do with each
+// other, as the folds of a kernel have: they are taken in rows of some positions, by any number of
+// threads.
 #pragma once
 
 #include "reference/shapes.hpp"
@@ -16,8 +18,8 @@
 
 namespace broadloom::reference {
 
-// The elements of a value, with the bytes between them along each axis of the iteration space; 0 where
-// the value does not vary.
+// The elements of a value, with the bytes between them along each axis of the iteration space; 0
+// where the value does not vary.
 struct Operand {
   char *data = nullptr;
   std::vector<std::int64_t> strides;
@@ -32,13 +34,13 @@ struct Loop {
 };
 using Nest = std::vector<Loop>; // outer loops first
 
-// The loops over the axes of `space` in C order. Axes with one element have none, and two loops that
-// are one for all operands are merged.
+// The loops over the axes of `space` in C order. Axes with one element have none, and two loops
+// that are one for all operands are merged.
 Nest nest_of(const Extents &space, const std::vector<Operand> &operands);
 Addresses starts_of(const std::vector<Operand> &operands);
 
-// Calls row(addresses, count, steps) for each row along the innermost loop, in C order; never where a
-// loop is empty. A nest of no loops is one row of one point.
+// Calls row(addresses, count, steps) for each row along the innermost loop, in C order; never where
+// a loop is empty. A nest of no loops is one row of one point.
 template <class Row> void for_each_row(const Nest &nest, Addresses at, Row row) {
   for (const Loop &loop : nest)
     if (loop.count == 0) return;
@@ -71,9 +73,9 @@ struct Workers {
   bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
 };
 
-// Takes all positions of the nest in blocks of at most `longest`, each thread with a Block that `make`
-// makes for it. `points` says how much work it is: little work stays on one thread. Leaves early where
-// it is cancelled.
+// Takes all positions of the nest in blocks of at most `longest`, each thread with a Block that
+// `make` makes for it. `points` says how much work it is: little work stays on one thread. Leaves
+// early where it is cancelled.
 void for_each_block(const Nest &nest, const Addresses &at, std::int64_t longest,
                     std::int64_t points, const Workers &workers,
                     const std::function<Block()> &make);

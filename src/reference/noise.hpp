@@ -18,7 +18,8 @@ public:
     sign_ = engine_() % 2 != 0 ? 1 : -1;
   }
 
-  // By up to `units` units of what folds of this type accumulate in, which is no type narrower than f32.
+  // By up to `units` units of what folds of this type accumulate in, which is no type narrower than
+  // f32.
   void shake(Array &elements, double units) {
     const DType dtype = elements.dtype(), real = real_dtype(dtype);
     if (!is_float(real)) return;
@@ -47,7 +48,8 @@ private:
   double sign_ = 1;
 };
 
-// Of the factors of a product those that make it larger, or smaller: their sizes, and 1 for all others.
+// Of the factors of a product those that make it larger, or smaller: their sizes, and 1 for all
+// others.
 inline Array factors(const Array &elements, bool larger) {
   Array made = elements.copy();
   const DType dtype = made.dtype(), real = real_dtype(dtype);

@@ -1,5 +1,5 @@
-// Every node of the graph becomes a full array over its own axes, in order; an array is dropped after
-// its last use. See reference.hpp.
+// Every node of the graph becomes a full array over its own axes, in order; an array is dropped
+// after its last use. See reference.hpp.
 #include "reference/reference.hpp"
 
 #include "array/copy.hpp"
@@ -40,8 +40,8 @@ std::int64_t points_of(const Extents &extents) {
   return n;
 }
 
-// The bytes between elements of `size` bytes in C order along each axis; 0 where the extent is 1, which is
-// broadcasting.
+// The bytes between elements of `size` bytes in C order along each axis; 0 where the extent is 1,
+// which is broadcasting.
 std::vector<std::int64_t> strides_of(const Extents &extents, std::size_t size) {
   std::vector<std::int64_t> strides(extents.size(), 0);
   std::int64_t stride = std::int64_t(size);
@@ -236,8 +236,9 @@ private:
     for (const NodeId arg : spec_.graph.folded_args(id)) shaken_[arg.index] = Array();
   }
 
-  // A product leaves the range of its type on the way where that of its large elements does, or that of its small ones; whether it does, the
-  // order says. So in every other draw such a product is NaN.
+  // A product leaves the range of its type on the way where that of its large elements does, or
+  // that of its small ones; whether it does, the order says. So in every other draw such a product
+  // is NaN.
   void multiply_in_any_order(NodeId id) {
     const NodeId arg = spec_.graph.folded_args(id)[0];
     const Array moved = shaken_[arg.index];

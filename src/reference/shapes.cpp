@@ -103,7 +103,8 @@ private:
   }
 
   // A 1 that may stretch gives way; two rigid extents must be equal.
-  // The place is found only when it is needed: it holds a line of the source, which may be a long one.
+  // The place is found only when it is needed: it holds a line of the source, which may be a long
+  // one.
   bool meets(Extent &into, const Extent &other) const {
     if (!other.rigid) return true;
     if (into.rigid && into.count != other.count) return false;

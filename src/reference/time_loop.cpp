@@ -19,7 +19,8 @@ std::vector<std::vector<std::int64_t>> loop_shapes(spec::LetKernels lets, std::s
   return {shapes.begin() + std::ptrdiff_t(first), shapes.end()};
 }
 
-// Step after step from the definition: what is read of earlier steps stands in arrays with the start before or behind them.
+// Step after step from the definition: what is read of earlier steps stands in arrays with the
+// start before or behind them.
 std::vector<Array> run_loop(spec::LetKernels lets, std::size_t first,
                             std::span<const AnyView> inputs, std::span<const AnyView> before,
                             const EvaluateOne &evaluate) {

@@ -1,4 +1,5 @@
-// Lets that go step by step together (spec/recurrence.hpp), from the definition: one position of time after the other.
+// Lets that go step by step together (spec/recurrence.hpp), from the definition: one position of
+// time after the other.
 #pragma once
 
 #include "spec/materialise.hpp"
@@ -22,7 +23,8 @@ struct Pin {
 using EvaluateOne =
     std::function<Array(const spec::TypedSpec &, std::span<const AnyView>, std::optional<Pin>)>;
 
-// [member]: the shapes of the lets from `first` on, for the inputs of a call and the lets before them.
+// [member]: the shapes of the lets from `first` on, for the inputs of a call and the lets before
+// them.
 std::vector<std::vector<std::int64_t>> loop_shapes(spec::LetKernels lets, std::size_t first,
                                                    std::span<const Layout> inputs,
                                                    std::span<const Layout> before);

@@ -1,5 +1,5 @@
-// See windows.hpp. The engines solve for extents and make strided views (kernel/windows.hpp); here each corner of what a window
-// reads is looked at, and extents are found by trial.
+// See windows.hpp. The engines solve for extents and make strided views (kernel/windows.hpp); here
+// each corner of what a window reads is looked at, and extents are found by trial.
 #include "reference/windows.hpp"
 
 #include "array/layout.hpp"
@@ -152,7 +152,8 @@ private:
     return true;
   }
 
-  // The greatest extent with which all reads that tell are inside: by bisection, as a longer axis reads all that a shorter one does.
+  // The greatest extent with which all reads that tell are inside: by bisection, as a longer axis
+  // reads all that a shorter one does.
   std::int64_t longest(int axis) {
     std::int64_t most = -1;
     for (const Read &read : reads_) {
@@ -202,7 +203,8 @@ std::vector<std::int64_t> window_extents(const spec::TypedSpec &spec,
 
 namespace {
 
-// The index of the element of `count` that stands at position `at` where they are repeated to both sides.
+// The index of the element of `count` that stands at position `at` where they are repeated to both
+// sides.
 std::int64_t repeated(PadMode mode, std::int64_t at, std::int64_t count) {
   const auto remainder = [](std::int64_t a, std::int64_t b) {
     return a - b * (a / b - (a % b < 0));

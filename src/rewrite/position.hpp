@@ -1,4 +1,5 @@
-// Positions as affine forms of axes and of extents, over a divisor: what transpose_windows calculates with.
+// Positions as affine forms of axes and of extents, over a divisor: what transpose_windows
+// calculates with.
 //
 //   p = 2*i + u - n      solved for i:      i = (p - u + n) / 2
 //

@@ -89,7 +89,8 @@ AxisSet Reindexer::images(const Substitution &by, AxisSet of) const {
   return axes;
 }
 
-// Of a fold: the axes that it folds stand for themselves, and have another name where theirs now means something else.
+// Of a fold: the axes that it folds stand for themselves, and have another name where theirs now
+// means something else.
 std::size_t Reindexer::inner(NodeId id, std::size_t by) {
   const Node node = spec_.graph[id];
   if (node.kind != NodeKind::Fold) return by;
@@ -105,7 +106,8 @@ std::size_t Reindexer::inner(NodeId id, std::size_t by) {
   // Without a combine positions are taken in the order of the axes, which must stay as it is.
   const bool in_order = !spec_.graph.recipe(id).has_combine();
   const AxisSet renamed = taken.empty() || !in_order ? taken : bound;
-  // What keeps its name is an axis of the fold all the same: it has no extent of one outside that is called as it is.
+  // What keeps its name is an axis of the fold all the same: it has no extent of one outside that
+  // is called as it is.
   for (const int axis : bound - renamed) {
     within.extents.erase(axis);
     within.lenders.erase(axis);
@@ -176,7 +178,8 @@ NodeId Reindexer::made_index(NodeId id, std::size_t by, const std::vector<NodeId
   const Place where = spec_.graph.where(id);
   Node node = spec_.graph[id];
   const Instead &instead = all_[by].axes.at(std::countr_zero(node.axes.bits()));
-  // What is read at the position lacks the axes that cancel out there: x[i + u] at i := p - u is x[p].
+  // What is read at the position lacks the axes that cancel out there: x[i + u] at i := p - u is
+  // x[p].
   const auto lender = [&](int axis) {
     const auto &lenders = all_[by].lenders;
     const auto found = lenders.find(axis);
@@ -272,7 +275,8 @@ std::uint32_t Reindexer::derived(std::uint32_t index, const Substitution &by, co
       if (same) own = extent_of_dim(spec_, index, k);
     }
     const auto given = by.extents.find(axis);
-    // In a sum of axes it must have all its positions, also where the read repeats a dim of 1 along it.
+    // In a sum of axes it must have all its positions, also where the read repeats a dim of 1 along
+    // it.
     if (given != by.extents.end() && (!own || in_sums.has(axis))) own = given->second;
     support::check(own.has_value(), "reindex: an axis without extent");
     window.extents.push_back(*own);

@@ -1,11 +1,13 @@
 // Values at other positions: a node with some of its axes put in terms of others.
 //
-//   d_y[i] * k[u]   at i := p - u       is   d_y[p - u] * k[u], a read of a derived window and one that stays
-//   max(x[i + u], u)                    is   max(x[p - u + v], v): what a fold folds gets another name, as u means the outer one
+//   d_y[i] * k[u]   at i := p - u       is   d_y[p - u] * k[u], a read of a derived window and one
+//                                            that stays
+//   max(x[i + u], u)                    is   max(x[p - u + v], v): what a fold folds gets another
+//                                            name, as u means the outer one
 //   iota(i)                             is   iota(p) - iota(u)
 //
-// A read becomes one of a derived window (TypedWindow), and where its positions may be outside of the array, that reads 0. Nothing is
-// said of whether i is inside: who asks masks the value.
+// A read becomes one of a derived window (TypedWindow), and where its positions may be outside of
+// the array, that reads 0. Nothing is said of whether i is inside: who asks masks the value.
 #pragma once
 
 #include "rewrite/position.hpp"

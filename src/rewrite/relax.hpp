@@ -10,7 +10,8 @@
 
 namespace broadloom::rewrite {
 
-// Of f32 and f64 only. Leaves a note in `spec` for each kind of rewrite that it made. Linear, iterative.
+// Of f32 and f64 only. Leaves a note in `spec` for each kind of rewrite that it made. Linear,
+// iterative.
 void relax(spec::TypedSpec &spec);
 
 } // namespace broadloom::rewrite

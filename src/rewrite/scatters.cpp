@@ -72,7 +72,8 @@ std::optional<Scatters> split_scatters(const spec::TypedSpec &spec) {
   before.pairings.clear();
   before.wishes = {};
   before.notes.clear();
-  // What is given to it is given by the call of the whole: lets and the shapes of outputs are inputs like others.
+  // What is given to it is given by the call of the whole: lets and the shapes of outputs are
+  // inputs like others.
   before.materialised.clear();
   for (spec::TypedInput &input : before.inputs) { // arrays as others are
     input.of_output.reset();

@@ -2,11 +2,13 @@
 //
 //   out d = 2 * sum(e, like=x[k[i], j])
 //
-//   before    out sum0[i, j] = e                          what is to be added, where the window reads
-//   after     in S : as x       out d = 2 * S             S: what comes together at each position of x
+//   before    out sum0[i, j] = e                          what is to be added, where the window
+//                                                         reads
+//   after     in S : as x       out d = 2 * S             S: what comes together at each position
+//                                                         of x
 //
-// Between the two a call adds e up (kernel/scatter.hpp). S is an input behind the windows that a call is not given. What is before may
-// have such sums itself.
+// Between the two a call adds e up (kernel/scatter.hpp). S is an input behind the windows that a
+// call is not given. What is before may have such sums itself.
 #pragma once
 
 #include "spec/spec.hpp"

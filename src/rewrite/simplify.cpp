@@ -1,8 +1,9 @@
 // See simplify.hpp.
 //
-// One walk in evaluation order makes a new graph; each rule sees arguments that are simple already. A rule
-// may drop an operand only where what is left has the same extents at every call and no error of the
-// operand is lost: an operand that reads no inputs but those that the rest reads too, element by element.
+// One walk in evaluation order makes a new graph; each rule sees arguments that are simple already.
+// A rule may drop an operand only where what is left has the same extents at every call and no
+// error of the operand is lost: an operand that reads no inputs but those that the rest reads too,
+// element by element.
 #include "rewrite/simplify.hpp"
 
 #include "rewrite/live_nodes.hpp"
@@ -39,8 +40,9 @@ bool widens(DType from, DType to) {
   return from == DType::F32 && to == DType::F64;
 }
 
-// Does a cast through `middle` give what a cast at once gives? Integers wrap where they narrow, but stop at the ends of
-// the type where they come as floats: u16(i16(-5)) is 65531, u16(f32(i16(-5))) is 0.
+// Does a cast through `middle` give what a cast at once gives? Integers wrap where they narrow, but
+// stop at the ends of the type where they come as floats: u16(i16(-5)) is 65531, u16(f32(i16(-5)))
+// is 0.
 bool may_skip(DType from, DType middle, DType to) {
   if (!widens(from, middle)) return false;
   return !is_integer(from) || !is_float(middle) || !is_integer(to) || widens(from, to);
@@ -248,8 +250,9 @@ private:
     }
   }
 
-  // u8(clip(x, 0, 255)) = u8(x), as the conversion stops at the ends of the type by itself; between them may stand an
-  // operation that rounds to an integer, which keeps the order of values and whole limits as they are.
+  // u8(clip(x, 0, 255)) = u8(x), as the conversion stops at the ends of the type by itself; between
+  // them may stand an operation that rounds to an integer, which keeps the order of values and
+  // whole limits as they are.
   std::optional<NodeId> without_limits(const Node &node, NodeId x) {
     if (!is_integer(node.dtype) || !is_float(graph_[x].dtype) || is_narrow_float(graph_[x].dtype))
       return {};

@@ -228,7 +228,8 @@ private:
     }
   }
 
-  // How many there are: a fold goes in the round after those of all folds and scans along the axis that it is made of.
+  // How many there are: a fold goes in the round after those of all folds and scans along the axis
+  // that it is made of.
   int find_rounds() {
     std::vector<int> ready(graph_.size(), 0); // [node]: so many rounds must have been
     int rounds = 0;
@@ -250,7 +251,8 @@ private:
     return rounds;
   }
 
-  // A spec of the given inputs, the states of the rounds so far, and windows; `now` is what nodes of the kernel are in it.
+  // A spec of the given inputs, the states of the rounds so far, and windows; `now` is what nodes
+  // of the kernel are in it.
   struct Part {
     spec::TypedSpec spec;
     std::vector<int> place; // [given input]: which input it is, or -1
@@ -298,7 +300,8 @@ private:
     return first;
   }
 
-  // The nodes that are wanted, with states that are known in place of folds. A scan goes on from what comes before the block.
+  // The nodes that are wanted, with states that are known in place of folds. A scan goes on from
+  // what comes before the block.
   void copy(Part &part, const std::vector<bool> &wanted,
             std::vector<std::pair<NodeId, NodeId>> *same) const {
     const auto moved = [&](std::uint32_t input) {

@@ -1,4 +1,5 @@
-// Specs that are made in place of being written: what the parts of a kernel that was taken apart (split_folds.hpp) are built of.
+// Specs that are made in place of being written: what the parts of a kernel that was taken apart
+// (split_folds.hpp) are built of.
 #pragma once
 
 #include "spec/spec.hpp"
@@ -25,11 +26,14 @@ expr::NodeId operation(expr::Graph &graph, ops::Op op, DType dtype,
 std::vector<expr::NodeId> run_code(expr::Graph &graph, const ops::Code &code,
                                    std::vector<expr::NodeId> values);
 
-// Of a scan whose leaves have come to t[leaf, ..], along `axis`: what comes before each of them, from a start on.
+// Of a scan whose leaves have come to t[leaf, ..], along `axis`: what comes before each of them,
+// from a start on.
 //
-//   in start, t      out state0 = start, combine(start, t[0]), combine(combine(start, t[0]), t[1]), ..
+//   in start, t      out state0 = start, combine(start, t[0]), combine(combine(start, t[0]), t[1]),
+//                    ..
 //
-// From the last leaf where `reverse`. So the joins are those that one call makes: blocks are joined one after another.
+// From the last leaf where `reverse`. So the joins are those that one call makes: blocks are joined
+// one after another.
 void add_before(spec::TypedSpec &spec, const ops::Recipe &recipe, expr::AxisSet kept, int axis,
                 bool reverse);
 

@@ -100,7 +100,8 @@ public:
   }
 
 private:
-  // The sum of what is gathered from the array and from each border that repeats elements of it, or corner of such borders.
+  // The sum of what is gathered from the array and from each border that repeats elements of it, or
+  // corner of such borders.
   NodeId written_out(const Node &fold, NodeId summed, const Place &where) {
     const spec::TypedWindow window = *spec_.summed_through(fold)->window; // the inputs grow
     const Solution solution(window, all_, support::with_text(where, spec_.source.get()));
@@ -152,7 +153,8 @@ private:
     return all;
   }
 
-  // One for all sums: each folds it, and what is read inside of another gets names of its own (reindex.hpp).
+  // One for all sums: each folds it, and what is read inside of another gets names of its own
+  // (reindex.hpp).
   int border_axis(std::uint32_t input, std::size_t dim, std::int64_t count, const Place &where) {
     const auto [known, fresh] = borders_.try_emplace({input, dim, count}, -1);
     if (fresh) known->second = reindexer_.fresh_axis(spec_.inputs[input].axis_of_dim[dim], where);
@@ -233,14 +235,16 @@ private:
       by.axes[axis] = {named(solved.at), solved.exact,
                        solved.exact && parts[Solution::dim_of(solved.at.axis())].pad != nullptr};
 
-    // What has the axes that now stand in positions: those of the result, and the others of the window.
+    // What has the axes that now stand in positions: those of the result, and the others of the
+    // window.
     const std::uint32_t renamed = reindexer_.derived(seen, renaming, where);
     for (const auto &[axis, extent] : by.extents)
       by.lenders[axis] = of_result.has(axis) ? window.of : renamed;
     for (const Part &part : parts)
       if (part.border >= 0) by.lenders[part.border] = part.counting;
 
-    // Only where the position is that of an element: elsewhere what is read is no more than a number.
+    // Only where the position is that of an element: elsewhere what is read is no more than a
+    // number.
     std::optional<NodeId> mask;
     const auto ask = [&](NodeId condition) {
       mask = mask ? reindexer_.op(Op::And, DType::Bool, {*mask, condition}, where) : condition;
@@ -305,7 +309,8 @@ private:
                            std::span(&value, 1), where);
   }
 
-  // Whether another sum folds the axis: each shall have residues of its own (kernel/by_parts.hpp), as long as there are names.
+  // Whether another sum folds the axis: each shall have residues of its own (kernel/by_parts.hpp),
+  // as long as there are names.
   bool is_taken(int axis) {
     const bool taken = taken_.has(axis) && spec_.axes.size() + 8 < std::size_t(expr::max_axes);
     taken_ = taken_ | AxisSet::of(axis);

@@ -1,8 +1,11 @@
-// Backward: from a product back to the parameters that what it multiplies is made of. See moves.hpp.
+// Backward: from a product back to the parameters that what it multiplies is made of. See
+// moves.hpp.
 //
-//   relu(sum(x * w, k) + b) * s       relu, +, sum and x * w become s times themselves, if s > 0: w * s, b * s
+//   relu(sum(x * w, k) + b) * s       relu, +, sum and x * w become s times themselves, if s > 0: w
+//                                     * s, b * s
 //
-// Values are taken from the latest on, so that all readers of a value have been decided before it is.
+// Values are taken from the latest on, so that all readers of a value have been decided before it
+// is.
 #include "scale/moves.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// See fold.hpp. Rounds of three steps, each of which makes a new kernel: shifts, backward, forward; until none has anything to do.
+// See fold.hpp. Rounds of three steps, each of which makes a new kernel: shifts, backward, forward;
+// until none has anything to do.
 #include "scale/fold.hpp"
 
 #include "scale/build.hpp"

@@ -1,8 +1,10 @@
 // Forward: from a product on to the parameters that its result meets. See moves.hpp.
 //
-//   sum(relu(x * s) * w, k)       x * s and relu become themselves over s, if s > 0; then w takes it: relu(x) * (w * s)
+//   sum(relu(x * s) * w, k)       x * s and relu become themselves over s, if s > 0; then w takes
+//                                 it: relu(x) * (w * s)
 //
-// Values are taken from the earliest on, so that all arguments of a value have been decided before it is.
+// Values are taken from the earliest on, so that all arguments of a value have been decided before
+// it is.
 #include "scale/moves.hpp"
 
 #include <functional>
@@ -13,7 +15,8 @@ namespace broadloom::scale {
 using ops::Scaling;
 using support::Reason;
 
-// What the arguments from `first` on have in common: data must have it, constants are divided by it.
+// What the arguments from `first` on have in common: data must have it, constants are divided by
+// it.
 std::optional<Refusal> Mover::common(Id id, std::size_t first, Factor &made) {
   const Value &value = values_[id];
   const Factor *seen = nullptr;
@@ -171,7 +174,8 @@ std::optional<Refusal> Mover::forward_once(Id site, std::vector<Id> &into) {
   if (!(refused = check(site))) seed(site);
   while (!pending.empty() && !refused) {
     const Id id = pending.top();
-    // Another product by the same that it is added to goes along; what it reaches is looked at anew.
+    // Another product by the same that it is added to goes along; what it reaches is looked at
+    // anew.
     bool waits = false;
     if (values_.scaling(id) == Scaling::Joint || values_.scaling(id) == Scaling::Homogeneous)
       for (const Id arg : values_[id].args)

@@ -1,11 +1,13 @@
-// What is known of all elements of a value that is made of parameters and numbers: which signs they may have, and whether they are
-// finite.
+// What is known of all elements of a value that is made of parameters and numbers: which signs they
+// may have, and whether they are finite.
 //
 //   param var : f32[c] >= 0
-//   sqrt(var + 1e-5)          var is 0 or above, 1e-5 above: the sum and its root are above 0 and finite, and so is 1 / sqrt(..)
+//   sqrt(var + 1e-5)          var is 0 or above, 1e-5 above: the sum and its root are above 0 and
+//                             finite, and so is 1 / sqrt(..)
 //
-// What is said holds in exact numbers: that exp(x) is above 0 and finite is true of the reals, and of floats as long as nothing leaves
-// their range. A parameter counts as finite unless its values are known (fold.hpp).
+// What is said holds in exact numbers: that exp(x) is above 0 and finite is true of the reals, and
+// of floats as long as nothing leaves their range. A parameter counts as finite unless its values
+// are known (fold.hpp).
 #pragma once
 
 #include "expr/node.hpp"
@@ -41,7 +43,8 @@ Known to_count(const Known &a); // to the power of a number from 0 on
 Known known_of(const Number &number);
 Known either(const Known &a, const Known &b);
 
-// Of an operation, a cast or a reduction of such values; nothing where no rule is known. `square`: of a product of a value by itself.
+// Of an operation, a cast or a reduction of such values; nothing where no rule is known. `square`:
+// of a product of a value by itself.
 Known known_of(const ExprNode &node, std::span<const Known> args, bool square = false);
 
 } // namespace broadloom::scale

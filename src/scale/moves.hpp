@@ -1,13 +1,17 @@
-// Inside the stage that moves scales: what is to become of each value, found by two searches over one table.
+// Inside the stage that moves scales: what is to become of each value, found by two searches over
+// one table.
 //
-// A *scale* is the constant s of a product y * s, or of a quotient y / s, whose other side y is data. It is moved by a set of values each
-// of which is multiplied by a factor, so that the product itself has nothing left to do:
+// A *scale* is the constant s of a product y * s, or of a quotient y / s, whose other side y is
+// data. It is moved by a set of values each of which is multiplied by a factor, so that the product
+// itself has nothing left to do:
 //
-//   backward     every value from y back to some parameter becomes s times itself: sum(x * w, k) + b is then sum(x * (w * s), k) + b * s
-//   forward      every value from y * s on to some parameter becomes itself over s: relu(x * s) * w is then relu(x) * (w * s)
+//   backward     every value from y back to some parameter becomes s times itself: sum(x * w, k) +
+//                b is then sum(x * (w * s), k) + b * s
+//   forward      every value from y * s on to some parameter becomes itself over s: relu(x * s) * w
+//                is then relu(x) * (w * s)
 //
-// How a factor passes an operation is its `Scaling` (ops.hpp), the same for both. A value is in the set with all who read it, or they
-// must not notice (y > 0 for s > 0): nothing is computed twice.
+// How a factor passes an operation is its `Scaling` (ops.hpp), the same for both. A value is in the
+// set with all who read it, or they must not notice (y > 0 for s > 0): nothing is computed twice.
 #pragma once
 
 #include "scale/factor.hpp"
@@ -48,7 +52,8 @@ public:
   // `may_leave`: the output is an array that other kernels read, which take what it is divided by.
   Mover(const Values &values, Moves &moves, bool may_leave = false);
 
-  // Moves the scale of this product or quotient, or says why not. `into` gets the constants that took it.
+  // Moves the scale of this product or quotient, or says why not. `into` gets the constants that
+  // took it.
   std::optional<Refusal> backward(Id site, std::vector<Id> &into);
   std::optional<Refusal> forward(Id site, std::vector<Id> &into);
 
@@ -72,7 +77,8 @@ private:
 
   Refused backward_once(Id site, std::vector<Id> &into);
   Refused forward_once(Id site, std::vector<Id> &into);
-  // Searches again as long as a product that took the factor turns out to have to hand it on: 0.1 * y where y changes, too.
+  // Searches again as long as a product that took the factor turns out to have to hand it on: 0.1 *
+  // y where y changes, too.
   template <class Search> Refused repeated(Search search);
   bool is_over() { return ++steps_ > most_steps_; }
 

@@ -1,7 +1,8 @@
 // Scales that pass from kernel to kernel, through the lets that are arrays between them.
 //
 //   let h[n, i, k] = relu(sum(x[n, i + u, c] * w1, u, c)) * s
-//   out y = sum(pad(h, i: 1)[n, i + u, k] * w2, u, k)            becomes .. * (w2 * s), and h lacks s
+//   out y = sum(pad(h, i: 1)[n, i + u, k] * w2, u, k)
+//       becomes .. * (w2 * s), and h lacks s
 //
 // A border of zeros is linear, so what multiplies all of h multiplies what is read of it. Two moves
 // try this for each such let:

@@ -34,12 +34,13 @@ private:
 // What a value becomes, given what its arguments have become; an empty one: the same over these.
 using Made = std::function<Expr(Id id, const std::vector<Expr> &args)>;
 
-// The kernel over the values that `made` gives. `built` gets them by id. Lets keep their names; those that nothing reads any more go,
-// unless a schedule or a pairing names them.
+// The kernel over the values that `made` gives. `built` gets them by id. Lets keep their names;
+// those that nothing reads any more go, unless a schedule or a pairing names them.
 SpecData rebuild(const SpecData &data, const Values &values, std::vector<Expr> &built,
                  const Made &made);
 
-// The same kernel with its axes in the order that they have in `before`: windows that are now read in another order become lets.
+// The same kernel with its axes in the order that they have in `before`: windows that are now read
+// in another order become lets.
 void keep_axis_order(const SpecData &before, SpecData &data);
 
 } // namespace broadloom::scale

@@ -1,9 +1,12 @@
 // Inside the stage that moves scales: constants that are added.
 //
-//   (z - a) + b                    z + (b - a)                                  joined: one addition less
-//   sum((z + q) * w, k)            sum(z * w, k) + sum(q * w, k)                taken out of a contraction: none inside it
+//   (z - a) + b                    z + (b - a)
+//       joined: one addition less
+//   sum((z + q) * w, k)            sum(z * w, k) + sum(q * w, k)
+//       taken out of a contraction: none inside it
 //
-// So the shift of a batch normalisation becomes part of the bias behind it, or of the one of the layer after it.
+// So the shift of a batch normalisation becomes part of the bias behind it, or of the one of the
+// layer after it.
 #pragma once
 
 #include "scale/rebuild.hpp"

@@ -1,9 +1,12 @@
 // Inside the stage that moves scales: the values of a kernel as a graph, equal ones once.
 //
-//   let y = sum(x[i, k] * w[k, o], k)            0: x   1: w (constant)   2: 0 * 1   3: sum 2 over {k}
-//   out z = maximum(y * s, 0)                    4: s (constant)   5: 3 * 4   6: 0 (constant)   7: maximum(5, 6)
+//   let y = sum(x[i, k] * w[k, o], k)            0: x   1: w (constant)   2: 0 * 1
+//       3: sum 2 over {k}
+//   out z = maximum(y * s, 0)                    4: s (constant)   5: 3 * 4   6: 0 (constant)
+//       7: maximum(5, 6)
 //
-// What is made of parameters and numbers only is *constant*: after freezing it costs nothing in a call.
+// What is made of parameters and numbers only is *constant*: after freezing it costs nothing in a
+// call.
 #pragma once
 
 #include "facts/facts.hpp"
@@ -52,7 +55,8 @@ public:
 
   // How a factor passes it: of an operation, a cast, a reduction or a scan.
   ops::Scaling scaling(Id id) const;
-  // Of a product or a quotient of data and a constant: which argument is the constant; -1 where it is none.
+  // Of a product or a quotient of data and a constant: which argument is the constant; -1 where it
+  // is none.
   int constant_side(Id id) const;
   // The other argument of such a product or quotient: what is multiplied.
   Id data_of(Id id) const { return all_[id].args[std::size_t(1 - constant_side(id))]; }

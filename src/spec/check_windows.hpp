@@ -5,7 +5,8 @@
 
 namespace broadloom::spec {
 
-// Throws ShapeError E0141 where nothing gives an axis its extent: x[i + u] alone is inside for more than one choice.
+// Throws ShapeError E0141 where nothing gives an axis its extent: x[i + u] alone is inside for more
+// than one choice.
 void check_windows(const TypedSpec &spec);
 
 } // namespace broadloom::spec

@@ -21,8 +21,8 @@ std::vector<std::shared_ptr<const InputDecl>> declared_inputs(const SpecData &da
   };
   const auto note = [&](const std::shared_ptr<const InputDecl> &decl) {
     if (seen.contains(decl.get())) return;
-    note_one(
-        decl); // before what its positions are made of: its axes come in the order of its own positions
+    // Before what its positions are made of: its axes come in the order of its own positions.
+    note_one(decl);
     for_each_read_by(*decl, note_one);
   };
   const auto walk = [&](const Expr &root) {

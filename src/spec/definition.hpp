@@ -22,12 +22,12 @@ std::string_view name_of(const Accumulator &accumulator);
 // Whether such a fold of a single element is that element.
 bool keeps_one_element(const FoldUse &use);
 
-// What to write where a reduction was meant to be that of two values, as max(a, b + 1); empty where no such
-// function is.
+// What to write where a reduction was meant to be that of two values, as max(a, b + 1); empty where
+// no such function is.
 std::string of_two_values(const FoldUse &use);
 
-// Throws SpecError E0020 (what a definition needs), E0003 to E0005 (names), E0013 (limits). `source` is the
-// text of its places, null for the API.
+// Throws SpecError E0020 (what a definition needs), E0003 to E0005 (names), E0013 (limits).
+// `source` is the text of its places, null for the API.
 void check_definition(const AccumulatorDef &definition, const std::string *source);
 
 } // namespace broadloom::spec

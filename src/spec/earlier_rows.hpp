@@ -1,7 +1,9 @@
-// Lets that read a loop over time from some steps before its first one on: what gradients make of `u[t - 1, i]` for all t at once.
+// Lets that read a loop over time from some steps before its first one on: what gradients make of
+// `u[t - 1, i]` for all t at once.
 //
 //   let u[t, i] = .. u[t - 1, i] .. from u0
-//   let u_1[t, i] = where(iota(t, of=u[t, i]) < 1, u0[i], pad(u, 0: (1, 0))[t, i])      u0, u[0], u[1], ..
+//   let u_1[t, i] = where(iota(t, of=u[t, i]) < 1, u0[i], pad(u, 0: (1, 0))[t, i])
+//       u0, u[0], u[1], ..
 //
 // The array of u lies behind the rows that it begins with, so these are rows that are there.
 #pragma once

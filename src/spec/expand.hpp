@@ -1,10 +1,11 @@
-// Calls of user functions written out: the stage between SpecData as the user said it and its analysis.
+// Calls of user functions written out: the stage between SpecData as the user said it and its
+// analysis.
 //
 //   def twice(a) = a + a
 //   out z = twice(x * y)          becomes   out z = t + t   with one node t = x * y
 //
-// What is shared stays shared: a body is written out once for each list of arguments, so that functions of
-// functions grow only as large as the value that they describe.
+// What is shared stays shared: a body is written out once for each list of arguments, so that
+// functions of functions grow only as large as the value that they describe.
 #pragma once
 
 #include "expr/function.hpp"
@@ -20,8 +21,8 @@ namespace broadloom::spec {
 // Which calls go: all, or those of functions that say nothing of their own derivatives.
 enum class Calls { All, WithoutDerivatives };
 
-// The same kernel without these Call nodes, also in the definitions of its accumulators; all its inputs
-// declared, in their order. Throws SpecError E0013 where that is more than 2^20 operations,
+// The same kernel without these Call nodes, also in the definitions of its accumulators; all its
+// inputs declared, in their order. Throws SpecError E0013 where that is more than 2^20 operations,
 // E0003 for a parameter outside of a function. Iterative.
 SpecData expand_calls(const SpecData &data, Calls calls = Calls::All);
 

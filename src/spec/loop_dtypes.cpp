@@ -28,8 +28,8 @@ static Expr number_as(DType dtype, const Expr &number) {
   return make_op(ops::Op::Where, {make_literal(yes, where), number, zero}, where);
 }
 
-// One dtype for all that begin from no array, the first that fits. Else each has its own, which its step makes of those of the others: of
-// such dtypes the least.
+// One dtype for all that begin from no array, the first that fits. Else each has its own, which its
+// step makes of those of the others: of such dtypes the least.
 std::vector<TypedSpec> LoopSplitter::typed_steps() {
   std::vector<TypedSpec> typed;
   const auto made_of = [&](const DTypes &taken) -> std::optional<DTypes> {
@@ -66,7 +66,8 @@ std::vector<TypedSpec> LoopSplitter::typed_steps() {
   return begun(typed_as(found ? *found : all_of(guesses.back(), false)));
 }
 
-// Of a let whose step makes that: an array that it begins from has its dtype, a number with a point makes a float of an integer.
+// Of a let whose step makes that: an array that it begins from has its dtype, a number with a point
+// makes a float of an integer.
 DType LoopSplitter::of_start(std::size_t m, DType made) const {
   if (starts_[m].dtype) return *starts_[m].dtype;
   if (!starts_[m].number) return made;

@@ -1,4 +1,5 @@
-// The extents of lets that read themselves (recurrence.hpp). What is not known is taken to be far too large, once by one number and once by
+// The extents of lets that read themselves (recurrence.hpp). What is not known is taken to be far
+// too large, once by one number and once by
 // another: extents that come out the same both times do not depend on it.
 #include "spec/materialise.hpp"
 #include "spec/start_of.hpp"
@@ -131,7 +132,8 @@ private:
     return shape;
   }
 
-  // What does not depend on what is not known. Of several lets one may bound what another has: an extent may turn out to be less.
+  // What does not depend on what is not known. Of several lets one may bound what another has: an
+  // extent may turn out to be less.
   bool look(std::size_t k) {
     take_steps(k);
     std::vector<std::int64_t> &known = known_[k - first_];

@@ -1,4 +1,5 @@
-// Inside the analysis: lets that read themselves, or each other, on their way to kernels of one step (recurrence.hpp).
+// Inside the analysis: lets that read themselves, or each other, on their way to kernels of one
+// step (recurrence.hpp).
 #pragma once
 
 #include "expr/array_named.hpp"
@@ -117,8 +118,9 @@ private:
     return start;
   }
 
-  // Which dim of the let each dim of the start is: by name where all are named like them, else in the order of the iteration space, in which
-  // an expression has them, whatever an array lists. One value is that of all.
+  // Which dim of the let each dim of the start is: by name where all are named like them, else in
+  // the order of the iteration space, in which an expression has them, whatever an array lists. One
+  // value is that of all.
   std::vector<std::size_t> dims_of_start(const TimeLoop::Member &member, const ExprNode &let,
                                          const TypedSpec &start) const {
     const std::vector<int> &axes = start.outputs[0].axes;
@@ -279,7 +281,8 @@ private:
     return made;
   }
 
-  // Forwards, step t reads rows up to t + lag - c for the least c; backwards, up to t + c for the greatest.
+  // Forwards, step t reads rows up to t + lag - c for the least c; backwards, up to t + c for the
+  // greatest.
   std::int64_t rows_beyond(const TypedSpec &typed, std::uint32_t array, std::size_t of) const {
     std::int64_t most = 0;
     for (const TypedInput &input : typed.inputs)

@@ -1,14 +1,16 @@
-// Loops over time that may as well go step by step together: one of them reads the other where it is, and nothing but that one
-// needs it whole.
+// Loops over time that may as well go step by step together: one of them reads the other where it
+// is, and nothing but that one needs it whole.
 //
 //   let s[t] = 0.9 * s[t - 1] + x
-//   let p[t] = p[t - 1] + s[t]^2        each of them a loop; together, p needs no more of s than the row of this step
+//   let p[t] = p[t - 1] + s[t]^2        each of them a loop; together, p needs no more of s than
+//                                       the row of this step
 //
-// What a let is does not depend on it: the steps must be as many, whatever the inputs are. So what the steps of the second have to
-// stay inside of must be among what those of the first have to, or both are counted.
+// What a let is does not depend on it: the steps must be as many, whatever the inputs are. So what
+// the steps of the second have to stay inside of must be among what those of the first have to, or
+// both are counted.
 //
-// One that reads an earlier step of another, `p[t] = p[t - 1] + s[t - 1]`, always goes on with it, as if that
-// one read it in turn: before the first step it reads the start.
+// One that reads an earlier step of another, `p[t] = p[t - 1] + s[t - 1]`, always goes on with it,
+// as if that one read it in turn: before the first step it reads the start.
 #include "spec/splitter.hpp"
 
 namespace broadloom::spec {
@@ -18,7 +20,8 @@ public:
   LoopsTogether(const Splitter &splitter, Splitter::Circles circles, const Splitter::Needs &needs)
       : splitter_(splitter), needs_(needs), circles_(std::move(circles)) {}
 
-  // What is read at an earlier step of it waits for what reads it: both are of one circle, with all that is between them.
+  // What is read at an earlier step of it waits for what reads it: both are of one circle, with all
+  // that is between them.
   bool note_earlier_reads(Splitter::Needs &needs) {
     find_loops();
     bool found = false;
@@ -119,7 +122,8 @@ private:
     }
   }
 
-  // Does the later loop read the other at no other step than its own, and nothing that needs all steps of it?
+  // Does the later loop read the other at no other step than its own, and nothing that needs all
+  // steps of it?
   bool goes_with(const Loop &later, const Loop &first) const {
     const TimeLoop &a = later.time, &b = first.time;
     if (a.axis != b.axis || a.backwards != b.backwards) return false;

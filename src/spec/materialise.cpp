@@ -107,7 +107,8 @@ private:
       return let.node() ? make_window_like(let, *node.input->window, node.input->where) : Expr();
     });
   }
-  // An array, or a let that is none: as the parts have it, so that it is one let. Empty: the same over what it reads now.
+  // An array, or a let that is none: as the parts have it, so that it is one let. Empty: the same
+  // over what it reads now.
   Expr let_now(const std::string &name) {
     const bool is_array = std::ranges::any_of(
         split_.lets, [&](const auto &let) { return let->data.outputs[0].name == name; });

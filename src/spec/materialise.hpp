@@ -1,11 +1,14 @@
-// Lets that are arrays: those that are read at positions, and those that are declared with their dims, as in `let h[i, j] = ..`.
+// Lets that are arrays: those that are read at positions, and those that are declared with their
+// dims, as in `let h[i, j] = ..`.
 //
-//   let h = exp(x) * w                      in h : f32[:]        computed first, by a kernel of its own: out h = exp(x) * w
+//   let h = exp(x) * w                      in h : f32[:]
+//       computed first, by a kernel of its own: out h = exp(x) * w
 //   out y = h[i + 1] - h[i]                 out y = h[i + 1] - h[i]
 //
-// Such a let is an array: it is computed first, whole, in its dtype, and then read like an input (kernel/windows.hpp). Where it is read
-// as it is, it is that array too. What it reads and what reads it are kernels that know nothing of each other, so each solves the
-// extents of its own windows: i of `let h = x[i + 1] - x[i]` is another i than that of `out y = h[i + 1] - h[i]`.
+// Such a let is an array: it is computed first, whole, in its dtype, and then read like an input
+// (kernel/windows.hpp). Where it is read as it is, it is that array too. What it reads and what
+// reads it are kernels that know nothing of each other, so each solves the extents of its own
+// windows: i of `let h = x[i + 1] - x[i]` is another i than that of `out y = h[i + 1] - h[i]`.
 #pragma once
 
 #include "expr/walk.hpp"
@@ -23,16 +26,18 @@
 
 namespace broadloom::spec {
 
-// The let `let z[i, j] = concat(i, a, b)`: its parts, lets before it, lie side by side along one dim, or each at a position of it. Nothing
-// computes it: its kernel only says what one part is, of which it has the dtype and all dims but that one.
+// The let `let z[i, j] = concat(i, a, b)`: its parts, lets before it, lie side by side along one
+// dim, or each at a position of it. Nothing computes it: its kernel only says what one part is, of
+// which it has the dtype and all dims but that one.
 //
 // Or each part lies at positions: `let z[r] = parts(a at [2*i], b at [2*i + 1])`.
 struct Join {
   std::vector<std::string> parts;
   std::size_t dim = 0;
   bool stacks = false;
-  // The position of a part along one dim of the whole: start + counts + times the index of this dim of the part. The counts are extents of
-  // inputs of the call and, behind these, of lets, by their numbers.
+  // The position of a part along one dim of the whole: start + counts + times the index of this dim
+  // of the part. The counts are extents of inputs of the call and, behind these, of lets, by their
+  // numbers.
   struct Position {
     std::int64_t start = 0, times = 1;
     std::size_t own = 0;
@@ -42,7 +47,8 @@ struct Join {
       {}; // [part][dim of the whole]; empty: one behind the other
 };
 
-// A kernel with one output, the let, and the inputs of the kernel that it is a let of; behind them the lets that it reads.
+// A kernel with one output, the let, and the inputs of the kernel that it is a let of; behind them
+// the lets that it reads.
 struct Materialised {
   SpecData data;
   TypedSpec typed;
@@ -50,17 +56,20 @@ struct Materialised {
   std::optional<Join> join = {};
 };
 
-// The axes of the let as positions of its array, as the let itself calls them; none where it has none, or one has no name.
+// The axes of the let as positions of its array, as the let itself calls them; none where it has
+// none, or one has no name.
 std::vector<AffineForm> own_positions(const TypedSpec &let);
 
-// What a loop begins with as a let of its own. It has the dims that the loop reads, and lists them unless it is a name of an array that does.
+// What a loop begins with as a let of its own. It has the dims that the loop reads, and lists them
+// unless it is a name of an array that does.
 Expr let_of_start(const TypedSpec &start, const std::string &name, const Expr &value,
                   const Place &where);
 
 // What a window reads of lets: their elements or, in its positions, their extents.
 std::set<std::string> lets_read(const InputDecl &decl);
 
-// Whether it reads lets that are inputs now: it is a window of one, or the extent of one stands in its positions.
+// Whether it reads lets that are inputs now: it is a window of one, or the extent of one stands in
+// its positions.
 bool reads_arrays(const InputDecl &window);
 using LetsByName = std::unordered_map<std::string, Expr>;
 // The window that it is where such inputs are these lets.
@@ -102,11 +111,12 @@ struct Split {
   SpecData rest;                                         // the kernel that reads them as inputs
 };
 
-// Those of a kernel, whether it lists them or an expression holds them; of several of one name, the first that is met.
+// Those of a kernel, whether it lists them or an expression holds them; of several of one name, the
+// first that is met.
 LetsByName lets_by_name(const SpecData &data);
 
-// None where no let is read at positions. `data` has all inputs declared and no calls (expand_calls). `analyse` types a kernel without such
-// lets and throws what it throws.
+// None where no let is read at positions. `data` has all inputs declared and no calls
+// (expand_calls). `analyse` types a kernel without such lets and throws what it throws.
 std::optional<Split> split_lets(const SpecData &data,
                                 const std::function<TypedSpec(const SpecData &)> &analyse);
 // The same to be run: the kernel of each let has what the schedule says of its loops, the rest what

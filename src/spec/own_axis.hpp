@@ -1,4 +1,5 @@
-// What the axis of an unlabelled dim is called where nothing but positions reads the array: h_0 and h_1 of h[:, :].
+// What the axis of an unlabelled dim is called where nothing but positions reads the array: h_0 and
+// h_1 of h[:, :].
 #pragma once
 
 #include <cstddef>

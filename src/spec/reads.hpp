@@ -24,8 +24,8 @@ struct Read {
   bool scoped = false; // holds an extent or iota whose inputs are those of the expression around it
 };
 
-// Those of the inputs that matter for the extent along an axis: all that have it, but one of those that a
-// label makes equal.
+// Those of the inputs that matter for the extent along an axis: all that have it, but one of those
+// that a label makes equal.
 std::vector<std::size_t> lenders_of(const TypedSpec &spec, const std::vector<std::size_t> &inputs,
                                     int axis);
 

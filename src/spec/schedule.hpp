@@ -1,12 +1,15 @@
-// The user's schedule, with its names resolved: what the choosers of loops and blocks are asked for.
+// The user's schedule, with its names resolved: what the choosers of loops and blocks are asked
+// for.
 //
-//   schedule { vector j; copies j 2; stream y }      vector 1, copies {{1, 2}}, stores {Stream}     for axes i, j and output y
+//   schedule { vector j; copies j 2; stream y }      vector 1, copies {{1, 2}}, stores {Stream}
+//       for axes i, j and output y
 //
 // `schedule h { .. }` is the part of let h, an array: the whole schedule of the kernel that
 // computes it.
 //
-// A wish never changes a bit, and one that cannot be met is no error: whoever chooses says so as a Decision. `keep`,
-// `recompute`, `inline` and `at` are marks of values, `fuse` and `separate` pairings (spec.hpp).
+// A wish never changes a bit, and one that cannot be met is no error: whoever chooses says so as a
+// Decision. `keep`, `recompute`, `inline` and `at` are marks of values, `fuse` and `separate`
+// pairings (spec.hpp).
 #pragma once
 
 #include "expr/graph.hpp"
@@ -28,7 +31,8 @@ struct Wishes {
     int axis = 0;
     int count = 0;
   };
-  // Of `tile`: up to here rows that a turn takes together, beyond it positions of a block of the axis.
+  // Of `tile`: up to here rows that a turn takes together, beyond it positions of a block of the
+  // axis.
   static constexpr int most_rows = 8;
   struct Let { // Keep, Recompute, Inline, At
     ScheduleClause clause;

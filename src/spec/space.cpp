@@ -33,7 +33,8 @@ bool same_declaration(const InputDecl &a, const InputDecl &b) {
          std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), same_dim);
 }
 
-// The number that fills a padding, in the type of the input. Throws DTypeError E0202; `where` has its source line.
+// The number that fills a padding, in the type of the input. Throws DTypeError E0202; `where` has
+// its source line.
 ops::Scalar filling(const Number &number, DType dtype, const std::string &seen,
                     const Place &where) {
   const auto misfit = [&](const std::string &why) {
@@ -111,7 +112,8 @@ Space::Space(const SpecData &data, TypedSpec &out) : data_(data), out_(out) {
   check_windows(out_);
 }
 
-// All inputs are declared by now (expand_calls); an input of the same name elsewhere must be the same.
+// All inputs are declared by now (expand_calls); an input of the same name elsewhere must be the
+// same.
 void Space::collect() {
   for (const bool lent : {false, true}) // the shapes that outputs lend come last
     for (const auto &decl : data_.inputs)
@@ -163,7 +165,8 @@ void Space::add_said_axes() {
     if (walked.count(axis->dims[0].label) != 0) add(axis);
 }
 
-// With what its positions are made of, and what it is of, before it. The axes of x[j, k[i]] are j and i all the same.
+// With what its positions are made of, and what it is of, before it. The axes of x[j, k[i]] are j
+// and i all the same.
 void Space::add_read(const std::shared_ptr<const InputDecl> &decl) {
   if (!by_decl_.count(decl.get())) {
     for_each_read_by(*decl, [&](const std::shared_ptr<const InputDecl> &part) { add(part); });
@@ -318,9 +321,10 @@ void Space::name_axes() {
   for (int i = 0; i < axes; ++i) out_.axes.push_back({std::to_string(i), false});
 }
 
-// x_0 and x_1 of x : f32[:, :] in x[2*i + u, j]: the axes of sum(.., like=x[2*i + u, j]), as if they were its labels. Positions do
-// not count them. Where there is no room for all of them, none is there, and nothing can be like this input. Those that nothing is like
-// leave room for what the sums of others need.
+// x_0 and x_1 of x : f32[:, :] in x[2*i + u, j]: the axes of sum(.., like=x[2*i + u, j]), as if
+// they were its labels. Positions do not count them. Where there is no room for all of them, none
+// is there, and nothing can be like this input. Those that nothing is like leave room for what the
+// sums of others need.
 void Space::name_own_axes() {
   constexpr std::size_t room = 24;
   std::unordered_set<std::string> needed; // a window is declared where it is named

@@ -56,7 +56,8 @@ private:
   void place(const InputDecl &decl, TypedInput &input) const;
   void place_explicitly(const InputDecl &decl, TypedInput &input) const;
   void note_fixed(std::size_t input);
-  // An input of which nothing but windows is read meets no other, nor does one that is not read at all and has too many dims to lie
+  // An input of which nothing but windows is read meets no other, nor does one that is not read at
+  // all and has too many dims to lie
   // anywhere: its unlabelled dims walk axes of their own (name_own_axes).
   bool has_own_axes(const InputDecl &decl) const {
     return !decl.labelled() && decl.placement == Placement::ByOrder && !decl.dims.empty() &&

@@ -1,4 +1,5 @@
-// See spec.hpp: what a TypedSpec knows of itself, and errors that are the same at analysis and at a call.
+// See spec.hpp: what a TypedSpec knows of itself, and errors that are the same at analysis and at a
+// call.
 #include "spec/spec.hpp"
 
 #include "support/fail.hpp"

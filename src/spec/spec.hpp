@@ -63,7 +63,8 @@ struct detail::SpecData {
   std::vector<std::shared_ptr<const InputDecl>> axes;   // said extents (make_said): `axis u < 2`
   std::vector<Expr> lets;                               // Let nodes in order of definition
   std::vector<OutputDecl> outputs;
-  // Of one step of a loop over time (spec/recurrence.hpp): the label of the axis that it is a step along.
+  // Of one step of a loop over time (spec/recurrence.hpp): the label of the axis that it is a step
+  // along.
   std::string step_axis = {};
 };
 
@@ -79,10 +80,12 @@ template <class Visit> void for_each_value(const std::vector<OutputDecl> &output
 
 // Of a window (expr/window.hpp): the input that it sees, and the position along each dim of it.
 //
-// A *derived* window is one that the analysis makes of another read (rewrite/transpose_windows.hpp): it gives no axis an extent,
-// and its positions may be outside of the array or between two elements, where it reads 0:
+// A *derived* window is one that the analysis makes of another read
+// (rewrite/transpose_windows.hpp): it gives no axis an extent, and its positions may be outside of
+// the array or between two elements, where it reads 0:
 //
-//   x[i] at i := (p - u - n) / 2, n the extent of y     start 0, terms p and -u, counts -1 of y, divisor 2, may_leave
+//   x[i] at i := (p - u - n) / 2, n the extent of y     start 0, terms p and -u, counts -1 of y,
+//                                                       divisor 2, may_leave
 struct TypedWindow {
   struct Term {
     int axis = 0;
@@ -117,14 +120,16 @@ struct TypedWindow {
              counts.empty() && indices.empty() && divisor == 1;
     }
   };
-  // Where a dim of a derived window has its extent from: a number, an axis, or (both -1) a dim of an input that the call is given.
+  // Where a dim of a derived window has its extent from: a number, an axis, or (both -1) a dim of
+  // an input that the call is given.
   struct ExtentOf {
     int axis = -1;
     std::uint32_t input = 0;
     int dim = 0;
     std::int64_t number = -1;
   };
-  // Elements before and behind those of a dim (expr/pad.hpp). Positions are those in the padded array.
+  // Elements before and behind those of a dim (expr/pad.hpp). Positions are those in the padded
+  // array.
   struct Pad {
     int dim = 0;
     std::int64_t before = 0, after = 0;
@@ -139,7 +144,8 @@ struct TypedWindow {
   bool derived = false;
   std::vector<ExtentOf> extents;  // derived: [dim of the window]
   std::uint32_t derived_from = 0; // derived: the window that the text has, where it is a gather
-  // Only after split_scatters (rewrite/scatters.hpp): no window, but all of the array that this sum gives.
+  // Only after split_scatters (rewrite/scatters.hpp): no window, but all of the array that this sum
+  // gives.
   std::optional<std::uint32_t> sum;
 
   // Does it take its positions from elements of other inputs? Then a call copies what it reads.
@@ -208,12 +214,13 @@ struct TypedOutput {
 struct Axis {
   std::string name;      // a label, or "0", "1", .. by position
   bool labelled = false; // its labelled dims have one extent throughout the kernel
-  bool implied =
-      false; // of an unlabelled dim of an input that is read at positions only: positions of axes do not count it
+  // Of an unlabelled dim of an input that is read at positions only: positions of axes do not
+  // count it.
+  bool implied = false;
 };
 
-// keep(e) or recompute(e), or what the schedule says of a let: what is held in memory, and what a derivative may take from the
-// forward pass.
+// keep(e) or recompute(e), or what the schedule says of a let: what is held in memory, and what a
+// derivative may take from the forward pass.
 struct Mark {
   expr::NodeId value;
   bool keep = false;
@@ -222,7 +229,8 @@ struct Mark {
   std::optional<int> at = {}; // kept for one turn of the loops over this axis only
 };
 
-// A let that the schedule, `fuse` or `separate` names. In another mode its name may stand for another value.
+// A let that the schedule, `fuse` or `separate` names. In another mode its name may stand for
+// another value.
 struct NamedValue {
   std::string let;
   expr::NodeId value;
@@ -236,7 +244,8 @@ struct TypedSpec {
   Order order = Order::f;
   std::vector<Axis> axes;         // the iteration space
   std::vector<TypedInput> inputs; // those that a call is given, then windows of them
-  // The lets among its inputs, each after those that it needs. Empty for a kernel that is such a let itself: what it needs is given to it.
+  // The lets among its inputs, each after those that it needs. Empty for a kernel that is such a
+  // let itself: what it needs is given to it.
   std::vector<std::shared_ptr<const Materialised>> materialised;
   std::vector<TypedOutput> outputs;
   expr::Graph graph;
@@ -249,13 +258,15 @@ struct TypedSpec {
   std::vector<Decision> notes;  // choices made here, for `why`
   std::vector<SpecError>
       faults; // E0036: combines that join wrongly, which is no mistake before a run shows it
-  // Of one step of a loop over time (spec/recurrence.hpp): the axis that it is a step along. Its operands have one position of it.
+  // Of one step of a loop over time (spec/recurrence.hpp): the axis that it is a step along. Its
+  // operands have one position of it.
   std::optional<int> time;
-  // Of the kernel of a part of a call (kernel/by_parts.hpp): the axes of a fold whose positions the whole asks for, so that it merges none
-  // of them with another.
+  // Of the kernel of a part of a call (kernel/by_parts.hpp): the axes of a fold whose positions the
+  // whole asks for, so that it merges none of them with another.
   std::map<expr::NodeId, expr::AxisSet> apart;
 
-  // Where a node was written, with its source line: places in the graph have none, to keep it small.
+  // Where a node was written, with its source line: places in the graph have none, to keep it
+  // small.
   Place where(expr::NodeId id) const;
   // The axes that some of these inputs have, as those of a like=.
   expr::AxisSet axes_of(std::span<const std::uint32_t> inputs) const;
@@ -267,11 +278,12 @@ struct TypedSpec {
   expr::AxisSet shown_axes() const;
   // How many inputs a call is given, and those.
   std::size_t given_inputs() const;
-  // Whether a let of this name is an array, which a kernel of its own computes. Linear in their number.
+  // Whether a let of this name is an array, which a kernel of its own computes. Linear in their
+  // number.
   bool is_array(const std::string &let) const;
   std::span<const TypedInput> given() const { return std::span(inputs).first(given_inputs()); }
-  // Those of them that the caller gives. Behind them are the lets that are arrays, then the shapes that outputs lend which are written
-  // at positions, then the extents that are said.
+  // Those of them that the caller gives. Behind them are the lets that are arrays, then the shapes
+  // that outputs lend which are written at positions, then the extents that are said.
   std::size_t callers_inputs() const;
   std::span<const TypedInput> callers() const { return std::span(inputs).first(callers_inputs()); }
   // The first of the shapes that outputs lend; null where there is none.
@@ -280,8 +292,9 @@ struct TypedSpec {
   std::size_t array_of(std::size_t input) const {
     return inputs[input].window ? inputs[input].window->of : input;
   }
-  // The axes that need no more than to stay inside: those that stand in some position with a number or another axis, and those of
-  // positions of a let. Any other has the extent of the dims at whose positions it stands alone, as if it were their label.
+  // The axes that need no more than to stay inside: those that stand in some position with a number
+  // or another axis, and those of positions of a let. Any other has the extent of the dims at whose
+  // positions it stands alone, as if it were their label.
   expr::AxisSet free_axes() const;
 };
 
@@ -298,7 +311,8 @@ struct DimExtent {
 [[noreturn]] void fail_extents(const TypedSpec &spec, const DimExtent &a, const DimExtent &b,
                                const Place &where);
 
-// The output is to have the shape of its like=, whose dim has 1 element where the output gets more from `by`. E0102 too.
+// The output is to have the shape of its like=, whose dim has 1 element where the output gets more
+// from `by`. E0102 too.
 [[noreturn]] void fail_like(const TypedSpec &spec, const TypedOutput &output, const DimExtent &by,
                             const DimExtent &like);
 

@@ -18,7 +18,8 @@ void LoopSplitter::check_positions(const ExprNode &node) const {
                             "' is there before");
 }
 
-// Whether one position of time after the other can be computed by itself, and whether the extents are known.
+// Whether one position of time after the other can be computed by itself, and whether the extents
+// are known.
 void LoopSplitter::check_step(std::size_t m, const std::vector<TypedSpec> &steps) const {
   const TypedSpec &typed = steps[m];
   const TimeLoop::Member &member = loop_.members[m];

@@ -1,4 +1,5 @@
-// Inside the analysis: a kernel on its way to kernels of its lets and of the rest (materialise.hpp).
+// Inside the analysis: a kernel on its way to kernels of its lets and of the rest
+// (materialise.hpp).
 #pragma once
 
 #include "expr/exchange.hpp"
@@ -20,7 +21,8 @@
 
 namespace broadloom::spec {
 
-// The lets that a value needs as arrays, as far as the nearest of them: what these need is their own business.
+// The lets that a value needs as arrays, as far as the nearest of them: what these need is their
+// own business.
 using Names = std::set<std::string>;
 
 class Splitter {
@@ -137,8 +139,8 @@ private:
     return found;
   }
 
-  // Each after those that it needs; of several that could be next, the first by the order of definition, then by name.
-  // Those that read each other are together.
+  // Each after those that it needs; of several that could be next, the first by the order of
+  // definition, then by name. Those that read each other are together.
   std::vector<std::vector<std::string>> in_order() {
     std::vector<std::string> left;
     for (const Expr &let : data_.lets)
@@ -188,7 +190,8 @@ private:
     return order;
   }
 
-  // The lets that need each other, or themselves: such a circle goes through a read of what is not there yet.
+  // The lets that need each other, or themselves: such a circle goes through a read of what is not
+  // there yet.
   Circles circles_of(const std::vector<std::string> &names, const Needs &needs) const {
     const auto reached_from = [&](const std::string &name) {
       Names reached;
@@ -413,7 +416,8 @@ private:
     arrays_.emplace(name, std::move(array));
   }
 
-  // `let s[t, p] = sum(e, like=x[t, i + u])` has the dims of x, which have no labels, and names them. So do sums of such.
+  // `let s[t, p] = sum(e, like=x[t, i + u])` has the dims of x, which have no labels, and names
+  // them. So do sums of such.
   bool names_its_dims(const ExprNode &let) const;
   // What its kernel lists.
   std::vector<AxisRef> axes_listed(const ExprNode &let) const {
@@ -425,7 +429,8 @@ private:
   friend class LoopSplitter;
   friend class LoopsTogether;
 
-  // The inputs: those of the kernel, the lets that are read or named, and the windows that are named.
+  // The inputs: those of the kernel, the lets that are read or named, and the windows that are
+  // named.
   void declare(SpecData &data) const {
     Names named, read;
     for_each_node(data, [&](const ExprNode &node) {
@@ -452,7 +457,8 @@ private:
         given.push_back(is_read || decl->labelled() ? decl : idle(*decl));
         continue;
       }
-      // Only where it is named: its axes have their extents by it. One that is read declares itself.
+      // Only where it is named: its axes have their extents by it. One that is read declares
+      // itself.
       const Names lets = lets_read(*decl);
       if (!named.contains(decl->name) ||
           !std::ranges::all_of(lets, [&](const std::string &let) { return arrays_.contains(let); }))

@@ -13,8 +13,8 @@ namespace broadloom::spec {
 bool is_reserved(std::string_view word);
 std::span<const std::string_view> reserved_words(); // without the dtypes
 
-// What is wrong with a name: E0005 for a reserved word, E0001 for what is no identifier. `what` as in
-// "an input".
+// What is wrong with a name: E0005 for a reserved word, E0001 for what is no identifier. `what` as
+// in "an input".
 struct NameCheck {
   std::string code, message, help; // code empty: the name is fine
 };
@@ -22,7 +22,8 @@ NameCheck check_name(std::string_view name, std::string_view what);
 // The same for the name of a callable: E0004 for a built-in one.
 NameCheck check_callable_name(std::string_view name, std::string_view what);
 
-// The word that declares an input: "in", "param", "state". All but `in` are ordinary names elsewhere, as is `update`.
+// The word that declares an input: "in", "param", "state". All but `in` are ordinary names
+// elsewhere, as is `update`.
 std::string_view word_of(InputRole role);
 
 // Is `name` that of a function or an accumulator of the language?

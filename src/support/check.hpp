@@ -1,5 +1,5 @@
-// Our own mistakes: a broken invariant is `bug(...)`, which throws broadloom::InternalError with the IR at
-// hand. A user's mistake is any other broadloom::Error.
+// Our own mistakes: a broken invariant is `bug(...)`, which throws broadloom::InternalError with
+// the IR at hand. A user's mistake is any other broadloom::Error.
 //
 // The library never exits or prints; the command line turns a bug into exit status 70.
 #pragma once

@@ -33,7 +33,8 @@ constexpr std::array<Row, dtype_count> rows{{
     {"c128", 16},
 }};
 
-// Bytes of the smallest IEEE float that holds every value of `d` as NumPy sees it: an i32 needs f64.
+// Bytes of the smallest IEEE float that holds every value of `d` as NumPy sees it: an i32 needs
+// f64.
 std::size_t float_bytes(DType d) {
   if (d == DType::Bool) return 2;
   if (is_integer(d)) return std::min<std::size_t>(8, size_of(d) * 2);

@@ -27,7 +27,8 @@ thread_local constinit bool ends_here = false; // this thread has begun the end
 
 // The heaviest kernels compile for some fifty seconds.
 constexpr std::chrono::seconds patience{60};
-// So soon after its thread-local objects are gone a main thread that leaves by pthread_exit is dead.
+// So soon after its thread-local objects are gone a main thread that leaves by pthread_exit is
+// dead.
 constexpr std::chrono::milliseconds until_dead{200};
 
 void begin_end(bool may_be_thread_only) {
@@ -48,7 +49,8 @@ struct EndOfMain {
   ~EndOfMain() { begin_end(true); }
 };
 
-// A main thread that has left by pthread_exit is a zombie as long as the others live. Where nothing can be read of it, it may live.
+// A main thread that has left by pthread_exit is a zombie as long as the others live. Where nothing
+// can be read of it, it may live.
 bool is_zombie(pid_t thread) {
   char text[512];
   std::snprintf(text, sizeof text, "/proc/self/task/%d/stat", int(thread));

@@ -15,7 +15,8 @@ namespace broadloom {
 
 namespace {
 
-// A name may have a megabyte, a list thousands of names: the person who reads needs the first of it.
+// A name may have a megabyte, a list thousands of names: the person who reads needs the first of
+// it.
 std::string cut(std::string text) {
   constexpr std::size_t longest_name = 256, kept = 64, longest = 4096;
   const auto in_name = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
@@ -75,8 +76,9 @@ struct Excerpt {
   std::string line, mark;
 };
 
-// The source line and the caret under it. Tabs are kept in both, so that the caret stays right in any
-// terminal; what could confuse a terminal is shown as '?'; of a very long line only a window is shown.
+// The source line and the caret under it. Tabs are kept in both, so that the caret stays right in
+// any terminal; what could confuse a terminal is shown as '?'; of a very long line only a window is
+// shown.
 Excerpt excerpt(const Place &where) {
   constexpr int widest = 160, before = 60, after = 80;
   std::vector<std::string_view> columns; // one code point each

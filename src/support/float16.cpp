@@ -1,8 +1,9 @@
 // Rounding to 16 bits in integer arithmetic, which is the same everywhere: see float16.hpp.
 //
-// A double has more bits than anything that is rounded here, so one routine serves all: its significand
-// is cut where the target's last bit lies, and what is cut off decides the rounding. Example, 0.1 as
-// f16 (10 bits of mantissa): 1.1001100110|0110.. x 2^-4 is cut at the bar; the rest is below one half.
+// A double has more bits than anything that is rounded here, so one routine serves all: its
+// significand is cut where the target's last bit lies, and what is cut off decides the rounding.
+// Example, 0.1 as f16 (10 bits of mantissa): 1.1001100110|0110.. x 2^-4 is cut at the bar; the rest
+// is below one half.
 #include <broadloom/float16.hpp>
 
 #include <bit>

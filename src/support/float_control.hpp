@@ -1,13 +1,13 @@
 // Default floating-point control bits for the time of a block.
 //
-// A caller may have set flush-to-zero, another rounding mode or unmasked traps; neither what a kernel
-// computes nor the constants that it is compiled with may depend on that, nor may anything be left
-// changed. So a block notes the control word, loads the default one if another is in place, and
-// afterwards puts back what it found, the sticky exception flags too. Both writes happen only where
-// there is something to write: reading is cheap.
+// A caller may have set flush-to-zero, another rounding mode or unmasked traps; neither what a
+// kernel computes nor the constants that it is compiled with may depend on that, nor may anything
+// be left changed. So a block notes the control word, loads the default one if another is in place,
+// and afterwards puts back what it found, the sticky exception flags too. Both writes happen only
+// where there is something to write: reading is cheap.
 //
-// FloatControl is for code that kernels consist of, which has no x87 instructions (polygamma, which has,
-// sees to itself). FloatWorld is for all else: everything that a public function does.
+// FloatControl is for code that kernels consist of, which has no x87 instructions (polygamma, which
+// has, sees to itself). FloatWorld is for all else: everything that a public function does.
 #pragma once
 
 #if defined(__x86_64__)
@@ -65,7 +65,8 @@ public:
     __asm__ volatile("fnstenv %0" : "=m"(found_)); // masks all traps
     __asm__ volatile("fnclex\n\tfldcw %0" : : "m"(normal));
   }
-  // A trap that is pending in what is put back waits for the caller's next instruction, as it did before.
+  // A trap that is pending in what is put back waits for the caller's next instruction, as it did
+  // before.
   ~X87Control() {
     if (changed_) {
       __asm__ volatile("fldenv %0" : : "m"(found_));

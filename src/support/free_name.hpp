@@ -5,7 +5,8 @@
 
 namespace broadloom::support {
 
-// `name` where take(name) says that it was free, else the first of name_2, name_3, .. of which it does.
+// `name` where take(name) says that it was free, else the first of name_2, name_3, .. of which it
+// does.
 template <class Take> std::string free_name(const std::string &name, Take take) {
   std::string free = name;
   for (int k = 2; !take(free); ++k) free = name + "_" + std::to_string(k);

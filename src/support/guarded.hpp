@@ -6,7 +6,8 @@
 
 namespace broadloom::support {
 
-// `size` bytes that begin at the page after a forbidden one, or (`at_end`) end at the page before one. A copy lies likewise.
+// `size` bytes that begin at the page after a forbidden one, or (`at_end`) end at the page before
+// one. A copy lies likewise.
 class Guarded {
 public:
   Guarded() = default;
@@ -19,7 +20,8 @@ public:
   unsigned char *data() { return data_; }
   const unsigned char *data() const { return data_; }
   std::size_t size() const { return size_; }
-  // What lies between the forbidden page before and the first byte: all that is left of the first page, where `at_end`.
+  // What lies between the forbidden page before and the first byte: all that is left of the first
+  // page, where `at_end`.
   std::span<unsigned char> slack();
   void forbid_writes();
 

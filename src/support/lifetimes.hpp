@@ -21,7 +21,8 @@ struct Places {
   std::int64_t bytes = 0;           // of all together
 };
 
-// Each at the lowest place that is free while it lives, in the order given. Throws DataError E0305 beyond i64.
+// Each at the lowest place that is free while it lives, in the order given. Throws DataError E0305
+// beyond i64.
 Places places_of(std::span<const Lifetime> arrays);
 
 } // namespace broadloom::support

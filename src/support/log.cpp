@@ -70,7 +70,8 @@ spdlog::logger *make_logger() {
   auto logger = std::make_unique<spdlog::logger>("broadloom", sink());
   const std::string asked = is_set("BROADLOOM_LOG") ? std::getenv("BROADLOOM_LOG") : "warn";
   const spdlog::level::level_enum level = spdlog::level::from_str(asked);
-  // spdlog takes a name that it does not know for `off`, which would hide warnings over a typing slip.
+  // spdlog takes a name that it does not know for `off`, which would hide warnings over a typing
+  // slip.
   const bool is_known = level != spdlog::level::off || asked == "off";
   logger->set_level(is_known ? level : spdlog::level::warn);
   if (!is_known)

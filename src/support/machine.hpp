@@ -1,5 +1,5 @@
-// The machine that code is made for and runs on: every number of it that a choice depends on. A second target is a second value
-// of this.
+// The machine that code is made for and runs on: every number of it that a choice depends on. A
+// second target is a second value of this.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,9 @@
 
 namespace broadloom::support {
 
-// How large blocks may become. Any value within the bounds given here gives code with the same bits: block::random_sizes() draws
-// from all of them, which is how the tests hold schedules that nobody has chosen yet.
+// How large blocks may become. Any value within the bounds given here gives code with the same
+// bits: block::random_sizes() draws from all of them, which is how the tests hold schedules that
+// nobody has chosen yet.
 struct Sizes {
   int columns = 4;              // registers of a strip of columns: 1, 2, 4, 8
   int leaves = 4;               // of a fold that step side by side: 1, 2, 4, 8
@@ -41,8 +42,8 @@ struct Machine {
       0; // threads of a GPU that run together, each of which is a lane; 0: lanes are of registers
   Sizes sizes = {};
 
-  // Its memory, in bytes: what the plan is chosen by. The first two are a line and a nearest cache that any x86-64 has; the others
-  // are those of this machine.
+  // Its memory, in bytes: what the plan is chosen by. The first two are a line and a nearest cache
+  // that any x86-64 has; the others are those of this machine.
   std::int64_t cache_line = 64;
   std::int64_t nearest_cache = 32 << 10;    // of one core (L1)
   std::int64_t own_caches = 1 << 20;        // of one core (L2)
@@ -54,7 +55,8 @@ struct Machine {
   double awake_task_cycles = 7'500; // of work that is worth handing to one that is awake
 
   int vector_bytes() const { return vector_bits / 8; }
-  // Bytes of accumulators that a block may hold: half of the registers, as the other half holds operands.
+  // Bytes of accumulators that a block may hold: half of the registers, as the other half holds
+  // operands.
   int accumulator_bytes() const { return registers / 2 * vector_bytes(); }
   bool has_masked_move(std::size_t size) const { return size >= least_masked_move; }
   bool has_gather(std::size_t size) const { return gathers && size >= 4; }

@@ -38,7 +38,8 @@ void MinCut::measure(std::size_t source) {
     }
 }
 
-// One path of shortest length from source to sink, filled as far as it goes; 0 where there is none left.
+// One path of shortest length from source to sink, filled as far as it goes; 0 where there is none
+// left.
 double MinCut::push(std::size_t source, std::size_t sink) {
   std::vector<std::size_t> path;
   std::size_t at = source;

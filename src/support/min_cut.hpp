@@ -1,7 +1,7 @@
 // The cheapest set of edges that separates two vertices of a directed graph.
 //
-// Dinic's algorithm (E. A. Dinic, Soviet Math. Doklady 11, 1970): shortest augmenting paths, all of one
-// length in one pass. No recursion.
+// Dinic's algorithm (E. A. Dinic, Soviet Math. Doklady 11, 1970): shortest augmenting paths, all of
+// one length in one pass. No recursion.
 #pragma once
 
 #include <cstdint>

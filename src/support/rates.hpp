@@ -1,8 +1,10 @@
-// What a machine was measured to do. Predictions go by it, and nothing else does: choices depend on support::Machine alone, so that
-// two runs of one program never differ for what was measured.
+// What a machine was measured to do. Predictions go by it, and nothing else does: choices depend on
+// support::Machine alone, so that two runs of one program never differ for what was measured.
 //
-//   std::string text = to_text(rates);       one number after the other, with a word for what they are
-//   std::optional<Rates> again = rates_of(text);   nothing where a number is missing, or is none that a machine has
+//   std::string text = to_text(rates);       one number after the other, with a word for what they
+//                                            are
+//   std::optional<Rates> again = rates_of(text);   nothing where a number is missing, or is none
+//                                                  that a machine has
 #pragma once
 
 #include <array>
@@ -23,7 +25,8 @@ struct Rates {
                                                   12 << 20, 24 << 20,  64 << 20};
   std::array<Level, sizes.size()> levels = {};
 
-  // Of one thread, for a vector of vector_bits and a unit of cost as the table of operations has it.
+  // Of one thread, for a vector of vector_bits and a unit of cost as the table of operations has
+  // it.
   double vector_bits = 512;
   double simple_ns = 0;   // operations that are an instruction or a few
   double division_ns = 0; // and square roots

@@ -15,10 +15,12 @@
 
 namespace broadloom::support {
 
-// Bytes of the well-formed UTF-8 sequence at `offset`, 0 where there is none (a NUL counts as none).
+// Bytes of the well-formed UTF-8 sequence at `offset`, 0 where there is none (a NUL counts as
+// none).
 std::size_t utf8_length(std::string_view text, std::size_t offset);
 
-// Whether a control character stands there, of ASCII or beyond: U+009B is an ESC and a bracket in one.
+// Whether a control character stands there, of ASCII or beyond: U+009B is an ESC and a bracket in
+// one.
 bool is_control(std::string_view text, std::size_t offset);
 
 // The offset of the first byte that is NUL or no UTF-8; empty where the text is sound.
@@ -64,8 +66,8 @@ std::string joined(const List &list, Text text = {}, std::string_view between = 
 // Adds to a sum: "i", " - 2*j", or the number itself where nothing is multiplied.
 void add_term(std::string &sum, std::int64_t times, std::string_view what = {});
 
-// What moves a terminal's cursor or changes its colours is shown as its bytes: "a\x1b[31m" for a name with an ESC.
-// Newlines and tabs stay.
+// What moves a terminal's cursor or changes its colours is shown as its bytes: "a\x1b[31m" for a
+// name with an ESC. Newlines and tabs stay.
 std::string printable(std::string_view text);
 
 // `text` for HTML and XML, in elements and in attributes between double quotes.

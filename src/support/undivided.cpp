@@ -20,8 +20,9 @@ std::atomic<bool> torn{false};
 std::atomic<unsigned> forks_so_far{0};
 thread_local int depth = 0; // of what this thread is inside of
 
-// Nobody gets in any more; returns when nobody but this thread is inside, which keeps its way in. Whoever is inside may wait for
-// a lock of the program around us that this thread holds, so not for ever.
+// Nobody gets in any more; returns when nobody but this thread is inside, which keeps its way in.
+// Whoever is inside may wait for a lock of the program around us that this thread holds, so not for
+// ever.
 bool close_and_wait() {
   constexpr std::chrono::seconds patience{10};
   const int own = depth > 0;
@@ -99,7 +100,8 @@ void Mutex::lock() {
   held_after_.store(forks(), std::memory_order_relaxed);
 }
 
-// Held since before the fork, it stays so. What was last said may be old for a moment, before the next holder says so.
+// Held since before the fork, it stays so. What was last said may be old for a moment, before the
+// next holder says so.
 void Mutex::lock_in_torn_child() {
   for (int look = 0; look < 200; ++look) {
     if (held_after_.load(std::memory_order_relaxed) == forks()) return mutex_.lock();

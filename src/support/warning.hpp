@@ -1,4 +1,5 @@
-// Errors that are told in the log and not thrown, in the form of Error::render: "demo.loom:4:3: E0036: ..", the line, the caret, what to do.
+// Errors that are told in the log and not thrown, in the form of Error::render: "demo.loom:4:3:
+// E0036: ..", the line, the caret, what to do.
 #pragma once
 
 #include <broadloom/error.hpp>

@@ -1,4 +1,5 @@
-// What the parser says of the token at which it stands, and the names and dtypes that it expects there.
+// What the parser says of the token at which it stands, and the names and dtypes that it expects
+// there.
 #include "text/parser.hpp"
 
 #include "spec/words.hpp"

@@ -52,8 +52,9 @@ inline constexpr double graph_line_height = 16, graph_box_height = 42, graph_let
 GraphDrawing graph_boxes(std::span<const GraphPart> parts);
 void lay_out(GraphDrawing &drawing);
 
-// The boxes in Graphviz's language, with their sizes and nothing that a user has written; and the layout that `dot -Tplain -Tdot` made
-// of that. False where the answer is no such text: the drawing is then as it was.
+// The boxes in Graphviz's language, with their sizes and nothing that a user has written; and the
+// layout that `dot -Tplain -Tdot` made of that. False where the answer is no such text: the drawing
+// is then as it was.
 std::string graphviz_request(const GraphDrawing &drawing);
 bool take_layout(GraphDrawing &drawing, std::string_view answer);
 

@@ -6,8 +6,8 @@
 
 namespace broadloom::text {
 
-// Is given boxes in Graphviz's language, and gives what `dot -Tplain -Tdot` makes of it. Where it gives anything else, such as nothing, boxes
-// stand in layers.
+// Is given boxes in Graphviz's language, and gives what `dot -Tplain -Tdot` makes of it. Where it
+// gives anything else, such as nothing, boxes stand in layers.
 using GraphLayout = std::function<std::string(const std::string &dot)>;
 
 // Pages that this thread prints while it lives are laid out so.

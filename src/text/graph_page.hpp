@@ -1,7 +1,7 @@
 // `--stage graph` as a drawing: in Graphviz's language, or as an HTML page with an SVG inside.
 //
-// A kernel whose lets are arrays is several kernels, one after the other. Each is a frame with all that is computed in its loops, and what
-// goes from frame to frame is an array:
+// A kernel whose lets are arrays is several kernels, one after the other. Each is a frame with all
+// that is computed in its loops, and what goes from frame to frame is an array:
 //
 //   +- let h : f32 [n=64, k=50], an array of 12.5 KiB --+
 //   |  x   w1                                           |

@@ -1,5 +1,5 @@
-// See graph_boxes.hpp: a layout by Graphviz. What it prints in inches and points goes upwards; the page's pixels, one for each point, go
-// downwards.
+// See graph_boxes.hpp: a layout by Graphviz. What it prints in inches and points goes upwards; the
+// page's pixels, one for each point, go downwards.
 //
 //   graph 1 5.6 4.6                                         the size
 //   node b0 2.3 3.4 1.5 0.58 "" solid box black lightgrey   the middle

@@ -48,8 +48,8 @@ void LetOrder::place(const ExprNode *node) {
   }
 }
 
-// Behind what it is made of, of which the windows come first, and behind the arrays that like= and of= name. What is placed already
-// has all of that before it.
+// Behind what it is made of, of which the windows come first, and behind the arrays that like= and
+// of= name. What is placed already has all of that before it.
 LetOrder::Open LetOrder::opened(const ExprNode *node) const {
   Open open{node, {}, {}};
   std::set<std::size_t> read, arrays;

@@ -1,4 +1,5 @@
-// The order in which the lets of a kernel are printed, where windows are lets of their own so that their axes come in theirs.
+// The order in which the lets of a kernel are printed, where windows are lets of their own so that
+// their axes come in theirs.
 //
 //   let t1 = h0[i]          behind h0, which it reads, and before what reads it
 //   let d = sum(e, like=t1) behind the array of t1, too
@@ -16,8 +17,8 @@ namespace broadloom::text {
 
 class LetOrder {
 public:
-  // `windows`: a node of each that is read, in the order of their labels; `lets`: all else that becomes a let, each after those that
-  // it needs; `names`: of all nodes that are lets.
+  // `windows`: a node of each that is read, in the order of their labels; `lets`: all else that
+  // becomes a let, each after those that it needs; `names`: of all nodes that are lets.
   LetOrder(const std::vector<const ExprNode *> &windows, const std::vector<const ExprNode *> &lets,
            const std::vector<std::shared_ptr<const InputDecl>> &inputs,
            const std::unordered_map<const ExprNode *, std::string> &names);

@@ -75,13 +75,14 @@ struct Source {
   // source line: add it by `support::with_text` when throwing.
   Place place(const Token &first, const Token &last) const;
   Place place(const Token &token) const { return place(token, token); }
-  // The same with the source line, unless that is long: for what each kernel has some of and the analysis completes. Found from
-  // the token, it takes no look at all lines before.
+  // The same with the source line, unless that is long: for what each kernel has some of and the
+  // analysis completes. Found from the token, it takes no look at all lines before.
   Place place_with_line(const Token &first, const Token &last) const;
 };
 
-// Throws SpecError E0001 (unexpected character), E0006 (bad number), E0013 (too long), E0014 (NUL or
-// broken UTF-8). With `mistakes` E0001 and E0006 are noted there, and what they are about is left out.
+// Throws SpecError E0001 (unexpected character), E0006 (bad number), E0013 (too long), E0014 (NUL
+// or broken UTF-8). With `mistakes` E0001 and E0006 are noted there, and what they are about is
+// left out.
 Source lex(std::string_view text, std::string_view file, std::vector<Error> *mistakes = nullptr);
 
 } // namespace broadloom::text

@@ -1,4 +1,5 @@
-// Reading on behind a mistake, statement by statement, so that all mistakes of a text are told at once.
+// Reading on behind a mistake, statement by statement, so that all mistakes of a text are told at
+// once.
 //
 //   let t = expp(x)     noted; `t` is not known to be anything
 //   out y = t * 2       follows from it: not noted
@@ -19,8 +20,8 @@ public:
   Recovery(const Source &source, std::vector<Error> &mistakes)
       : source_(source), mistakes_(mistakes), of_lexer_(mistakes) {}
 
-  // Notes the mistake of the statement that begins at token `first`, unless it follows from others, and moves behind the statement; with
-  // `whole` to the next definition or kernel.
+  // Notes the mistake of the statement that begins at token `first`, unless it follows from others,
+  // and moves behind the statement; with `whole` to the next definition or kernel.
   void recover(Cursor &cursor, std::size_t first, const Error &error, bool whole);
 
   // Whether a statement was left out that says how others are meant.

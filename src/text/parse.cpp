@@ -356,7 +356,8 @@ private:
     store_whole(output, let, symbols_, data_->lets);
   }
 
-  // Whether a statement writes a part of an output: at positions, or of one that is there and of which this or that says an extent.
+  // Whether a statement writes a part of an output: at positions, or of one that is there and of
+  // which this or that says an extent.
   bool is_part() const {
     if (!cursor_.is(Tok::Name) || cursor_.peek(1).kind != Tok::LeftBracket) return false;
     if (goes_until(1)) return false; // which is told

@@ -1,6 +1,7 @@
 // Definitions of accumulators, and what follows an accumulator's arguments: axes and options.
 //
-//   accumulator damped(a; m) {         clauses in this order, each ended by its line, `;` or the next word
+//   accumulator damped(a; m) {         clauses in this order, each ended by its line, `;` or the
+//                                      next word
 //     init a = 0
 //     step a = 0.5 * a + m
 //   }

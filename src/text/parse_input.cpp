@@ -1,4 +1,5 @@
-// `in x : f32[i, j=3, k?]`, `in y : f32[:, :] axes(1, 2)`, `param s : f32[c] > 0`, `state w : f64[c]`.
+// `in x : f32[i, j=3, k?]`, `in y : f32[:, :] axes(1, 2)`, `param s : f32[c] > 0`, `state w :
+// f64[c]`.
 #include "text/parser.hpp"
 
 #include "expr/stretch.hpp"

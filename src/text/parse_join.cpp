@@ -1,7 +1,8 @@
-// `let z[i, j] = concat(i, x, y)`, `let s[k, i] = stack(k, x, y)` and `let p[r] = parts(x at [2*i], y at [2*i + 1])`: arrays that lie in
-// one (expr/join.hpp).
+// `let z[i, j] = concat(i, x, y)`, `let s[k, i] = stack(k, x, y)` and `let p[r] = parts(x at [2*i],
+// y at [2*i + 1])`: arrays that lie in one (expr/join.hpp).
 //
-//   join = ( "concat" | "stack" ) "(" dim "," expression { "," expression } ")" | "parts" "(" part { "," part } ")"
+//   join = ( "concat" | "stack" ) "(" dim "," expression { "," expression } ")" | "parts" "(" part
+//   { "," part } ")"
 //   part = expression "at" "[" form [ "<" form ] { "," form [ "<" form ] } "]"
 #include "support/text.hpp"
 #include "text/parser.hpp"

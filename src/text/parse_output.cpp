@@ -1,8 +1,11 @@
-// Outputs with dims: which axes they list, how long these are, and which part of an output a statement writes.
+// Outputs with dims: which axes they list, how long these are, and which part of an output a
+// statement writes.
 //
 //   axes = "axis" NAME "<" form { "," NAME "<" form }
 //   dims = axis [ "<" form ] { "," axis [ "<" form ] }
-//   out  = "out" NAME "[" form [ "<" form ] { "," form [ "<" form ] } "]" [ ":" DTYPE ] "=" expression        a part of NAME
+//   out  = "out" NAME "[" form [ "<" form ] { "," form [ "<" form ] } "]" [ ":" DTYPE ]
+//             "=" expression
+//       a part of NAME
 #include "text/parser.hpp"
 
 #include "support/fail.hpp"
@@ -116,7 +119,8 @@ bool OutputParts::has(const std::string &name) const {
   return std::find(names_.begin(), names_.end(), name) != names_.end();
 }
 
-// The output of that name with its parts so far: what was an output of its own becomes its first part.
+// The output of that name with its parts so far: what was an output of its own becomes its first
+// part.
 OutputParts::Parted &OutputParts::parted(Cursor &cursor, const Token &name, SpecData &data) {
   const std::string word(cursor.word(name));
   const auto known = std::find(names_.begin(), names_.end(), word);

@@ -7,7 +7,8 @@
 //   }
 //   schedule h { parallel n }      # of the loops of let h, an array
 //
-// Neither `schedule` nor the words of clauses are reserved: they begin a statement or a clause, where no name can stand.
+// Neither `schedule` nor the words of clauses are reserved: they begin a statement or a clause,
+// where no name can stand.
 #include "text/parser.hpp"
 
 #include "support/text.hpp"

@@ -1,9 +1,11 @@
-// `x[2*i + u - 1, k[i]]`: the positions of a window, each an affine form of axes and of elements of inputs.
+// `x[2*i + u - 1, k[i]]`: the positions of a window, each an affine form of axes and of elements of
+// inputs.
 //
 //   position = form | ("clip" | "wrap") "(" form ")"
 //   form     = term { ("+" | "-") term }
 //   term     = factor { "*" factor }            at most one of them has axes or elements
-//   factor   = value | INT | AXIS | "extent" "(" NAME "," dim ")" | ARRAY "[" [ position { "," position } ] "]" | "-" factor | "(" form ")"
+//   factor   = value | INT | AXIS | "extent" "(" NAME "," dim ")" | ARRAY "[" [ position { ","
+//            position } ] "]" | "-" factor | "(" form ")"
 //
 // What is no such form and reads arrays is a value, x[(k[i] + 1) % 7], of which a let holds the
 // elements (expr/position_value.hpp).

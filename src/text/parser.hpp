@@ -82,11 +82,13 @@ private:
 
 struct Definitions;
 
-// The names that are known. The windows that like= and of= name are collected here: they are declared, as nothing else may read them.
+// The names that are known. The windows that like= and of= name are collected here: they are
+// declared, as nothing else may read them.
 struct Symbols : std::unordered_map<std::string, Symbol> {
   mutable std::vector<std::shared_ptr<const InputDecl>> windows;
   mutable std::vector<std::shared_ptr<const InputDecl>> axes; // extents that are said of axes
-  // The lets that are not defined yet, and whether their dims are listed: the values of lets may read these at positions.
+  // The lets that are not defined yet, and whether their dims are listed: the values of lets may
+  // read these at positions.
   std::unordered_map<std::string, bool> ahead;
   std::string in_let; // whose value is read now
   // Of positions that are values, x[(k[i] + 1) % 7]: the lets that hold them, how many such stand
@@ -103,7 +105,8 @@ struct Symbols : std::unordered_map<std::string, Symbol> {
   std::unordered_set<const ExprNode *> parts; // lets that are parts of a join
   std::unordered_map<std::string, std::string>
       ends; // of a let that goes until a condition: the let that says whether it holds
-  // Inputs and lets whose values or extents something reads, and axes that positions walk, where they first do: see misread_names.cpp.
+  // Inputs and lets whose values or extents something reads, and axes that positions walk, where
+  // they first do: see misread_names.cpp.
   mutable std::unordered_set<std::string> read;
   mutable std::unordered_map<std::string, Token> walked;
   // What a name stands for where its value or its extents are read.
@@ -134,7 +137,8 @@ enum class Part { Term, Operand };
 Expr parse_part(Cursor &cursor, const Symbols &symbols, const Definitions &definitions, Part part);
 // `in`, `param` or `state`, the cursor on the word: parse_input.cpp.
 void parse_input(Cursor &cursor, Symbols &symbols, SpecData &data, InputRole role);
-// `set NAME = VALUE`, and `fuse A, B` or `separate A, B`, the cursor on the first word: parse_setting.cpp.
+// `set NAME = VALUE`, and `fuse A, B` or `separate A, B`, the cursor on the first word:
+// parse_setting.cpp.
 void parse_set(Cursor &cursor, SpecData &data);
 void parse_pairing(Cursor &cursor, SpecData &data);
 // `schedule { .. }`, the cursor on the first word: parse_schedule.cpp.
@@ -155,7 +159,8 @@ struct Kernels {
   }
 };
 
-// `call NAME(..) -> h[i, j]`, the cursor on the first word: the lets that come of it, of kernels before this one. parse_call.cpp.
+// `call NAME(..) -> h[i, j]`, the cursor on the first word: the lets that come of it, of kernels
+// before this one. parse_call.cpp.
 void parse_call(Cursor &cursor, Symbols &symbols, const Definitions &definitions,
                 const Kernels &kernels, SpecData &data);
 
@@ -175,7 +180,8 @@ DType parse_dtype(Cursor &cursor);
 
 // ------------------------------------------------------------- accumulators: parse_accumulator.cpp
 
-// `accumulator NAME(..) { .. }`, with the cursor on the first word. Form only: see check_definition.
+// `accumulator NAME(..) { .. }`, with the cursor on the first word. Form only: see
+// check_definition.
 AccumulatorDef parse_accumulator(Cursor &cursor, Definitions &definitions);
 
 // The accumulator that a word names: a built-in one or one of the text.
@@ -189,17 +195,18 @@ struct FoldCall {
   bool is_scan = false, has_options = false, has_init = false;
   std::vector<AxisRef> axes;
 };
-// What follows the arguments, from a comma: axes and options. True where the value of `init=` comes next;
-// after it, this is called again.
+// What follows the arguments, from a comma: axes and options. True where the value of `init=` comes
+// next; after it, this is called again.
 bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call);
 
 // One option of a mode.
 void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
                        Mode &mode);
 
-// --------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
-// like=NAME or of=NAME, after the word and `=` are known to come: the name of a declared input, or as the print of a window.
+// like=NAME or of=NAME, after the word and `=` are known to come: the name of a declared input, or
+// as the print of a window.
 std::string parse_input_option(Cursor &cursor, const Symbols &symbols);
 std::vector<std::string> parse_inputs_option(Cursor &cursor, const Symbols &symbols); // or (x, y)
 
@@ -219,7 +226,8 @@ void say_axis(Cursor &cursor, const Symbols &symbols, std::shared_ptr<const Inpu
 // `axis u < 2, v < 3`, the cursor on the first word.
 void parse_axes(Cursor &cursor, const Symbols &symbols);
 
-// Whether `concat(`, `stack(` or `parts(` comes next: the whole value of a let or an output. parse_join.cpp.
+// Whether `concat(`, `stack(` or `parts(` comes next: the whole value of a let or an output.
+// parse_join.cpp.
 bool at_join(const Cursor &cursor);
 struct Joined { // what it is the value of
   std::string name;
@@ -251,7 +259,8 @@ ListedDims parse_listed_dims(Cursor &cursor, const Symbols &symbols, const std::
 
 // Lets that go step by step until a condition holds. parse_until.cpp:
 //
-//   let u[t < 9 until c, i] = f from u0      let u[t < 9, i] = where(u_done[t - 1], u[t - 1, i], f) from u0
+//   let u[t < 9 until c, i] = f from u0      let u[t < 9, i] = where(u_done[t - 1], u[t - 1, i], f)
+//                                                             from u0
 //                                            let u_done[t] = u_done[t - 1] || c
 //
 // All lets that read each other hold still together. Which these are is known once a kernel was
@@ -281,8 +290,8 @@ private:
   bool is_second_ = false;
 };
 
-// Outputs that several statements write parts of: `out z[i < 3] = ..; out z[i + 3] = ..`. Each is what `parts(..)` makes of them.
-// parse_output.cpp.
+// Outputs that several statements write parts of: `out z[i < 3] = ..; out z[i + 3] = ..`. Each is
+// what `parts(..)` makes of them. parse_output.cpp.
 class OutputParts {
 public:
   // Whether the brackets that come next hold more than axes: positions of a part.
@@ -317,8 +326,8 @@ private:
 };
 // The name of the let that an output made up of parts stores.
 std::string name_of_whole(const OutputDecl &output, const Symbols &symbols);
-// Puts the let behind `lets`, and stores it in the output: out z[z_0] = z_whole[z_0]. The dims of the output are as long as they are, whatever others
-// call so.
+// Puts the let behind `lets`, and stores it in the output: out z[z_0] = z_whole[z_0]. The dims of
+// the output are as long as they are, whatever others call so.
 void store_whole(OutputDecl &output, const Expr &let, Symbols &symbols, std::vector<Expr> &lets);
 
 // At the end of a kernel: warns of inputs and lets in whose place an axis is walked, and of modes
@@ -334,7 +343,8 @@ Expr parse_read(const Expr &of, Cursor &cursor, const Symbols &symbols, const To
 // One such position, as of an extent that is said.
 AffineForm parse_form(Cursor &cursor, const Symbols &symbols);
 
-// `pad(x, i: (1, 2), edge)`, from the word to the parenthesis: a padded input, which is no value before positions follow. parse_pad.cpp.
+// `pad(x, i: (1, 2), edge)`, from the word to the parenthesis: a padded input, which is no value
+// before positions follow. parse_pad.cpp.
 bool at_pad(const Cursor &cursor);
 Expr parse_pad(Cursor &cursor, const Symbols &symbols);
 

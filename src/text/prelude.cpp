@@ -1,7 +1,8 @@
-// The accumulators that the language defines in itself, as text, parsed when they are first asked for.
+// The accumulators that the language defines in itself, as text, parsed when they are first asked
+// for.
 //
-// All states are shifted, scaled or compared so that neither the order of blocks nor a large offset of the
-// data matters more than rounding does. `correction` is the option of that name.
+// All states are shifted, scaled or compared so that neither the order of blocks nor a large offset
+// of the data matters more than rounding does. `correction` is the option of that name.
 #include "expr/function.hpp"
 #include "spec/definition.hpp"
 #include "support/check.hpp"

@@ -1,8 +1,8 @@
 // LoopSpec to canonical text: parse(print(s)) prints the same.
 //
-// The accumulators and functions that it uses come first, then the kernel: inputs, lets, outputs. Parentheses are
-// written only where precedence asks for them. An operation that the API uses twice becomes a let, so that
-// the text is never longer than the expression is large:
+// The accumulators and functions that it uses come first, then the kernel: inputs, lets, outputs.
+// Parentheses are written only where precedence asks for them. An operation that the API uses twice
+// becomes a let, so that the text is never longer than the expression is large:
 //
 //   auto t = exp(x); out("z", t * t)      let t0 = exp(x)
 //                                         out z = t0 * t0

@@ -43,7 +43,8 @@ void Printer::collect() {
   collect_definitions();
 }
 
-// In the order of the text, so that it prints itself: what becomes a let moves to the front, and with it the accumulators that it folds with.
+// In the order of the text, so that it prints itself: what becomes a let moves to the front, and
+// with it the accumulators that it folds with.
 void Printer::collect_definitions() {
   std::vector<const FunctionDecl *> called;
   std::vector<const AccumulatorDef *> folding;
@@ -91,8 +92,9 @@ std::vector<std::string> Printer::labels_as_printed() const {
   return labels_of(decls);
 }
 
-// An expression that becomes a let moves to the front, and with it the windows that it reads, whose axes would then come first.
-// So where that matters the windows become lets of their own, in their order; one of a let stands behind that.
+// An expression that becomes a let moves to the front, and with it the windows that it reads, whose
+// axes would then come first. So where that matters the windows become lets of their own, in their
+// order; one of a let stands behind that.
 void Printer::name_windows(const std::vector<const ExprNode *> &order) {
   std::unordered_map<std::string, std::vector<const ExprNode *>> reads; // by what is read
   for (const ExprNode *node : order)

@@ -1,5 +1,5 @@
-// The texts of `--stage axes`, but for the table of strides (axis_table.cpp), and `--stage graph`, but for its drawings
-// (draw_graph.cpp).
+// The texts of `--stage axes`, but for the table of strides (axis_table.cpp), and `--stage graph`,
+// but for its drawings (draw_graph.cpp).
 #include "text/print_typed.hpp"
 
 #include "spec/words.hpp"
@@ -51,8 +51,8 @@ std::string lower_case(std::string_view enumerator) {
   return word;
 }
 
-// One clause of a recipe, a line for each value: inputs s0 s1 .. (states), x0 x1 .. (arguments, or the states
-// of the later block), then v0 v1 ..
+// One clause of a recipe, a line for each value: inputs s0 s1 .. (states), x0 x1 .. (arguments, or
+// the states of the later block), then v0 v1 ..
 std::string code(const char *word, const ops::Code &code, std::size_t states) {
   auto value = [&](std::uint32_t k) {
     if (k < states) return "s" + std::to_string(k);

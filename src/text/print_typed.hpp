@@ -15,7 +15,8 @@ std::string node_label(const spec::TypedSpec &spec, expr::NodeId id);
 // "f32 {i j}"
 std::string node_type(const spec::TypedSpec &spec, expr::NodeId id);
 
-// How each operand lies along each axis, a row for each operand; `wanted` as plan::resolve takes it.
+// How each operand lies along each axis, a row for each operand; `wanted` as plan::resolve takes
+// it.
 std::string print_axis_table(const spec::TypedSpec &spec, std::span<const Layout> inputs,
                              std::span<const Layout> outputs, const std::vector<bool> &wanted);
 

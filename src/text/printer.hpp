@@ -1,4 +1,5 @@
-// The printer of a kernel (print.cpp): its names and lets (print_names.cpp), statements (print.cpp) and expressions (print_expression.cpp).
+// The printer of a kernel (print.cpp): its names and lets (print_names.cpp), statements (print.cpp)
+// and expressions (print_expression.cpp).
 #pragma once
 
 #include "spec/spec.hpp"

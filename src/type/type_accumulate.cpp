@@ -1,5 +1,5 @@
-// From a recipe and its arguments to the nodes of its states: where a fold or scan folds anything, what `like=` may fold, and how
-// `init=` enters.
+// From a recipe and its arguments to the nodes of its states: where a fold or scan folds anything,
+// what `like=` may fold, and how `init=` enters.
 //
 //   sum(x, j), init=2      fold of sum over cast(x : f64), joined with 2
 #include "ops/joins.hpp"
@@ -115,7 +115,8 @@ std::vector<NodeId> Typer::run_code(const ops::Code &code, std::vector<NodeId> v
       });
 }
 
-// Axes that all inputs of `like=` may lack at a call: there their extents may be 1 where the argument's is not.
+// Axes that all inputs of `like=` may lack at a call: there their extents may be 1 where the
+// argument's is not.
 AxisSet Typer::may_fold(const FoldJob &job) const {
   AxisSet may, never;
   for (const std::uint32_t i : job.like) {

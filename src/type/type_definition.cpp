@@ -1,7 +1,8 @@
 // From a definition to a recipe: the types of the states, then code for step and combine.
 //
-// A clause is typed as any expression is, in a graph of its own where the names are inputs; the lines of the
-// code are the nodes of that graph. A state's type is found by going round until nothing grows:
+// A clause is typed as any expression is, in a graph of its own where the names are inputs; the
+// lines of the code are the nodes of that graph. A state's type is found by going round until
+// nothing grows:
 //
 //   init a = 0, step a = 0.5 * a + m, m : f64     a: a weak 0, then f64, then f64
 #include "spec/words.hpp"

@@ -1,7 +1,8 @@
-// Typing of folds and scans: which type they accumulate in, what sugar stands for, and the result that the states give,
-// which are those of type_accumulate.cpp.
+// Typing of folds and scans: which type they accumulate in, what sugar stands for, and the result
+// that the states give, which are those of type_accumulate.cpp.
 //
-//   var(x, j), x : f32[i, j]     s0..s4 = the states of var over cast(x : f64)     its result, then cast to f32
+//   var(x, j), x : f32[i, j]     s0..s4 = the states of var over cast(x : f64)
+//       its result, then cast to f32
 #include "spec/definition.hpp"
 #include "support/fail.hpp"
 #include "support/text.hpp"
@@ -57,8 +58,8 @@ DType as_real(DType dtype) { return is_float(dtype) || is_complex(dtype) ? dtype
 
 } // namespace
 
-// An inner reduction: its axes are those that the expression itself names, of which `accumulate` may
-// have taken some already.
+// An inner reduction: its axes are those that the expression itself names, of which `accumulate`
+// may have taken some already.
 Folded Typer::type_fold(const ExprNode &node, std::vector<Value> values) {
   AxisSet has, had;
   for (std::size_t i = 0; i < node.folded; ++i) {
@@ -195,7 +196,8 @@ Folded Typer::fold_operation(const FoldJob &job, Fold fold, DType wide) {
   return result;
 }
 
-// sum(e, like=x[i + u]): until transpose_windows writes it out, a Fold that has the window as its `like`.
+// sum(e, like=x[i + u]): until transpose_windows writes it out, a Fold that has the window as its
+// `like`.
 Folded Typer::fold_into_window(const FoldJob &job) {
   const spec::TypedInput &window = spec_.inputs[job.like[0]];
   if (job.use.accumulator.fold() != Fold::Sum || !job.init.empty())

@@ -169,8 +169,8 @@ std::optional<int> Typer::whole_exponent(NodeId number) const {
   return int(re);
 }
 
-// A complex number to a whole power, as NumPy has it: by squaring and multiplying; by dividing into 1 at
-// the end where the exponent is negative.
+// A complex number to a whole power, as NumPy has it: by squaring and multiplying; by dividing into
+// 1 at the end where the exponent is negative.
 NodeId Typer::power_by_products(NodeId base, int exponent, const Place &where) {
   const DType type = dtype(base);
   const NodeId one = literal(type, ops::convert(ops::scalar_from(1.0), DType::F64, type), where);
@@ -187,8 +187,8 @@ NodeId Typer::power_by_products(NodeId base, int exponent, const Place &where) {
   return exponent < 0 ? make(Op::Div, one, *power) : *power;
 }
 
-// Comparisons of integers are exact, as in NumPy 2, where the common type would not hold both: i64 with
-// u64, and a number that does not fit the type beside it. Nothing where the common type does.
+// Comparisons of integers are exact, as in NumPy 2, where the common type would not hold both: i64
+// with u64, and a number that does not fit the type beside it. Nothing where the common type does.
 std::optional<Value> Typer::compare_integers(const ExprNode &node, const std::vector<Value> &args) {
   if (ops::info(node.op).rule != ops::TypeRule::Compare) return {};
   std::array<NodeId, 2> side{args[0].node, args[1].node};

@@ -118,7 +118,8 @@ Value Typer::type_node(const ExprNode &node, int scope, const Entry &entry, cons
   return {close(type_fold(node, std::move(args)), node.where), false};
 }
 
-// The inputs that give `axis` its extent: those named, or those of the expression that the node stands in.
+// The inputs that give `axis` its extent: those named, or those of the expression that the node
+// stands in.
 std::vector<std::size_t> Typer::lenders(const ExprNode &node, int axis, int scope) const {
   std::vector<std::size_t> found;
   for (const std::string &name : node.of) {

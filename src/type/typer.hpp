@@ -1,7 +1,7 @@
 // From expressions to typed graph nodes: promotion, weak numbers, casts, folds and repeats.
 //
-// Every operation comes out with its arguments already in its compute type. A number is weak until it
-// meets a type: then it takes that type, if the kind allows (NumPy 2, NEP 50). What is made of
+// Every operation comes out with its arguments already in its compute type. A number is weak until
+// it meets a type: then it takes that type, if the kind allows (NumPy 2, NEP 50). What is made of
 // literals only is computed here.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace broadloom::type {
 
-// The value of an expression. A weak one is of i64, f64 or c128 and may still change type: a Literal node beside all types, what
-// is made of extents beside floats only.
+// The value of an expression. A weak one is of i64, f64 or c128 and may still change type: a
+// Literal node beside all types, what is made of extents beside floats only.
 struct Value {
   expr::NodeId node;
   bool weak = false;
-  // f16 or bf16 where NumPy gives this type and the node is its f32 value, not yet rounded: operations
-  // on them compute in f32, and only a cast, the end of a reduction and a store round.
+  // f16 or bf16 where NumPy gives this type and the node is its f32 value, not yet rounded:
+  // operations on them compute in f32, and only a cast, the end of a reduction and a store round.
   std::optional<DType> narrow = std::nullopt;
 };
 
@@ -32,7 +32,8 @@ struct Folded {
   bool open = false;                    // still as precise as it was accumulated
 };
 
-// How inputs enter an expression: as they are, or folded by `use` down to the `kept` axes (accumulate).
+// How inputs enter an expression: as they are, or folded by `use` down to the `kept` axes
+// (accumulate).
 struct Entry {
   const FoldUse *use = nullptr;
   expr::AxisSet kept;
@@ -79,8 +80,8 @@ public:
                          const char *met = "the other operand");
   expr::NodeId cast(expr::NodeId node, DType to, const Place &where);
 
-  // Repeats `node` along those of the `wanted` axes that these inputs have and it has not, or not in
-  // their extents.
+  // Repeats `node` along those of the `wanted` axes that these inputs have and it has not, or not
+  // in their extents.
   expr::NodeId expand(expr::NodeId node, const std::vector<std::size_t> &inputs, const Place &where,
                       expr::AxisSet wanted = expr::every_axis);
   // The same along one axis that the node lacks. Other axes of the input give it nothing.

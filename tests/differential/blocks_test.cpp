@@ -1,5 +1,5 @@
-// Random kernels as planned programs: block::interpret has the bits of loop::interpret, for the blocks that are chosen for any
-// machine and for blocks of any sizes. No native code takes part.
+// Random kernels as planned programs: block::interpret has the bits of loop::interpret, for the
+// blocks that are chosen for any machine and for blocks of any sizes. No native code takes part.
 #include "analysis/analyse.hpp"
 #include "case.hpp"
 #include "random_data.hpp"

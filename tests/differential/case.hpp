@@ -1,4 +1,5 @@
-// A kernel with its data, whole in a text: what the random tests run, print when it fails, make smaller, and keep as a file.
+// A kernel with its data, whole in a text: what the random tests run, print when it fails, make
+// smaller, and keep as a file.
 //
 //   # Unit rows of the last register were stored over the last row.
 //   # in x = exact(513, 8; seed 7) strides(1, 513)
@@ -11,9 +12,9 @@
 //   # gradient x
 //   kernel k { .. }
 //
-// An input is data of one of the kinds below with its layout, or a SOURCE of the command line. Lines that say nothing of
-// this are its story. An output without a line lies in C order. Arrays touch the page after their last byte, or with
-// `at start` the one before their first.
+// An input is data of one of the kinds below with its layout, or a SOURCE of the command line.
+// Lines that say nothing of this are its story. An output without a line lies in C order. Arrays
+// touch the page after their last byte, or with `at start` the one before their first.
 #pragma once
 
 #include "random_data.hpp"
@@ -61,8 +62,8 @@ Case read_case(const std::string &text); // throws std::runtime_error where a li
 // The canonical text, where `in  NAME :` of these is `param NAME :`.
 std::string with_parameters(const std::string &text, const std::set<std::string> &names);
 
-// The outputs as the kernel declares them, for the layouts of the inputs; lines that the case has for them are kept.
-// Throws Error where the shapes do not fit.
+// The outputs as the kernel declares them, for the layouts of the inputs; lines that the case has
+// for them are kept. Throws Error where the shapes do not fit.
 void complete_outputs(Case &c);
 
 Operand make_input(const CaseOperand &in);

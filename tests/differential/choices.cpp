@@ -396,7 +396,8 @@ private:
     }
   }
 
-  // Memory for the outputs, some of which lie over an input where it is chosen so: then that is a copy of it, with its strides.
+  // Memory for the outputs, some of which lie over an input where it is chosen so: then that is a
+  // copy of it, with its strides.
   std::vector<NamedView>
   make_outputs(const Choices &choices, std::vector<NamedView> &in,
                std::vector<std::shared_ptr<std::vector<unsigned char>>> &memory) {

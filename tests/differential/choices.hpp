@@ -1,7 +1,8 @@
 // One kernel, one hash: whatever is chosen around its loops, its outputs have the same bits.
 //
-// A case runs once as everything is chosen by itself, in the interpreter, and then a few times with all choices drawn at random: in what
-// parts a call goes, what is copied, kept, computed again, frozen or saved, by which program, blocks, threads, and from which cache.
+// A case runs once as everything is chosen by itself, in the interpreter, and then a few times with
+// all choices drawn at random: in what parts a call goes, what is copied, kept, computed again,
+// frozen or saved, by which program, blocks, threads, and from which cache.
 #pragma once
 
 #include "case.hpp"
@@ -22,8 +23,9 @@ struct ChoicesTally {
 // All choices, each of which must have been taken in a long run.
 const std::vector<std::string> &all_choices();
 
-// A small kernel of any construct with data for which orders of adding up have bits of their own, or the gradient of one. Each operand has a
-// random layout; those that may be frozen lie in C order, as frozen kernels keep their copies so.
+// A small kernel of any construct with data for which orders of adding up have bits of their own,
+// or the gradient of one. Each operand has a random layout; those that may be frozen lie in C
+// order, as frozen kernels keep their copies so.
 Case random_choices_case(std::uint64_t seed);
 
 // The first choice that changes a bit.

@@ -1,5 +1,5 @@
-// Whatever is chosen around the loops of a random kernel, its outputs have one hash. BROADLOOM_FUZZ and BROADLOOM_SEED as in
-// differential_test.cpp.
+// Whatever is chosen around the loops of a random kernel, its outputs have one hash. BROADLOOM_FUZZ
+// and BROADLOOM_SEED as in differential_test.cpp.
 #include "choices.hpp"
 #include "same_bits.hpp"
 

@@ -1,9 +1,9 @@
 // Random kernels on random layouts: the engines against each other and against the reference.
 //
-// The interpreter and native code must give equal bits, for any number of threads and any instruction
-// set; both must meet the reference as random_spec.hpp says. A shape error must be the same error
-// everywhere. BROADLOOM_FUZZ is the number of kernels (default 1200, of which the tests beside this
-// one take a share), BROADLOOM_SEED the first seed: a failure prints its seed, and
+// The interpreter and native code must give equal bits, for any number of threads and any
+// instruction set; both must meet the reference as random_spec.hpp says. A shape error must be the
+// same error everywhere. BROADLOOM_FUZZ is the number of kernels (default 1200, of which the tests
+// beside this one take a share), BROADLOOM_SEED the first seed: a failure prints its seed, and
 // `BROADLOOM_SEED=n BROADLOOM_FUZZ=1` runs it alone. `./dev fuzz` runs many more.
 #include "engines.hpp"
 #include "jit/runtime/paths.hpp"

@@ -132,7 +132,8 @@ public:
     if (!case_.inputs.empty() && case_.inputs[0].seed % 64 == 3 && case_.blocks.empty())
       compare_built(truth);
     const bool odd = case_.inputs.empty() || case_.inputs[0].seed % 2 == 1;
-    // The interpreter has read copies with borders; native code shall do without them half of the times.
+    // The interpreter has read copies with borders; native code shall do without them half of the
+    // times.
     const bool splits = !case_.inputs.empty() && case_.inputs[0].seed % 8 < 4;
     // And lets go in tiles of a few rows, wherever they can.
     const std::string tile_rows =
@@ -454,7 +455,8 @@ private:
     if (!verdict.wrong.empty()) throw Mistake{"NumPy: " + verdict.wrong};
   }
 
-  // Whether the element may be so far off, by what it moves where the elements that folds read move by 64 units.
+  // Whether the element may be so far off, by what it moves where the elements that folds read move
+  // by 64 units.
   bool moves_as_far(ops::Scalar got, ops::Scalar expected, std::size_t output, std::size_t at,
                     const std::vector<AnyView> &before) {
     constexpr int draws = 16;

@@ -41,13 +41,14 @@ struct Tally { // of all cases so far
 struct Thoroughness {
   bool all_threads = false; // 1, 2, 3 and 7, and the reference as an engine
   bool reference = true;
-  bool both_targets =
-      true; // native code for AVX-512 and for AVX2; else for one of them, in turn by the data's seed
+  // Native code for AVX-512 and for AVX2; else for one of them, in turn by the data's seed.
+  bool both_targets = true;
   std::string numpy = {}; // a Python with NumPy: the outputs of native code are held against it
 };
 
-// The first thing that is wrong: engines of different bits, an output far from the reference, another error than the
-// reference's, an element not written, a byte changed between elements. Outputs hold another pattern before each call.
+// The first thing that is wrong: engines of different bits, an output far from the reference,
+// another error than the reference's, an element not written, a byte changed between elements.
+// Outputs hold another pattern before each call.
 std::optional<std::string> find_mistake(const Case &c, const Thoroughness &how, Tally &tally);
 
 } // namespace broadloom::differential

@@ -1,12 +1,14 @@
-// Random kernels through all engines, or with all choices, for as long as one likes: `./dev fuzz small|large|choices`.
+// Random kernels through all engines, or with all choices, for as long as one likes: `./dev fuzz
+// small|large|choices`.
 //
 //   fuzz_kernels --style large --count 100000 --seed 1 --jobs 2 --state build/fuzz-large [--resume]
 //   fuzz_kernels --file case.loom                                 one case, as it was printed
 //
-// Each job is a process of its own, so that a crash is a finding like any other: it is noted, and the job goes on with the
-// next kernel. The state folder holds how far each job is and what was counted; --resume goes on from there. What fails lies in
-// its folder `failures`, as it was found and made smaller. The end is a table of how often each path of the emitted code and
-// each decision of the planner occurred; with --require-paths one that did not is a failure.
+// Each job is a process of its own, so that a crash is a finding like any other: it is noted, and
+// the job goes on with the next kernel. The state folder holds how far each job is and what was
+// counted; --resume goes on from there. What fails lies in its folder `failures`, as it was found
+// and made smaller. The end is a table of how often each path of the emitted code and each decision
+// of the planner occurred; with --require-paths one that did not is a failure.
 #include "choices.hpp"
 #include "engines.hpp"
 #include "shrink.hpp"
@@ -182,8 +184,8 @@ void note_bits(const Plan &plan, int job, std::uint64_t seed, const Case &c, std
       << seed << ' ' << std::hash<std::string>()(print(c)) << ' ' << bits << '\n';
 }
 
-// For one kernel 300 seconds of processor time, whatever else the machine does: then SIGPROF ends the process. One that
-// waits for ever is ended by SIGALRM.
+// For one kernel 300 seconds of processor time, whatever else the machine does: then SIGPROF ends
+// the process. One that waits for ever is ended by SIGALRM.
 void limit_time(bool on) {
   itimerval limit{};
   limit.it_value.tv_sec = on ? 300 : 0;
@@ -206,7 +208,8 @@ void work(const Plan &plan, int job, Job &state) {
     const std::int64_t bits_before = tally.bits;
     try {
       constexpr std::uint64_t share = 10; // of the kernels, one goes to NumPy
-      // Compiling is what a small kernel costs: more kernels, each for one target, find more than few for both.
+      // Compiling is what a small kernel costs: more kernels, each for one target, find more than
+      // few for both.
       const Thoroughness how{.all_threads = seed % 16 == 0,
                              .both_targets = plan.style == Style::Large || seed % 4 == 0,
                              .numpy = seed % share == 0 ? plan.numpy : ""};
@@ -243,7 +246,9 @@ std::optional<std::string> verdict_of(const Case &c, bool chooses) {
     const std::optional<std::string> wrong =
         chooses ? find_changed_bit(c, many_draws, choices) : find_mistake(c, {}, tally);
     std::string kind;
-    if (wrong) // "output o0, element .." of any place is one kind; an error is known by its text up to a number
+    // "output o0, element .." of any place is one kind; an error is known by its text up to a
+    // number.
+    if (wrong)
       kind = wrong->rfind("output", 0) == 0 ? "differs"
                                             : wrong->substr(0, wrong->find_first_of("0123456789'"));
     const char has = wrong ? '1' : '0';

@@ -1,11 +1,14 @@
-// Gradients of random kernels: the derived slopes against measured ones, and every engine against the others.
+// Gradients of random kernels: the derived slopes against measured ones, and every engine against
+// the others.
 //
-// Where values are equal a random direction meets corners. Along the direction of all inputs themselves, x (1 + t),
-// equal values stay equal, and what is shared out among them must sum to what the value moves by.
+// Where values are equal a random direction meets corners. Along the direction of all inputs
+// themselves, x (1 + t), equal values stay equal, and what is shared out among them must sum to
+// what the value moves by.
 //
-// The measured slopes are those of bl::check_gradient: central differences of the reference in f64, with
-// corners told apart. That also finds a NaN or an infinity where everything on the way is smooth. For the bits,
-// any values will do, NaN and infinities too. BROADLOOM_FUZZ and BROADLOOM_SEED as in differential_test.cpp.
+// The measured slopes are those of bl::check_gradient: central differences of the reference in f64,
+// with corners told apart. That also finds a NaN or an infinity where everything on the way is
+// smooth. For the bits, any values will do, NaN and infinities too. BROADLOOM_FUZZ and
+// BROADLOOM_SEED as in differential_test.cpp.
 #include "analysis/analyse.hpp"
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"
@@ -140,8 +143,9 @@ public:
     return true;
   }
 
-  // Forward mode against gradients, of f64: for any weights w, sum(w t_z) = sum(d_x t_x). Also of few different numbers, whose ties are
-  // shared both ways alike. The engines agree on the bits. `second`: of the gradient.
+  // Forward mode against gradients, of f64: for any weights w, sum(w t_z) = sum(d_x t_x). Also of
+  // few different numbers, whose ties are shared both ways alike. The engines agree on the bits.
+  // `second`: of the gradient.
   bool check_directions(bool second) {
     if (is_wrong() || wrt_.empty()) return false;
     const LoopSpec first(std::make_shared<const SpecData>(grad::widened(spec_.data())));

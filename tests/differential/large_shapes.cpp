@@ -1,4 +1,5 @@
-// See large_shapes.hpp. Most have some 10^5 points, so that many are tried; some of each family have 10^6.
+// See large_shapes.hpp. Most have some 10^5 points, so that many are tried; some of each family
+// have 10^6.
 #include "large_shapes.hpp"
 
 #include <algorithm>
@@ -7,7 +8,8 @@
 namespace broadloom::differential {
 namespace {
 
-// Between the two, each power of two as likely as the next, and often next to a multiple of a power of two.
+// Between the two, each power of two as likely as the next, and often next to a multiple of a power
+// of two.
 std::int64_t extent(Random &random, double low, double high) {
   const double value = low * std::pow(high / low, random.unit());
   auto n = std::int64_t(value);

@@ -1,4 +1,5 @@
-// Shapes for which the planner has ways of its own: long rows, short rows, channels, tiles, scans, products.
+// Shapes for which the planner has ways of its own: long rows, short rows, channels, tiles, scans,
+// products.
 #pragma once
 
 #include "random.hpp"

@@ -1,4 +1,5 @@
-// Expressions for shapes that the planner has ways of its own for: what users write, so that these ways are taken.
+// Expressions for shapes that the planner has ways of its own for: what users write, so that these
+// ways are taken.
 #pragma once
 
 #include "large_shapes.hpp"
@@ -13,7 +14,8 @@ public:
 
   // sum(x * y, k), or the product before it is folded.
   Term product();
-  // sum(f(x, y), i) and sum(f(x, y), j), in one output or in two: no operand has both axes, and f is worth sharing.
+  // sum(f(x, y), i) and sum(f(x, y), j), in one output or in two: no operand has both axes, and f
+  // is worth sharing.
   Term pairs(std::size_t output);
   // Of two inputs, without a fold: what may run in tiles.
   Term map();

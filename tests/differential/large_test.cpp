@@ -1,5 +1,5 @@
-// Kernels of many operations, whose functions are called and whose bodies are cut into pieces: native code gives the
-// interpreter's bits all the same.
+// Kernels of many operations, whose functions are called and whose bodies are cut into pieces:
+// native code gives the interpreter's bits all the same.
 #include "jit/native/target.hpp"
 #include "same_bits.hpp"
 
@@ -48,7 +48,8 @@ Array numbers(DType dtype, const Shapes &shape) {
   return array;
 }
 
-// Whether all outputs are the interpreter's, in native code for both instruction sets. All inputs are x.
+// Whether all outputs are the interpreter's, in native code for both instruction sets. All inputs
+// are x.
 void check(const LoopSpec &spec, DType dtype, const std::vector<Shapes> &shapes) {
   std::vector<NamedView> inputs;
   const auto given = [&](const Array &x) {

@@ -1,6 +1,6 @@
-// Locality: what a kernel says of one output has no effect on another. Each random kernel is run alone and with an
-// input more and outputs more, some of which read the same inputs: every bit of its own outputs stays, though loops,
-// phases and the global order of axes change around them.
+// Locality: what a kernel says of one output has no effect on another. Each random kernel is run
+// alone and with an input more and outputs more, some of which read the same inputs: every bit of
+// its own outputs stays, though loops, phases and the global order of axes change around them.
 #include "random_data.hpp"
 #include "random_spec.hpp"
 #include "same_bits.hpp"
@@ -88,9 +88,9 @@ private:
     }
   }
 
-  // The kernel with `in u` and outputs before and after its own. Labels mean one extent in the whole kernel, so u takes
-  // those of x, and says no more of one that may be 1 than x does, as windows may say the rest; unlabelled dims of u meet
-  // nobody and may have any extent.
+  // The kernel with `in u` and outputs before and after its own. Labels mean one extent in the
+  // whole kernel, so u takes those of x, and says no more of one that may be 1 than x does, as
+  // windows may say the rest; unlabelled dims of u meet nobody and may have any extent.
   std::string extended() {
     Parts parts = parts_of(spec_.text);
     RandomInput u{"u", random_.pick<DType>({f32, f64, i32, f16}), {}};

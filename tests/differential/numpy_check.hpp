@@ -14,7 +14,8 @@ struct NumpyVerdict {
 };
 
 // `arrays` are the inputs and the outputs that were computed, `before` what `+=` outputs held. Runs
-// `python tests/numpy/spec_to_numpy.py` on a folder of its own. Throws std::runtime_error where it cannot be run.
+// `python tests/numpy/spec_to_numpy.py` on a folder of its own. Throws std::runtime_error where it
+// cannot be run.
 NumpyVerdict hold_against_numpy(const std::string &python, const std::string &text,
                                 std::span<const NamedView> arrays,
                                 std::span<const NamedView> before);

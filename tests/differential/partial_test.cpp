@@ -146,7 +146,8 @@ TEST_CASE("random kernels have the same bits block by block") {
                                        : kernel.combine(blocks, others);
           REQUIRE(results.size() == 1);
           Array want = (*whole)[0];
-          // One element along the axis, as of inputs that are repeated along it, is the same in all blocks.
+          // One element along the axis, as of inputs that are repeated along it, is the same in all
+          // blocks.
           if (maps && want.shape()[std::size_t(dim)] != 1) {
             const AnyView here = tests::part_of(want, std::size_t(dim), borders[b], borders[b + 1]);
             want = tests::dense_copy(here);

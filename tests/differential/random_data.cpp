@@ -104,7 +104,8 @@ std::int64_t Operand::offset(std::int64_t k) const {
   return at * std::int64_t(size_of(dtype_));
 }
 
-// Each element one of some hundred values, and in a quarter of the arrays a few special ones: else no long sum would be finite.
+// Each element one of some hundred values, and in a quarter of the arrays a few special ones: else
+// no long sum would be finite.
 void Operand::fill_many(Random &random, bool exact) {
   constexpr int values = 509;
   const Layout few = contiguous_layout(std::vector<std::int64_t>{values});

@@ -17,12 +17,13 @@ namespace broadloom::differential {
 // Equal bits, all NaNs being equal; of complex numbers, part by part.
 bool same(ops::Scalar a, ops::Scalar b, DType dtype);
 
-// C or F order or dims shuffled, some of them reversed, stepped or (where it is only read) repeated with stride 0.
+// C or F order or dims shuffled, some of them reversed, stepped or (where it is only read) repeated
+// with stride 0.
 Layout random_layout(Random &random, std::span<const std::int64_t> shape, bool writable,
                      bool &at_end);
 
-// An array in memory of its own, whose lowest element (or `at_end` its highest) touches a page that nobody may touch.
-// Bytes between its elements hold a pattern.
+// An array in memory of its own, whose lowest element (or `at_end` its highest) touches a page that
+// nobody may touch. Bytes between its elements hold a pattern.
 class Operand {
 public:
   static constexpr unsigned char pattern = 0xa5;

@@ -385,7 +385,8 @@ Term Expressions::reduction(int depth) {
   const std::string name = fold == Fold::User ? own_accumulator(x, out) : name_of(fold);
   out.text = name + "(" + x.text;
   if (random_.chance(15)) {
-    // Its axes are those of another input: only analysis knows them, so it must not be folded again.
+    // Its axes are those of another input: only analysis knows them, so it must not be folded
+    // again.
     out.text += ", " + like() + ")";
     out.axes = {};
     return out;

@@ -20,9 +20,10 @@ struct Term {
   bool inexact = false; // holds a float fold whose last bits depend on the order
 };
 
-// Accumulators of the user's own, in front of every kernel: `damped` has no combine, `share` has two
-// states and arguments. `peak` has ties, and the states of `linked` flow into each other: for gradients. The inits of `first`, where
-// order matters, and of `least`, where it does not, are no identities of their combines.
+// Accumulators of the user's own, in front of every kernel: `damped` has no combine, `share` has
+// two states and arguments. `peak` has ties, and the states of `linked` flow into each other: for
+// gradients. The inits of `first`, where order matters, and of `least`, where it does not, are no
+// identities of their combines.
 inline constexpr std::string_view definitions =
     "accumulator damped(a; m) { init a = 0; step a = 0.5 * a + m }\n"
     "accumulator share(s, n; x, w) { init s = 0, n = 0; step s = s + x * w, n = n + w\n"
@@ -61,7 +62,8 @@ public:
   Term folded(Term value, Fold fold) const;
   Fold fold_for(DType dtype);
   static std::string name_of(Fold fold);
-  // The user's accumulator that a fold or scan by `User` is of: damped, or one with blocks. Gives `out` what follows from that.
+  // The user's accumulator that a fold or scan by `User` is of: damped, or one with blocks. Gives
+  // `out` what follows from that.
   std::string own_accumulator(const Term &x, Term &out);
   // ", init=1, correction=2": options that the accumulator takes, or none.
   std::string options(Fold fold, DType dtype, bool needs_init);

@@ -32,7 +32,8 @@ public:
   }
 
 private:
-  // A let. Its dims are axes of the inputs, but for one of a loop or a join, which is read at `rest`.
+  // A let. Its dims are axes of the inputs, but for one of a loop or a join, which is read at
+  // `rest`.
   struct Array {
     std::string name;
     Axes dims;        // -1: the other one

@@ -1,5 +1,5 @@
-// Lets that list their dims in any order: arrays over the labels of inputs, other names of them, joins of them, and loops that begin from
-// them, read by name and at positions.
+// Lets that list their dims in any order: arrays over the labels of inputs, other names of them,
+// joins of them, and loops that begin from them, read by name and at positions.
 //
 //   in l0 : f64[lb]; in l1 : f64[la]
 //   let m0[la, lb] = l0 * l1

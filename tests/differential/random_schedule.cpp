@@ -53,7 +53,8 @@ private:
     return std::to_string(random_.chance(20) ? index - axis_count() : index);
   }
 
-  // That positions count. Behind them are those that sums through windows are given, `u_2`, which nobody can name.
+  // That positions count. Behind them are those that sums through windows are given, `u_2`, which
+  // nobody can name.
   int axis_count() const {
     return int(std::ranges::count_if(typed_.axes, [](const spec::Axis &axis) {
       return !axis.implied && axis.name.find('_') == std::string::npos;

@@ -31,8 +31,8 @@ struct Output {
 
 class Maker {
 public:
-  // One seed in six has windows, and another one lets that list their dims in any order, drawn from a source of their own: the kernels of all
-  // other seeds stay what they are.
+  // One seed in six has windows, and another one lets that list their dims in any order, drawn from
+  // a source of their own: the kernels of all other seeds stay what they are.
   Maker(std::uint64_t seed, Style style)
       : random_(seed), window_random_(seed * 0x2545f4914f6cdd1d + 3),
         axis_random_(seed * 0x2545f4914f6cdd1d + 5), gathers_(seed % 12 == 4),
@@ -70,7 +70,8 @@ public:
   }
 
 private:
-  // ---- axes and inputs -----------------------------------------------------------------------------
+  // ---- axes and inputs
+  // -----------------------------------------------------------------------------
 
   void choose_large_axes() {
     shape_ = large_shape(random_);
@@ -382,7 +383,8 @@ private:
     return random_.pick(types);
   }
 
-  // ---- lets and outputs ----------------------------------------------------------------------------
+  // ---- lets and outputs
+  // ----------------------------------------------------------------------------
 
   void add_let() {
     Term t = Expressions(random_, scope_).term(2);

@@ -2,7 +2,8 @@
 //
 // A case is a function of its seed. It is either exact or general:
 // - exact: all data are small powers of two and zeros, and only operations are used that keep sums
-//   exact in f64, so every order of summation gives the same bits and the reference must be met exactly;
+//   exact in f64, so every order of summation gives the same bits and the reference must be met
+//   exactly;
 // - general: any operation, any values, NaN and infinities too. An output without a float sum or
 //   product must still be met exactly; a sum that is the whole output must lie within the bound.
 #pragma once
@@ -15,9 +16,10 @@
 
 namespace broadloom::differential {
 
-// Any: all that the language has. Smooth: what has slopes that can be measured, on few points, so that the
-// gradient exists and can be checked: real and complex inputs mostly, few jumps, no way through integers. Large: shapes
-// of 10^4 to 10^6 points for which the planner has ways of its own (large_shapes.hpp), and cheap functions.
+// Any: all that the language has. Smooth: what has slopes that can be measured, on few points, so
+// that the gradient exists and can be checked: real and complex inputs mostly, few jumps, no way
+// through integers. Large: shapes of 10^4 to 10^6 points for which the planner has ways of its own
+// (large_shapes.hpp), and cheap functions.
 enum class Style { Any, Smooth, Large };
 
 // Of an output with the reference. Loose: floats to a few digits, all else equal.

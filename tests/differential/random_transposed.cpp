@@ -19,7 +19,8 @@ public:
     const std::string read = padded_ + "[" + at_ + "]";
     std::string value = random_.chance(70) ? "rd * rk" : "where(rd > 0, rd * rk, 0)";
     if (random_.chance(15)) value = "rd * rk * " + read;
-    // The index of an axis that is folded, of one that the positions give, or of one in the second sum. Drawn from what is drawn.
+    // The index of an axis that is folded, of one that the positions give, or of one in the second
+    // sum. Drawn from what is drawn.
     const std::int64_t kind = (d_.shape[0] + 3 * k_.shape[0]) % 8;
     if (kind == 1) value = "where(iota(b0, of=" + read + ") >= 1, " + value + ", 0)";
     if (kind == 2) value = "where(iota(a0, of=" + read + ") % 2 == 1, " + value + ", 0)";

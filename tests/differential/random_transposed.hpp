@@ -1,4 +1,5 @@
-// Sums that go back through windows, as gradients of convolutions and pools are: steps and dilations from -3 to 3, borders, channels.
+// Sums that go back through windows, as gradients of convolutions and pools are: steps and
+// dilations from -3 to 3, borders, channels.
 //
 //   in rx : f32[:, c]; in rd : f32[a0, o]; in rk : f32[b0, c, o]
 //   sum(rd * rk, like=pad(rx, 0: (1, 2), edge)[2*a0 + b0 + 1, c])

@@ -137,7 +137,8 @@ Term WindowMaker::window(const RandomInput &input, const std::vector<Moves> &mov
   return term;
 }
 
-// The let as two parts that read the input, which has half as many elements along that dim, or one more.
+// The let as two parts that read the input, which has half as many elements along that dim, or one
+// more.
 template <class Positions>
 std::string WindowMaker::join_of(RandomInput &input, int dim, const Positions &positions) {
   std::int64_t &extent = input.shape[std::size_t(dim)];
@@ -177,7 +178,8 @@ std::string WindowMaker::said_of(RandomInput &input, int dim, const Positions &p
          " = v" + std::string(all).replace(all.find(own), own.size(), own + " + 0");
 }
 
-// A let of the shape of the input, which is made larger where the let needs more; the windows will be of the let.
+// A let of the shape of the input, which is made larger where the let needs more; the windows will
+// be of the let.
 std::string WindowMaker::let_of(RandomInput &input) {
   const std::vector<std::int64_t> shape = input.shape;
   const auto rank = int(input.shape.size()), longer = random_.chance(50) ? random_.below(rank) : -1;
@@ -201,8 +203,9 @@ std::string WindowMaker::let_of(RandomInput &input) {
   return "let vs" + (listed ? positions(-1) : "") + " = " + value;
 }
 
-// Sometimes it reads itself at earlier or later positions of one dim, and another let of the same shape does so together with it. Of
-// some the windows see all positions, of some only the last one, beside the input.
+// Sometimes it reads itself at earlier or later positions of one dim, and another let of the same
+// shape does so together with it. Of some the windows see all positions, of some only the last one,
+// beside the input.
 std::string WindowMaker::loop_of(const std::vector<std::int64_t> &shape, const std::string &value) {
   if (!random_.chance(50)) return {};
   const auto rank = int(shape.size());
@@ -247,7 +250,8 @@ std::string WindowMaker::loop_of(const std::vector<std::int64_t> &shape, const s
   };
   const std::string start = random_.chance(40) ? " from 1" : "";
   std::string own = joined(value, beside(random_.between(1, 3)));
-  // A loop of bools beside it, and one that reads steps before those of it, which does not read that one.
+  // A loop of bools beside it, and one that reads steps before those of it, which does not read
+  // that one.
   std::string beside_it;
   if (random_.chance(25)) {
     own = "where(" + at("vd", 1) + ", " + own + ", " + value + ")";
@@ -272,7 +276,8 @@ std::string WindowMaker::loop_of(const std::vector<std::int64_t> &shape, const s
     beside_it +=
         "\nlet " + at("vp", 0) + " = " + joined(at("vp", 1), beside(random_.between(1, 2)));
   if (random_.chance(30)) own = joined(own, beside(random_.between(1, 3)));
-  // A loop the other way that reads it step by step, as a gradient does, and what it was a step before.
+  // A loop the other way that reads it step by step, as a gradient does, and what it was a step
+  // before.
   const bool followed = last_only && random_.chance(85);
   const auto later = [&](const std::string &let) {
     return position(let, "q" + std::to_string(time) + (backwards ? " - 1" : " + 1"));

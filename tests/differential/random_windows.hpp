@@ -1,5 +1,5 @@
-// Random windows of inputs: positions of multiples from -3 to 3, constants, diagonals, reversals, axes of their own; of every fourth
-// dim with elements added before and after.
+// Random windows of inputs: positions of multiples from -3 to 3, constants, diagonals, reversals,
+// axes of their own; of every fourth dim with elements added before and after.
 #pragma once
 
 #include "random_expression.hpp"

@@ -1,4 +1,5 @@
-// Cases that once failed, each a file with its story: see case.hpp for what the lines before the kernel mean.
+// Cases that once failed, each a file with its story: see case.hpp for what the lines before the
+// kernel mean.
 #include "engines.hpp"
 #include "tests/places.hpp"
 

@@ -1,7 +1,8 @@
 // Random networks, whose scales fold, against the reference, which computes them as written.
 //
-// Layers of random kinds (dense, convolution, depthwise) with random scales, shifts, normalisations, activations and pools before and
-// behind them. By scales that are powers of 4, where no shift moves, the bits must be equal; else the results must be within 1e-5.
+// Layers of random kinds (dense, convolution, depthwise) with random scales, shifts,
+// normalisations, activations and pools before and behind them. By scales that are powers of 4,
+// where no shift moves, the bits must be equal; else the results must be within 1e-5.
 #include "tests/scale_runs.hpp"
 
 #include <broadloom/broadloom.hpp>

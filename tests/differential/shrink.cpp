@@ -196,7 +196,8 @@ void make_shorter(const Case &c, std::vector<Case> &found) {
     }
 }
 
-// Whether the case is still one: its text has no mistake, and every output that it speaks of is there.
+// Whether the case is still one: its text has no mistake, and every output that it speaks of is
+// there.
 bool is_sound(Case &c, const Case &from) {
   try {
     if (c.text != from.text) {

@@ -8,7 +8,8 @@
 
 namespace broadloom::differential {
 
-// 64 u sum|x| from the order of summation, and the last rounding of either side. `absolute`: sum|x|, of f64.
+// 64 u sum|x| from the order of summation, and the last rounding of either side. `absolute`:
+// sum|x|, of f64.
 bool within_bound(ops::Scalar a, ops::Scalar b, DType dtype, ops::Scalar absolute);
 
 // To a few digits of the element and of the greatest value of the output.

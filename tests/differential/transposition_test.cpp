@@ -1,8 +1,10 @@
-// Order c is order f seen from the other end: c(op)(x, y) == T(f(op)(Tx, Ty)), where T reverses all axes.
+// Order c is order f seen from the other end: c(op)(x, y) == T(f(op)(Tx, Ty)), where T reverses all
+// axes.
 //
-// Random kernels are written twice: in order c, and in order f with every axis a named as n - 1 - a and every list of
-// axes reversed. The second runs on transposed views of the same memory, so its folds have the very same trees and the
-// bits must be equal; and on dense copies, whose trees may differ, with data that every tree sums exactly.
+// Random kernels are written twice: in order c, and in order f with every axis a named as n - 1 - a
+// and every list of axes reversed. The second runs on transposed views of the same memory, so its
+// folds have the very same trees and the bits must be equal; and on dense copies, whose trees may
+// differ, with data that every tree sums exactly.
 #include "random.hpp"
 #include "same_bits.hpp"
 
@@ -88,8 +90,9 @@ private:
   }
 
   void add_output() {
-    // Always x, which has all axes: where no input has two axes both, storage says nothing of their order, the order of
-    // the axes decides how a fold walks them, and that is what is reversed here.
+    // Always x, which has all axes: where no input has two axes both, storage says nothing of their
+    // order, the order of the axes decides how a fold walks them, and that is what is reversed
+    // here.
     const std::string a = "x", b = random_.pick(inputs_).name;
     const int along = random_.below(rank_);
     const std::string op = random_.pick<std::string>({" + ", " * ", " - "}),

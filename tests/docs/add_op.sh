@@ -1,12 +1,14 @@
 #!/bin/sh
-# Does what docs/contributing.md says under "Add a schedule choice in five steps" and "Add an op in five steps": applies its
-# patches to a copy of the tree, builds that copy, runs the tests that the steps extend, and the commands of the page.
+# Does what docs/contributing.md says under "Add a schedule choice in five steps" and "Add an op in
+# five steps": applies its patches to a copy of the tree, builds that copy, runs the tests that the
+# steps extend, and the commands of the page.
 #
 #   usage: add_op.sh FOLDER [--bless]
 #
-# FOLDER keeps the copy and its build, so that a second run compiles only what has changed. With --bless
-# the page shows what its commands print now. Everything is compiled without optimisation: some six
-# minutes of one core the first time. Prints one `ok - SENTENCE` or `not ok - SENTENCE` for each step.
+# FOLDER keeps the copy and its build, so that a second run compiles only what has changed. With
+# --bless the page shows what its commands print now. Everything is compiled without optimisation:
+# some six minutes of one core the first time. Prints one `ok - SENTENCE` or `not ok - SENTENCE` for
+# each step.
 # shellcheck disable=SC2317 # the functions are called by step
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd) || exit 1
@@ -68,8 +70,8 @@ build() {
 
 unit() { "$folder/build/tests/test_unit" --no-colors=true "$@"; }
 
-# Blessing adds the hashes of the new function and leaves all others as they are. (But for functions of two
-# f32: code without optimisation makes other NaNs of some of their samples.)
+# Blessing adds the hashes of the new function and leaves all others as they are. (But for functions
+# of two f32: code without optimisation makes other NaNs of some of their samples.)
 hashes() { grep -vE '^(pow|logaddexp|hypot|atan2) f32' "$1/tests/unit/math_hashes.txt"; }
 hashes_of_the_new_only() {
   cp "$root/tests/unit/math_hashes.txt" "$tree/tests/unit/math_hashes.txt"

@@ -2,8 +2,8 @@
 
 usage: error_examples.py PAGE.md OUTPUT
 
-An example is a cpp block that begins with `// E0111`, the wrong lines; the right ones follow `// right`. The line
-numbers of the page are kept, so that a compiler's message points into the page.
+An example is a cpp block that begins with `// E0111`, the wrong lines; the right ones follow `//
+right`. The line numbers of the page are kept, so that a compiler's message points into the page.
 """
 
 import re

@@ -4,7 +4,8 @@ usage: gallery.py            compares the pictures with those in docs/gallery
        gallery.py --bless    makes them
        gallery.py --times    measures the kernels and NumPy, and writes the table of the page
 
-Kernels are those of the page. What they compute has the same bits on every machine, and so have the pictures.
+Kernels are those of the page. What they compute has the same bits on every machine, and so have the
+pictures.
 """
 
 import pathlib
@@ -34,7 +35,8 @@ def kernels():
     return {name: bl.compile(text) for name, text in texts().items()}
 
 
-# --- data -------------------------------------------------------------------------------------------
+# --- data
+# -------------------------------------------------------------------------------------------
 
 
 def photo():
@@ -107,7 +109,8 @@ def bell(n):
     return k(np.uint32(3))
 
 
-# --- pictures ---------------------------------------------------------------------------------------
+# --- pictures
+# ---------------------------------------------------------------------------------------
 
 
 def pixels(data):
@@ -198,7 +201,8 @@ def different():
     return sorted({*made, *there} - {name for name in made if name in there and same(made[name], there[name])})
 
 
-# --- times ------------------------------------------------------------------------------------------
+# --- times
+# ------------------------------------------------------------------------------------------
 
 
 def softmax(x):

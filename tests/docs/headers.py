@@ -1,9 +1,10 @@
 """Reads the declarations of a public header, with the comments that stand before them.
 
-Problem: the reference needs what each header declares, without bodies and private parts, by the comments that are there.
-Method: headers are in clang-format's form, so a declaration begins on a line of its own; one is cut off where its brackets
-are closed. A comment is about the declarations that follow it up to the next empty line or comment. What cannot be
-read is an error, so nothing goes missing.
+Problem: the reference needs what each header declares, without bodies and private parts, by the
+comments that are there. Method: headers are in clang-format's form, so a declaration begins on a
+line of its own; one is cut off where its brackets are closed. A comment is about the declarations
+that follow it up to the next empty line or comment. What cannot be read is an error, so nothing
+goes missing.
 
     // Throws DataError E0304 for an unknown name.              Entry(names=["operator[]"], kind="function",
     const Array &operator[](std::string_view name) const;        code="const Array &operator[](..) const;", doc=..)
@@ -27,7 +28,8 @@ class Unreadable(Exception):
 
 
 def without_text(text):
-    """Comments and the insides of literals become spaces, so that brackets can be counted; places stay what they are."""
+    """Comments and the insides of literals become spaces, so that brackets can be counted; places
+    stay what they are."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match[0])
     return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)\'', blank, text, flags=re.S)

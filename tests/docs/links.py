@@ -1,7 +1,8 @@
 """A hook of MkDocs: names in code lead to the reference, on all pages, and code has its colours.
 
-`Kernel::run`, `bl::compile` and `bl_run` in a sentence, `bl::Kernel` and `bl.bench` in an example, and types in a declaration of the
-reference become links, by FOLDER/names.json. A link to a place that is not there stops the build.
+`Kernel::run`, `bl::compile` and `bl_run` in a sentence, `bl::Kernel` and `bl.bench` in an example,
+and types in a declaration of the reference become links, by FOLDER/names.json. A link to a place
+that is not there stops the build.
 """
 
 import html

@@ -1,16 +1,19 @@
 // The examples of a page of Markdown, checked and run as they stand.
 //
-//   ```loom          kernels, which must be right; a block that begins with `# NAME.loom` is that file
-//   ```cpp           a whole program if it begins with `// NAME.cpp`: the build makes it (extract.py)
-//   ```console       commands, run with the built `broadloom`; what they print must be what is shown
+//   ```loom          kernels, which must be right; a block that begins with `# NAME.loom` is that
+//                    file
+//   ```cpp           a whole program if it begins with `// NAME.cpp`: the build makes it
+//                    (extract.py)
+//   ```console       commands, run with the built `broadloom`; what they print must be what is
+//                    shown
 //
 //   $ broadloom check -e 'kernel k {      a command; lines that begin with > continue it
 //   >   out z = 1 }'
 //   k: ok                                 all else is what stdout and stderr show
 //
-// The commands of one page run in one folder, in order, so that later ones find the files and the programs
-// (as ./NAME) of the page. With BROADLOOM_BLESS in the environment the page is rewritten to show what is
-// printed now.
+// The commands of one page run in one folder, in order, so that later ones find the files and the
+// programs (as ./NAME) of the page. With BROADLOOM_BLESS in the environment the page is rewritten
+// to show what is printed now.
 #pragma once
 
 #include <string>

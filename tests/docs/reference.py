@@ -3,8 +3,9 @@
 usage: reference.py           checks that all can be read
        reference.py FOLDER    writes FOLDER/pages/api and FOLDER/names.json, from which links.py makes links in code
 
-A page has a heading for each class and function, with an anchor: `kernel.html#Kernel.run`. Doc comments are text, in which
-code stands set in by three columns. Codes of errors lead to docs/errors.md, whose meaning of each is below the comment.
+A page has a heading for each class and function, with an anchor: `kernel.html#Kernel.run`. Doc
+comments are text, in which code stands set in by three columns. Codes of errors lead to
+docs/errors.md, whose meaning of each is below the comment.
 """
 
 import json
@@ -122,7 +123,8 @@ class Writer:
             self.lines += ["", f"```{kind}", text, "```", ""]
 
     def prose(self, line):
-        """A line of a comment: what looks like Markdown is none, but for code; pages and errors are links."""
+        """A line of a comment: what looks like Markdown is none, but for code; pages and errors are
+        links."""
         line = line.replace("``", "`")
         parts = re.split(r"(`[^`]*`)", line)
         for i, part in enumerate(parts):

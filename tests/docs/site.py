@@ -2,8 +2,9 @@
 
 usage: site.py FOLDER        then: mkdocs build --strict -f FOLDER/mkdocs.yml
 
-README.md becomes the first page, and pages lie beside each other, so that links between them have to be turned. With
---strict MkDocs fails where a link leads to no page or to no heading. reference.py adds the pages of the reference.
+README.md becomes the first page, and pages lie beside each other, so that links between them have
+to be turned. With --strict MkDocs fails where a link leads to no page or to no heading.
+reference.py adds the pages of the reference.
 """
 
 import json
@@ -15,7 +16,8 @@ import sys
 import reference
 
 ROOT = pathlib.Path(__file__).parents[2]
-# The pages in the order of the navigation, by what they are for; a page that stands nowhere is an error.
+# The pages in the order of the navigation, by what they are for; a page that stands nowhere is an
+# error.
 GROUPS = {
     "Start": ["tutorial", "gallery", "install", "python", "repl", "samples", "coming_from", "compare"],
     "Reference": ["language", "positions", "loops", "schedules", "functions", "command_line", "caches", "gradients", "c", "ship", "gpu", "errors", "why"],
@@ -49,7 +51,8 @@ spec.loader.exec_module(sys.modules["loom_lexer"])
 LEXERS["LoomLexer"] = ("loom_lexer", "Broadloom", ("loom",), ("*.loom",), ())
 """
 
-# Room for lines of 100 columns; code in a sentence is not broken, but for small screens, where tables wrap instead of being cut.
+# Room for lines of 100 columns; code in a sentence is not broken, but for small screens, where
+# tables wrap instead of being cut.
 STYLE = """.wy-nav-content { max-width: 1100px }
 .rst-content code { color: #334155; white-space: nowrap }
 .wy-table-responsive table td, .wy-table-responsive table th { white-space: normal }
@@ -70,7 +73,8 @@ def turned(text, is_outside):
         text = re.sub(r"\]\(docs/", "](", text)
     for name, page in OUTSIDE.items():
         text = re.sub(rf"\]\((\.\./)?{name}\.md", f"]({page}.md", text)
-    # As GitHub has it: a list may follow a paragraph without a line between, and items are set in by two.
+    # As GitHub has it: a list may follow a paragraph without a line between, and items are set in
+    # by two.
     text = re.sub(r"(?m)^(?!\s*(?:- |\d+\. |\||#|```|$))(.+)\n(?=- )", r"\1\n\n", text)
     return text
 

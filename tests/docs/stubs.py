@@ -1,7 +1,9 @@
-"""Reads what the Python package offers: signatures from its stubs, else from its sources, and texts from its docstrings.
+"""Reads what the Python package offers: signatures from its stubs, else from its sources, and texts
+from its docstrings.
 
 Problem: the reference is made where the package is not built, so nothing can be imported.
-Method: stubs and sources are parsed. Texts of what C++ gives to Python stand in python/core as the last argument of `def`.
+Method: stubs and sources are parsed. Texts of what C++ gives to Python stand in python/core as the
+last argument of `def`.
 """
 
 import ast
@@ -18,7 +20,8 @@ def parsed(path):
 
 
 def texts_of_core():
-    """By name: the text that `.def("name", .., "text")` of the class Kernel and of the module has."""
+    """By name: the text that `.def("name", .., "text")` of the class Kernel and of the module
+    has."""
     found = {}
     for path in sorted((ROOT / "core").glob("*.cpp")):
         source = path.read_text(encoding="utf-8")
@@ -68,7 +71,8 @@ def is_property(node):
 
 
 def members(stub, source, texts):
-    """The methods and attributes of a class. `source` is the class where it is written in Python, or None."""
+    """The methods and attributes of a class. `source` is the class where it is written in Python,
+    or None."""
     written = {one.name: one for one in source.body if isinstance(one, ast.FunctionDef)} if source else {}
     entries = {}
     for one in stub.body:
@@ -127,7 +131,8 @@ def top():
 
 
 def words():
-    """The functions of values that `__init__.pyi` names by a protocol: elementwise ones and folds."""
+    """The functions of values that `__init__.pyi` names by a protocol: elementwise ones and
+    folds."""
     body, found = parsed("__init__.pyi"), {}
     for one in body:
         if isinstance(one, ast.AnnAssign) and isinstance(one.annotation, ast.Name):

@@ -1,5 +1,5 @@
-// Every error code has a test that shows it: a wrong text in this folder, or, where no text can be wrong in that way, a
-// unit test, which is named here with the reason.
+// Every error code has a test that shows it: a wrong text in this folder, or, where no text can be
+// wrong in that way, a unit test, which is named here with the reason.
 #include "tests/places.hpp"
 
 #include <doctest/doctest.h>

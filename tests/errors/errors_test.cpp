@@ -1,5 +1,5 @@
-// Every mistake has its page: a text that is wrong in one way, and below it, after "#> ", what a person then reads.
-// `./dev bless` rewrites those lines from what is printed now.
+// Every mistake has its page: a text that is wrong in one way, and below it, after "#> ", what a
+// person then reads. `./dev bless` rewrites those lines from what is printed now.
 #include "tests/file_cases.hpp"
 #include "tests/golden/golden_files.hpp"
 #include "tests/places.hpp"

@@ -1,14 +1,17 @@
-// Makes one allocation fail, at every point of parsing, printing, deriving, compiling, running and keeping in a file in turn.
+// Makes one allocation fail, at every point of parsing, printing, deriving, compiling, running and
+// keeping in a file in turn.
 //
 // Each point is tried in a process of its own: operator new throws at the nth allocation, and only
-// there. Outside LLVM the public function must then throw an Error (E0305, or E0501 where only native
-// code cannot be had), and the same objects must do all that was asked of them afterwards. Inside LLVM, which
-// is built without exceptions, the process may end; docs/errors.md says so.
+// there. Outside LLVM the public function must then throw an Error (E0305, or E0501 where only
+// native code cannot be had), and the same objects must do all that was asked of them afterwards.
+// Inside LLVM, which is built without exceptions, the process may end; docs/errors.md says so.
 //
-//   faults limit        little address space is left: no native code then, and native code again afterwards
+//   faults limit        little address space is left: no native code then, and native code again
+//                       afterwards
 //   faults at POINT     this one, in this process, for a debugger
 //   faults [POINTS [INSIDE]]
-//                       some POINTS outside of LLVM, evenly spread (0: all), and INSIDE, or a tenth as many
+//                       some POINTS outside of LLVM, evenly spread (0: all), and INSIDE, or a tenth
+//                       as many
 //
 // The last line counts the outcomes; the exit status is 1 where one was not as promised.
 #include <broadloom/broadloom.hpp>

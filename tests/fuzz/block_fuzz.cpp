@@ -1,5 +1,6 @@
-// Any bytes as the text of a loop program and, behind it, of its blocks: what is refused has a helpful error with a place in the
-// text, and what is not runs by its blocks with the bits of the loop program.
+// Any bytes as the text of a loop program and, behind it, of its blocks: what is refused has a
+// helpful error with a place in the text, and what is not runs by its blocks with the bits of the
+// loop program.
 //
 // It runs by chosen ones, too: of a machine and of sizes that follow from the text.
 #include "layouts.hpp"
@@ -49,7 +50,8 @@ void round_trip(const Program &program, const block::Program &blocks) {
   block::explain(program, blocks);
 }
 
-// A text may claim that any order of steps and joins gives the same bits. That is so for the accumulators of the table.
+// A text may claim that any order of steps and joins gives the same bits. That is so for the
+// accumulators of the table.
 bool keeps_claims(const Program &program) {
   return std::ranges::all_of(program.recipes, [](const ops::Recipe &recipe) {
     if (!recipe.exact) return true;

@@ -1,10 +1,10 @@
 // Kernels: the reference, the interpreter and native code on the same data.
 //
-// The text of one sound kernel is run with small made-up inputs; up to eight bytes are the seed of a
-// random kernel of the differential suite; other bytes are turned down, so that the corpus holds
-// kernels only. Cases of many points are left to that suite. Interpreter and native code must give equal
-// bits. Both must meet the reference where nothing depends on the order of a float sum or product; the
-// differential suite bounds those. What one refuses, all refuse with the same code.
+// The text of one sound kernel is run with small made-up inputs; up to eight bytes are the seed of
+// a random kernel of the differential suite; other bytes are turned down, so that the corpus holds
+// kernels only. Cases of many points are left to that suite. Interpreter and native code must give
+// equal bits. Both must meet the reference where nothing depends on the order of a float sum or
+// product; the differential suite bounds those. What one refuses, all refuse with the same code.
 #include "analysis/analyse.hpp"
 #include "require.hpp"
 
@@ -67,7 +67,8 @@ std::int64_t points(const spec::TypedSpec &typed,
   std::int64_t most = 1;
   for (const spec::TypedInput &window : typed.inputs) {
     if (!window.window) continue;
-    // No axis of a window is longer than its array with what is added to it, and of that there is a copy.
+    // No axis of a window is longer than its array with what is added to it, and of that there is a
+    // copy.
     std::vector<std::int64_t> lengths(window.window->forms.size(), longest);
     if (window.window->of < shapes.size()) lengths = shapes[window.window->of];
     for (std::size_t d = 0; d < lengths.size(); ++d)

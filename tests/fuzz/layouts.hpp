@@ -19,7 +19,8 @@ inline std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-// Extents, chunks and strides for a program: small, of various sizes by `seed`, and as its loops and walks ask.
+// Extents, chunks and strides for a program: small, of various sizes by `seed`, and as its loops
+// and walks ask.
 class Layouts {
 public:
   Layouts(const loop::Program &program, std::uint64_t seed) : p_(program), axes_(p_.axes.size()) {
@@ -46,7 +47,8 @@ public:
     for (std::size_t b = 0; b < p_.buffers.size(); ++b) place(b);
   }
 
-  // Positions of all innermost loops together, but for chunks; most_turns + 1 for any number beyond.
+  // Positions of all innermost loops together, but for chunks; most_turns + 1 for any number
+  // beyond.
   std::int64_t turns() const {
     std::int64_t sum = 0;
     for (const loop::Phase &phase : p_.phases) sum += turns(phase.body, 1);

@@ -1,7 +1,9 @@
-// Any bytes as the text of a loop program: it is one that keeps the rules, or a helpful error with a place in the text.
+// Any bytes as the text of a loop program: it is one that keeps the rules, or a helpful error with
+// a place in the text.
 //
-// What was read must survive its own complete text: write(parse(write(p))) is write(p), with the same key. What has few
-// positions then runs in the interpreter, on memory of exactly the size that its walks reach.
+// What was read must survive its own complete text: write(parse(write(p))) is write(p), with the
+// same key. What has few positions then runs in the interpreter, on memory of exactly the size that
+// its walks reach.
 #include "layouts.hpp"
 #include "require.hpp"
 

@@ -1,7 +1,7 @@
 // Any bytes as a .loom text: it is a list of kernels or a helpful error with a place in the text.
 //
-// What was read must survive its own canonical text: print(parse(print(k))) is print(k), and that text
-// passes `check` where the kernel itself does.
+// What was read must survive its own canonical text: print(parse(print(k))) is print(k), and that
+// text passes `check` where the kernel itself does.
 #include "require.hpp"
 
 #include <broadloom/broadloom.hpp>

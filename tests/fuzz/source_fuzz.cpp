@@ -1,8 +1,8 @@
 // What users hand over as data: bytes that begin as .npy files do are one, all others are a SOURCE.
 //
-// A file is an array that fills it exactly, and its header written anew reads the same; or a helpful
-// error. A SOURCE is an array of which every element can be read; a file that it names is never
-// opened (an array made here stands in for it), and what it generates is small or not made.
+// A file is an array that fills it exactly, and its header written anew reads the same; or a
+// helpful error. A SOURCE is an array of which every element can be read; a file that it names is
+// never opened (an array made here stands in for it), and what it generates is small or not made.
 #include "require.hpp"
 
 #include "array/npy.hpp"

@@ -1,6 +1,7 @@
-// Golden blocks: what runs, as `show --stage block` prints it, on 512-bit and on 256-bit vectors, so that no choice of the
-// schedule is lost in silence. tests/blocks/NAME.golden is of tests/blocks/NAME.loom or tests/decisions/NAME.loom, kernels with
-// layouts (golden_files.hpp). `./dev bless` rewrites the files.
+// Golden blocks: what runs, as `show --stage block` prints it, on 512-bit and on 256-bit vectors,
+// so that no choice of the schedule is lost in silence. tests/blocks/NAME.golden is of
+// tests/blocks/NAME.loom or tests/decisions/NAME.loom, kernels with layouts (golden_files.hpp).
+// `./dev bless` rewrites the files.
 #include "analysis/analyse.hpp"
 #include "golden_plan.hpp"
 #include "tests/places.hpp"

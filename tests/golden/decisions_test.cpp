@@ -1,12 +1,13 @@
-// Golden decisions: what `why` says of the kernels that the benchmarks are about, and of shapes that planners stumble
-// over, so that a decision that made one of them fast is not lost in silence.
+// Golden decisions: what `why` says of the kernels that the benchmarks are about, and of shapes
+// that planners stumble over, so that a decision that made one of them fast is not lost in silence.
 //
-// tests/decisions/NAME.loom holds one kernel with layouts (golden_files.hpp), NAME.golden a line for each decision:
+// tests/decisions/NAME.loom holds one kernel with layouts (golden_files.hpp), NAME.golden a line
+// for each decision:
 //
 //   topic: code: subject -> choice [bytes, operations] not alternative | alternative
 //
-// There is no data, and the machine is a given one, so 16 million elements cost nothing and the files hold
-// everywhere. Texts for people are left out. `./dev bless` rewrites the files.
+// There is no data, and the machine is a given one, so 16 million elements cost nothing and the
+// files hold everywhere. Texts for people are left out. `./dev bless` rewrites the files.
 #include "analysis/analyse.hpp"
 #include "golden_plan.hpp"
 #include "jit/explain_program.hpp"

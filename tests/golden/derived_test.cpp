@@ -1,8 +1,9 @@
 // What `broadloom grad` and `broadloom jvp` print: texts that people read.
 //
-// tests/golden/derived/NAME.loom holds one kernel, NAME.golden its gradient by all inputs, the gradient of that by its inputs that it has
-// of the kernel, and its directional derivative; of one with loops over time also the gradient whose sums are carried along them. `./dev bless`
-// rewrites them.
+// tests/golden/derived/NAME.loom holds one kernel, NAME.golden its gradient by all inputs, the
+// gradient of that by its inputs that it has of the kernel, and its directional derivative; of one
+// with loops over time also the gradient whose sums are carried along them. `./dev bless` rewrites
+// them.
 #include "golden_files.hpp"
 #include "tests/file_cases.hpp"
 

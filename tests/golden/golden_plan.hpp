@@ -1,4 +1,5 @@
-// What the golden tests of plans share: the plan of a kernel for the layouts in its text, on a given machine.
+// What the golden tests of plans share: the plan of a kernel for the layouts in its text, on a
+// given machine.
 #pragma once
 
 #include "golden_files.hpp"

@@ -1,11 +1,13 @@
 // Golden files: what the stages print for a spec and given layouts, compared exactly.
 //
-// tests/golden/NAME.loom holds one kernel, maybe after others that it calls, preceded by lines that give layouts for the inputs:
+// tests/golden/NAME.loom holds one kernel, maybe after others that it calls, preceded by lines that
+// give layouts for the inputs:
 //   #@ x 3 4            C-contiguous
 //   #@ y 3 4 : 1 3      with strides
 //   #@ generic          of a kernel that keeps no pattern of its own
-// tests/golden/NAME.golden holds spec, axes, graph, loop and plan as printed. `./dev bless` rewrites
-// them; a missing file fails. No machine code is involved, so the files hold on every machine.
+// tests/golden/NAME.golden holds spec, axes, graph, loop and plan as printed. `./dev bless`
+// rewrites them; a missing file fails. No machine code is involved, so the files hold on every
+// machine.
 #include "analysis/analyse.hpp"
 #include "golden_files.hpp"
 #include "tests/file_cases.hpp"

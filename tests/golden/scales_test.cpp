@@ -1,8 +1,10 @@
-// Golden scales: kernels before and after their scales are folded, with the reason of each scale that moved or stays.
+// Golden scales: kernels before and after their scales are folded, with the reason of each scale
+// that moved or stays.
 //
-// tests/scales/NAME.loom holds one kernel, and a line `#@ x 3 4` with the shape of each input; NAME.golden the kernel as written, what
-// it is folded to, and the decisions. The first ones are the cases that TVM tests its passes of this name with. What is folded
-// also runs: it must give what the reference makes of the kernel as written.
+// tests/scales/NAME.loom holds one kernel, and a line `#@ x 3 4` with the shape of each input;
+// NAME.golden the kernel as written, what it is folded to, and the decisions. The first ones are
+// the cases that TVM tests its passes of this name with. What is folded also runs: it must give
+// what the reference makes of the kernel as written.
 #include "golden_files.hpp"
 #include "tests/file_cases.hpp"
 #include "tests/scale_runs.hpp"

@@ -1,7 +1,7 @@
 """Prints each circle of units: those that include each other, straight or through others.
 
-A unit is a .cpp and the .hpp of its name. One circle is left, which may only become smaller: a call is planned
-from the kernels of its lets and parts, whose calls are planned in the same way.
+A unit is a .cpp and the .hpp of its name. One circle is left, which may only become smaller: a call
+is planned from the kernels of its lets and parts, whose calls are planned in the same way.
 """
 
 import os

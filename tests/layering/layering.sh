@@ -1,7 +1,8 @@
 #!/bin/sh
-# Checks what the layout promises and no compiler checks: includes point one way (tools, samples, tests
-# -> jit -> src -> include), LLVM and oneTBB stay inside jit, and each public header stands alone.
-# Prints one `ok - SENTENCE` or `not ok - SENTENCE: where` per check; fails if one of them does.
+# Checks what the layout promises and no compiler checks: includes point one way (tools, samples,
+# tests -> jit -> src -> include), LLVM and oneTBB stay inside jit, and each public header stands
+# alone. Prints one `ok - SENTENCE` or `not ok - SENTENCE: where` per check; fails if one of them
+# does.
 set -u
 CDPATH='' cd -- "$(dirname -- "$0")/../.." || exit 1
 work=$(mktemp -d)
@@ -38,7 +39,8 @@ only() {
   verdict "$sentence" "$work/found"
 }
 
-# The rooms in their order, as the table of docs/contributing.md has them: each sees those before it, and no other.
+# The rooms in their order, as the table of docs/contributing.md has them: each sees those before
+# it, and no other.
 rooms=$(sed -n 's/^| `\(src\/[a-z]*\|jit[a-z\/]*\)` |.*/\1/p' docs/contributing.md | tr '\n' ' ')
 
 # out_of_order: the includes of src and jit that see a room which stands later, or in no place.
@@ -60,16 +62,17 @@ out_of_order() {
     }'
 }
 
-# foreign_namespaces: where a file of src/ROOM opens another namespace than broadloom::ROOM; what is public or of the
-# whole project is in broadloom and in broadloom::detail.
+# foreign_namespaces: where a file of src/ROOM opens another namespace than broadloom::ROOM; what is
+# public or of the whole project is in broadloom and in broadloom::detail.
 foreign_namespaces() {
   grep -rnE --include='*.cpp' --include='*.hpp' '^namespace broadloom::' src | awk -F'[:/]' '
     { room = $2; line = $0; sub(/.*namespace broadloom::/, "", line); sub(/[^a-z].*/, "", line)
       if (line != room && line != "detail" && !(room == "array" && line ~ /^np[yz]$/)) print $0 }'
 }
 
-# defined_twice: types that two files define in one namespace under one name. A program has one of them: what is a template of
-# the other runs the wrong code. (The two terminals are never built together.)
+# defined_twice: types that two files define in one namespace under one name. A program has one of
+# them: what is a template of the other runs the wrong code. (The two terminals are never built
+# together.)
 defined_twice() {
   find src jit include tools python/core \( -name '*.cpp' -o -name '*.hpp' \) ! -name terminal_plain.cpp | sort | xargs awk '
     FNR == 1 { depth = 0 }
@@ -126,7 +129,7 @@ all_checks() {
   PYTHONDONTWRITEBYTECODE=1 python3 tests/layering/circles.py >"$work/found" 2>&1
   verdict 'no units include each other in a circle, but for those of a call' "$work/found"
   PYTHONDONTWRITEBYTECODE=1 python3 tests/layering/sentences.py >"$work/found" 2>&1
-  verdict 'no page has more sentences that are hard to read than it had' "$work/found"
+  verdict 'no page has more sentences that are hard to read than it had, and no line of a page or a comment is too long' "$work/found"
   PYTHONDONTWRITEBYTECODE=1 python3 tests/docs/site.py "$work/site" >"$work/found" 2>&1
   verdict 'every page has its place on the site, and the reference has every public header' "$work/found"
   tests/layering/size.sh --check >"$work/found"

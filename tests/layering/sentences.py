@@ -1,20 +1,24 @@
-"""Counts sentences of pages and public headers that are hard to read, and holds each to its bound, which may only fall.
+"""Counts sentences of pages and public headers that are hard to read, and holds each to its bound,
+which may only fall.
 
-usage: sentences.py            compares the counts with tests/layering/sentences.txt
+usage: sentences.py            compares the counts with tests/layering/sentences.txt, and lets
+                               no line of a page or a comment have more than 100 columns
        sentences.py --bless    lowers the bounds to what there is
        sentences.py PAGE...    lists such sentences of these pages or headers, the worst first
 
-Counted are sentences of more than 25 words, and those that begin with Of, That, What or Where, or with a pronoun
-that has no noun. Code, tables and headings are left out; a code span or a number counts as one word.
+Counted are sentences of more than 25 words, and those that begin with Of, That, What or Where, or
+with a pronoun that has no noun. Code, tables and headings are left out; a code span or a number
+counts as one word.
 """
 
+import ast
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).parents[2]
 BOUNDS = pathlib.Path(__file__).with_suffix(".txt")
-MOST_WORDS = 25
+MOST_WORDS, MOST_COLUMNS = 25, 100
 VERBS = ("is are was were has have had does do did can cannot may must will would should means says gives takes makes holds "
          "costs needs goes comes leaves lets keeps runs stands lies also and so").split()
 
@@ -76,6 +80,41 @@ def bad(page):
     return sorted(found, key=lambda one: -len(one[2]))
 
 
+def docstrings(text):
+    """The numbers of the lines of docstrings, but of those that are set in."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+            said = node.body[0].value
+            yield from range(said.lineno, said.end_lineno + 1)
+
+
+def long_lines(path):
+    """The numbers of the lines of a page, or of comments, that are too long. Tables and code, also
+    a line that is a picture or one span of code, are as long as they are."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    long = [number for number, line in enumerate(lines, start=1) if len(line) > MOST_COLUMNS]
+    if not long:
+        return []
+    if path.suffix == ".md":
+        inside, code = False, set()
+        for number, line in enumerate(lines, start=1):
+            inside ^= line.lstrip().startswith("```")
+            code.update([number] if inside else [])
+        return [number for number in long if number not in code and not re.match(r"\s*(\||!\[|`[^`]*`[.;,]?$)", lines[number - 1])]
+    if path.suffix in (".py", ".pyi"):
+        said = set(docstrings("\n".join(lines)))
+        return [number for number in long if number in said and not re.search(r"\S {3,}\S", lines[number - 1]) or lines[number - 1].lstrip().startswith("#")]
+    sign = r"\s*#" if path.suffix not in (".hpp", ".cpp", ".h", ".def", ".in", ".c") else r"(\s*|.*[;{},)] )(//|/\*| \* )"
+    return [number for number in long if re.match(sign, lines[number - 1])]
+
+
+def commented():
+    """The files whose comments are looked at."""
+    folders = [folder for name in ("include", "src", "jit", "tools", "python", "tests", "samples", "packaging") for folder in ROOT.glob(f"{name}/**/*")]
+    return [path for path in [*folders, ROOT / "dev"] if path.is_file() and (
+        path.suffix in (".hpp", ".cpp", ".h", ".c", ".def", ".py", ".pyi", ".sh") or path.name in ("dev", "meson.build"))]
+
+
 def main(arguments):
     if arguments and arguments[0] != "--bless":
         for name in arguments:
@@ -91,6 +130,10 @@ def main(arguments):
         BOUNDS.write_text("".join(f"{name} {min(count, bounds.get(name, count))}\n" for name, count in counts.items()))
         return 0
     worse = 0
+    for path in [*pages(), *commented()]:
+        for number in long_lines(path):
+            worse = 1
+            print(f"{path.relative_to(ROOT)}:{number} has more than {MOST_COLUMNS} columns")
     for name, count in counts.items():
         if count > bounds.get(name, 0):
             worse = 1

@@ -1,9 +1,10 @@
 #!/bin/sh
-# The product's lines by room: the folders of include, src, jit, tools and python, in the order of the table in
-# docs/contributing.md, whose last row is the sum.
+# The product's lines by room: the folders of include, src, jit, tools and python, in the order of
+# the table in docs/contributing.md, whose last row is the sum.
 #   size.sh           prints them
 #   size.sh --bless   writes them into the table, in hundreds
-#   size.sh --check   prints each room that the table lacks, has no more, or is more than a tenth (or 100 lines) off
+#   size.sh --check   prints each room that the table lacks, has no more, or is more than a tenth
+#                     (or 100 lines) off
 set -eu
 CDPATH='' cd -- "$(dirname -- "$0")/../.." || exit 1
 page=docs/contributing.md

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Breaks each path of the schedule on purpose, and sees that the tests fail: `./dev mutate [NAME]...`.
+"""Breaks each path of the schedule on purpose, and sees that the tests fail: `./dev mutate
+[NAME]...`.
 
-Each mutant is a copy of one source with one place changed: a tail that is left out, a join that is skipped, an address that is
-one off, or a path that does nothing. It is built in a tree of its own (build/mutants), and the large random kernels run on it;
-where they pass, so do the unit and golden tests. A mutant of a choice (src/block) has to fail the golden blocks, or else these. A
-mutant that lives is a path that nothing pins. Prints a table, and
-`ok - NAME` or `not ok - NAME` for each.
+Each mutant is a copy of one source with one place changed: a tail that is left out, a join that is
+skipped, an address that is one off, or a path that does nothing. It is built in a tree of its own
+(build/mutants), and the large random kernels run on it; where they pass, so do the unit and golden
+tests. A mutant of a choice (src/block) has to fail the golden blocks, or else these. A mutant that
+lives is a path that nothing pins. Prints a table, and `ok - NAME` or `not ok - NAME` for each.
 """
 import pathlib, re, shutil, subprocess, sys, time
 

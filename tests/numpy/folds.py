@@ -35,7 +35,8 @@ def signless(v):
 
 
 def fold(name, v, axes, keep, init=None, correction=0):
-    """Over these places of axes; `keep` are the axes of the result. init: a Value along none of them."""
+    """Over these places of axes; `keep` are the axes of the result. init: a Value along none of
+    them."""
     places = tuple(axes)
     count = int(np.prod([v.lo.shape[a] for a in places], dtype=np.int64))
     out = result_dtype(name, v.dtype)
@@ -52,7 +53,8 @@ def fold(name, v, axes, keep, init=None, correction=0):
             if count == 0 and init is None:
                 raise Refused(name + " of nothing")
             f = np.minimum if name == "min" else np.maximum
-            # NumPy does not tell -0 from +0, and nor does what compares; a division by it is then not sure.
+            # NumPy does not tell -0 from +0, and nor does what compares; a division by it is then
+            # not sure.
             return finished(signless(Value(v.dtype, reduce(f, v.lo), reduce(f, v.hi), every(v.sure), keep)), v.dtype)
         if name in ("argmin", "argmax"):
             return first_of(name, v, places, keep)
@@ -135,13 +137,14 @@ def first_of(name, v, places, keep):
 
 
 def added(a, places):
-    """In extended precision: NumPy adds one after the other along all but the last axis, which alone may err by more
-    than the bound of summed()."""
+    """In extended precision: NumPy adds one after the other along all but the last axis, which
+    alone may err by more than the bound of summed()."""
     return np.add.reduce(a, axis=places, keepdims=True, dtype=np.longdouble).astype(np.float64)
 
 
 def summed(x, places, keep, total=None):
-    """The sums of both ends, apart by what the order makes. total(array): sums along the axis of a scan."""
+    """The sums of both ends, apart by what the order makes. total(array): sums along the axis of a
+    scan."""
     total = total or (lambda a: added(a, places))
     finite = np.isfinite(x.lo) & np.isfinite(x.hi)
     size = total(np.where(finite, np.maximum(np.abs(x.lo), np.abs(x.hi)), 0))
@@ -176,8 +179,9 @@ def variance(name, x, places, keep, count, correction):
     squares = added((middle - mean) ** 2, places)
     spread = np.maximum.reduce(middle, axis=places, keepdims=True, initial=-np.inf) - np.minimum.reduce(
         middle, axis=places, keepdims=True, initial=np.inf)
-    # A block shifts its elements by the first of them, so that their range is what is squared and rounded;
-    # a shift of each element by its radius moves the root of the sum by at most radius * sqrt(count).
+    # A block shifts its elements by the first of them, so that their range is what is squared and
+    # rounded; a shift of each element by its radius moves the root of the sum by at most radius *
+    # sqrt(count).
     root, moved = np.sqrt(squares), radius * np.sqrt(count)
     room = 2 * SUM * count * spread**2 + 8 * UNIT["f64"] * np.abs(mean) * np.sqrt(count) * root
     low = np.maximum(np.maximum(root - moved, 0) ** 2 - room, 0) / max(count - correction, 0)
@@ -199,7 +203,8 @@ def logsumexp(x, places, keep, count):
     return Value("f64", ends[0] - room, ends[1] + room, usable & (count > 0), keep)
 
 
-# ---- scans -----------------------------------------------------------------------------------------
+# ---- scans
+# -----------------------------------------------------------------------------------------
 
 
 def scan(name, v, axis, exclusive, reverse, init):

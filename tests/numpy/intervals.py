@@ -1,9 +1,11 @@
-"""Elements that are known to lie between two numbers, with Broadloom's types and rules, computed by NumPy alone.
+"""Elements that are known to lie between two numbers, with Broadloom's types and rules, computed by
+NumPy alone.
 
-A result of floats is not one number: functions may be off by an ulp, sums by what the order of additions makes.
-So a Value holds the least and the greatest number that each element may be, both in f64, as far as `sure` says
-that something is known at all; integers and bools are exact, or not sure. Rounding is monotone: where the
-arguments are exact, so are the ends of + - * / and sqrt, and the element must be met to the bit.
+A result of floats is not one number: functions may be off by an ulp, sums by what the order of
+additions makes. So a Value holds the least and the greatest number that each element may be, both
+in f64, as far as `sure` says that something is known at all; integers and bools are exact, or not
+sure. Rounding is monotone: where the arguments are exact, so are the ends of + - * / and sqrt, and
+the element must be met to the bit.
 
     x = 1 .. 1 (f32)    x / 3 is 0.33333334 .. 0.33333334    exp(x) is 2.7182815 .. 2.718282
 """
@@ -72,9 +74,9 @@ def rounded(x, dtype):
 
 
 class Value:
-    """lo, hi: f64 of floats, else the one array of its NumPy type. `dtype` is Broadloom's; f16 stays unrounded in
-    f32. weak: a number, or "extent" (weak beside floats only). `whole`: of a fold, before its rounding to the dtype, for
-    outputs that take it from there."""
+    """lo, hi: f64 of floats, else the one array of its NumPy type. `dtype` is Broadloom's; f16
+    stays unrounded in f32. weak: a number, or "extent" (weak beside floats only). `whole`: of a
+    fold, before its rounding to the dtype, for outputs that take it from there."""
 
     def __init__(self, dtype, lo, hi=None, sure=True, axes=frozenset(), weak=False):
         self.dtype, self.lo, self.hi = dtype, lo, lo if hi is None else hi
@@ -97,7 +99,8 @@ def number(v):
 
 
 def cast(v, dtype, store=False):
-    """To a type, as written or as types meet. f16 and bf16 are rounded only where `store` says so."""
+    """To a type, as written or as types meet. f16 and bf16 are rounded only where `store` says
+    so."""
     if is_float(dtype):
         target = dtype if store else compute_dtype(dtype)
         if is_float(v.dtype):
@@ -143,7 +146,8 @@ def joined(*values):
     return sure, frozenset().union(*(v.axes for v in values))
 
 
-# ---- floats ----------------------------------------------------------------------------------------
+# ---- floats
+# ----------------------------------------------------------------------------------------
 
 
 def corners(function, x, y, dtype):
@@ -223,7 +227,8 @@ SMOOTH = {
 
 
 def smooth(name, x, dtype, accuracy):
-    """A function of ours: within an ulp (4 in the accuracy `fast`), and NumPy's own error in f64."""
+    """A function of ours: within an ulp (4 in the accuracy `fast`), and NumPy's own error in
+    f64."""
     function, goes, numpy_ulps = SMOOTH[name]
     ulps = {"high": 1, "exact": 0.5, "fast": 4}[accuracy if dtype == "f32" else "high"]
     ulps += numpy_ulps if dtype == "f64" else 0.51
@@ -265,7 +270,8 @@ def power(x, y, dtype):
     return Value(dtype, lo, hi, result.sure & ((x.exact & y.exact) | (x.lo > 0)), result.axes)
 
 
-# ---- integers, in the type of both -----------------------------------------------------------------
+# ---- integers, in the type of both
+# -----------------------------------------------------------------
 
 
 def floor_divide(a, b):

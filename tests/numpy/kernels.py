@@ -1,15 +1,18 @@
 """Ten kernels that a user would write, against NumPy in f64.
 
-Each kernel runs at several sizes and shapes, for inputs of several layouts, as native code on 1 and 2
-threads and for AVX2. Every element is compared, and all runs on the same data must give the same bytes.
+Each kernel runs at several sizes and shapes, for inputs of several layouts, as native code on 1 and
+2 threads and for AVX2. Every element is compared, and all runs on the same data must give the same
+bytes.
 
     python3 tests/numpy/kernels.py BROADLOOM [--large] [KERNEL]...
 
-Prints `ok - SENTENCE` or `not ok - SENTENCE: what` for each kernel, type and size; fails if one of them does.
+Prints `ok - SENTENCE` or `not ok - SENTENCE: what` for each kernel, type and size; fails if one of
+them does.
 
-How far a result may be off: each kernel below says it in `slack`, from these facts. An operation rounds
-once, by u = 2^-24 (f32) or 2^-53 (f64) of its result; a function is off by at most 2u. A sum of n terms x is
-taken in f64 in some order of blocks of 4096 elements: it is off by at most 64 * 2^-53 * sum|x|, as docs/language.md says.
+How far a result may be off: each kernel below says it in `slack`, from these facts. An operation
+rounds once, by u = 2^-24 (f32) or 2^-53 (f64) of its result; a function is off by at most 2u. A sum
+of n terms x is taken in f64 in some order of blocks of 4096 elements: it is off by at most 64 *
+2^-53 * sum|x|, as docs/language.md says.
 """
 import argparse
 from concurrent import futures
@@ -32,8 +35,9 @@ def wide(a):
     return a.astype(np.float64)
 
 
-# ---- the kernels -----------------------------------------------------------------------------------
-# Each gives (inputs, want, slack) for a size and a random generator: arrays by name, the result in f64, and
+# ---- the kernels
+# ----------------------------------------------------------------------------------- Each gives
+# (inputs, want, slack) for a size and a random generator: arrays by name, the result in f64, and
 # how far each element may be off.
 
 
@@ -42,11 +46,13 @@ def normal(rng, dtype, *shape):
 
 
 def normalised(x, axes, epsilon, u):
-    """(x - mean) / sqrt(var + epsilon), and its slack: the mean is rounded to the type of x, then u of each step."""
+    """(x - mean) / sqrt(var + epsilon), and its slack: the mean is rounded to the type of x, then u
+    of each step."""
     m = x.mean(axes, keepdims=True)
     s = np.sqrt(x.var(axes, keepdims=True) + epsilon)
     z = (x - m) / s
-    # A block of the variance subtracts its first element from the others, so the range is what is squared.
+    # A block of the variance subtracts its first element from the others, so the range is what is
+    # squared.
     spread = (x.max(axes, keepdims=True) - x.min(axes, keepdims=True)) / s
     mean_slack = (u * np.abs(m) + SUM * np.abs(x).mean(axes, keepdims=True)) / s
     return z, 2 * mean_slack + np.abs(z) * (6 * u + SUM * spread**2 + mean_slack**2)
@@ -59,7 +65,8 @@ def standardise(rng, dtype, shape):
 
 
 def shares(s, s_slack, u):
-    """softmax along the last axis of s, each element of which is off by s_slack: exp makes a relative slack of it."""
+    """softmax along the last axis of s, each element of which is off by s_slack: exp makes a
+    relative slack of it."""
     distance = s - s.max(-1, keepdims=True)
     e = np.exp(distance)
     relative = 2 * s_slack + u * np.abs(distance) + 4 * u
@@ -138,7 +145,8 @@ def image_gamma(rng, dtype, shape, curves=None):
     image = rng.integers(0, 256, shape).astype(np.uint8)
     gamma = (0.4 + 2 * rng.random(curves or shape[2])).astype(np.float32)
     exact = 255 * (wide(image) / 255) ** wide(gamma)
-    # A byte is right if it is one of the nearest, of which there are two at a tie: here within 255 * 8u.
+    # A byte is right if it is one of the nearest, of which there are two at a tie: here within 255
+    # * 8u.
     return {"image": image, "gamma": gamma}, exact, np.full(shape, 0.5 + 255 * 8 * UNIT["f32"])
 
 
@@ -163,7 +171,8 @@ def attention_scores(rng, dtype, shape):
 
 
 def table(n):
-    """Shapes of about n elements: squarish and odd, a few long rows, many short ones, 4 rows of n, one row, one column."""
+    """Shapes of about n elements: squarish and odd, a few long rows, many short ones, 4 rows of n,
+    one row, one column."""
     side = max(2, int(n**0.5)) | 1
     return [(side, max(2, n // side)), (3, max(2, n // 3)), (max(2, n // 3), 3), (4, n), (n, 1)]
 
@@ -215,8 +224,9 @@ KERNELS = {
 # Those with weights, which may be a single one that is repeated.
 STRETCHED = {"layernorm", "batch_norm", "image_gamma"}
 
-# ---- layouts ---------------------------------------------------------------------------------------
-# Each gives what is put into the file and the view that makes the array of it.
+# ---- layouts
+# --------------------------------------------------------------------------------------- Each gives
+# what is put into the file and the view that makes the array of it.
 
 
 def reversed_dims(a):
@@ -260,7 +270,8 @@ def layouts_of(inputs, large):
             yield "mixed from " + list(LAYOUTS)[first], dict(zip(inputs, cycle))
 
 
-# ---- running ---------------------------------------------------------------------------------------
+# ---- running
+# ---------------------------------------------------------------------------------------
 
 ENGINES = [("1 thread", 1, {}), ("2 threads", 2, {}), ("AVX2", 2, {"BROADLOOM_TARGET": "x86-64-v3"})]
 

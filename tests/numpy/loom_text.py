@@ -1,9 +1,11 @@
-"""Reads the text form of kernels into trees, for spec_to_numpy.py. It knows the common part of the language.
+"""Reads the text form of kernels into trees, for spec_to_numpy.py. It knows the common part of the
+language.
 
-parse(text) gives the kernel: {"inputs", "lets", "listed", "axes", "outputs", "order", "accuracy", "functions", "accumulators",
-"windows"}; "listed" has the dims of lets with dims, "windows" what "x[i + 1]" reads, which as an expression is a name. An
-expression is a tuple: ("number", v), ("name", n), ("unary", op, e), ("binary", op, a, b), ("choice", c, a, b) or
-("call", name, [argument], {option: argument}); an argument is an expression, or for a tuple ("tuple", [e]).
+parse(text) gives the kernel: {"inputs", "lets", "listed", "axes", "outputs", "order", "accuracy",
+"functions", "accumulators", "windows"}; "listed" has the dims of lets with dims, "windows" what
+"x[i + 1]" reads, which as an expression is a name. An expression is a tuple: ("number", v),
+("name", n), ("unary", op, e), ("binary", op, a, b), ("choice", c, a, b) or ("call", name,
+[argument], {option: argument}); an argument is an expression, or for a tuple ("tuple", [e]).
 """
 import re
 
@@ -128,10 +130,11 @@ class Parser:
                 self.expect(",")
         return ("call", word, args, options)
 
-    # ---- positions: the multiple of each axis, of ("at", read) for an element that is read, and of None the number. Where elements are
-    # read, "outside" is clip, wrap or nothing.
+    # ---- positions: the multiple of each axis, of ("at", read) for an element that is read, and of
+    # None the number. Where elements are read, "outside" is clip, wrap or nothing.
 
-    # pad(x, i: (1, 2), edge), the word read: the input, and (dim, before, after, mode or number) in the order of filling.
+    # pad(x, i: (1, 2), edge), the word read: the input, and (dim, before, after, mode or number) in
+    # the order of filling.
     def pad(self):
         self.expect("(")
         name, pads = self.take(), []

@@ -1,4 +1,5 @@
-"""The operations on elements, on Values (intervals.py): how types meet, and what each operation gives."""
+"""The operations on elements, on Values (intervals.py): how types meet, and what each operation
+gives."""
 import numpy as np
 
 import intervals as iv
@@ -193,7 +194,8 @@ class Operations:
         return result
 
     def fused(self, x, y, z):
-        """x * y + z, rounded once: f64 has room for a product of f32, and of f64 it rounds the product, too."""
+        """x * y + z, rounded once: f64 has room for a product of f32, and of f64 it rounds the
+        product, too."""
         dtype = self.met([x, y, z], "math")
         x, y, z = (cast(v, dtype) for v in (x, y, z))
         computed = iv.compute_dtype(dtype)

@@ -1,7 +1,8 @@
-"""Folds and scans of a kernel's text: their axes, options and `like=`, and accumulators of the user.
+"""Folds and scans of a kernel's text: their axes, options and `like=`, and accumulators of the
+user.
 
-Reductions evaluates what stands in a fold by `evaluate`, which Evaluator (spec_to_numpy.py) has, and leaves the arithmetic to
-folds.py.
+Reductions evaluates what stands in a fold by `evaluate`, which Evaluator (spec_to_numpy.py) has,
+and leaves the arithmetic to folds.py.
 """
 import numpy as np
 
@@ -76,7 +77,8 @@ class Reductions(Operations):
         return [name for _, name in what] if kind == "tuple" else [what]
 
     def like(self, options):
-        """What lends its shape and its axes: an input, or a value of the shape that several have together."""
+        """What lends its shape and its axes: an input, or a value of the shape that several have
+        together."""
         models = [self.like_one(name) for name in self.like_names(options)]
         if len(models) == 1:
             return models[0]

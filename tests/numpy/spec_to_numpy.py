@@ -3,12 +3,14 @@
     python3 tests/numpy/spec_to_numpy.py kernel.loom x=x.npy y=y.npy -> o0=o0.npy     (quote the >)
     python3 tests/numpy/spec_to_numpy.py FOLDER ...
 
-A folder has kernel.loom, one NAME.npy for each input and output, and NAME.before.npy for what a `+=` adds to. Every
-element of every given output must lie between the least and the greatest number that the kernel's definition, roundings of
-functions and the order of sums allow (intervals.py); where that cannot be told, the element is counted as undecided.
-Nothing here was translated from Broadloom's sources: it follows docs/language.md.
+A folder has kernel.loom, one NAME.npy for each input and output, and NAME.before.npy for what a
+`+=` adds to. Every element of every given output must lie between the least and the greatest number
+that the kernel's definition, roundings of functions and the order of sums allow (intervals.py);
+where that cannot be told, the element is counted as undecided. Nothing here was translated from
+Broadloom's sources: it follows docs/language.md.
 
-Prints one line for each output, or `refused: why`. Exit status: 0 all is right, 1 an output is wrong, 3 refused.
+Prints one line for each output, or `refused: why`. Exit status: 0 all is right, 1 an output is
+wrong, 3 refused.
 """
 import os
 import sys
@@ -283,7 +285,8 @@ def verdict(name, got, want, dtype):
 
 
 def evaluator_of(kernel, arrays):
-    """Of the kernel that is left when its lets that are arrays are computed: they are inputs of it."""
+    """Of the kernel that is left when its lets that are arrays are computed: they are inputs of
+    it."""
     lets, values = ArrayLets(kernel), dict(arrays)
     for name, listed in lets.names.items():
         evaluator = Evaluator(lets.kernel_of(name), values)

@@ -1,4 +1,5 @@
-"""Reads at positions, `x[2*i + u - 1]`: their extents and their elements; and the lets that are arrays, each a kernel of its own.
+"""Reads at positions, `x[2*i + u - 1]`: their extents and their elements; and the lets that are
+arrays, each a kernel of its own.
 
     let d = x[i + 1] - x[i]            the kernel of d: x[i + 1] - x[i], on an i of its own
     out y = d[i + 1] + d               what is left: d[i + 1] + d[i], where d is an input; each i as long as all reads allow
@@ -34,7 +35,8 @@ def axes_of(windows, read):
 
 
 def padded(kernel, name, array, pads):
-    """As np.pad has it, one dim after the other; a dim of an input is called by its label where it has one, else by its number."""
+    """As np.pad has it, one dim after the other; a dim of an input is called by its label where it
+    has one, else by its number."""
     labels = next((d["labels"] for d in kernel["inputs"] if d["name"] == name), None) or []
     parts = [array.lo, array.hi, np.broadcast_to(array.sure, array.lo.shape)]
     for dim, before, after, mode in pads:
@@ -147,14 +149,16 @@ class ArrayLets:
         self.windows = dict(kernel["windows"])
 
     def computed(self, name, axes):
-        """Axes without names cannot be positions: there a plain read is the expression once more."""
+        """Axes without names cannot be positions: there a plain read is the expression once
+        more."""
         if axes and not any(a.isdigit() for a in axes):
             positions = [{a: 1} for a in axes]
             self.own[name] = window_name(name, positions)
             self.windows.setdefault(self.own[name], (name, positions, []))
 
     def mapped(self, tree, change):
-        """The expression with `change(name)` for each name of a value, in the order in which they are read."""
+        """The expression with `change(name)` for each name of a value, in the order in which they
+        are read."""
         kind = tree[0]
         if kind == "name":
             return ("name", change(tree[1]))

@@ -1,4 +1,5 @@
-// A program of a stranger: only what an installed Broadloom gives. Prints `s = 1.5 3`, by native code, or with an argument by any engine.
+// A program of a stranger: only what an installed Broadloom gives. Prints `s = 1.5 3`, by native
+// code, or with an argument by any engine.
 #include <broadloom/broadloom.hpp>
 
 #include <cstdio>

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Tries the Debian packages of `./dev deb`: lintian has no errors, apt would install them, and they are installed below another
-# root, used and removed. Prints one `ok - SENTENCE` or `not ok - SENTENCE: what was seen` per check; fails if one of them does.
+# Tries the Debian packages of `./dev deb`: lintian has no errors, apt would install them, and they
+# are installed below another root, used and removed. Prints one `ok - SENTENCE` or `not ok -
+# SENTENCE: what was seen` per check; fails if one of them does.
 #
 #   deb.sh FOLDER PYTHON     the four packages, and a Python of theirs that has NumPy 2
 set -u

@@ -2,8 +2,9 @@
 
 usage: editors.py BROADLOOM
 
-The lexer of Pygments has an error token where the language has a character or a number that is none, and nowhere else. The
-TextMate grammar, taken as editors take it, gives each character the same colour. Prints what is not so; needs Pygments.
+The lexer of Pygments has an error token where the language has a character or a number that is
+none, and nowhere else. The TextMate grammar, taken as editors take it, gives each character the
+same colour. Prints what is not so; needs Pygments.
 """
 
 import importlib.util
@@ -43,7 +44,8 @@ def texts():
 
 
 def by_grammar(patterns, line):
-    """The scope of each character of a line, by the first pattern that matches at the nearest place."""
+    """The scope of each character of a line, by the first pattern that matches at the nearest
+    place."""
     scopes, at = [None] * len(line), 0
     while at < len(line):
         found = [(match.start(), order, match) for order, (_, pattern) in enumerate(patterns) if (match := pattern.search(line, at))]

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Checks that what `meson install` puts down is all that a stranger needs: a consumer is built against it by
-# pkg-config, by CMake and as a meson project, with the shared and with the static library; the shared library
-# exports the public interface and nothing else; the programs of shells find what is for them.
-# Prints one `ok - SENTENCE` or `not ok - SENTENCE: what was seen` per check; fails if one of them does.
+# Checks that what `meson install` puts down is all that a stranger needs: a consumer is built
+# against it by pkg-config, by CMake and as a meson project, with the shared and with the static
+# library; the shared library exports the public interface and nothing else; the programs of shells
+# find what is for them. Prints one `ok - SENTENCE` or `not ok - SENTENCE: what was seen` per check;
+# fails if one of them does.
 #
 #   packaging.sh BUILD     a build folder that is up to date, with default_library=both
 set -u
@@ -88,7 +89,8 @@ pkg_config_static() {
     ! loads_broadloom "$work/by_pkg_config_static" && runs "$work/by_pkg_config_static"
 }
 
-# The program of docs/c.md, by a compiler of C that takes nothing but C11, prints what the page says.
+# The program of docs/c.md, by a compiler of C that takes nothing but C11, prints what the page
+# says.
 c_program() {
   mkdir -p "$work/c" && block_of docs/c.md c >"$work/c/main.c" && block_of docs/c.md text >"$work/c/wanted" || return 1
   [ -s "$work/c/main.c" ] && [ -s "$work/c/wanted" ] || { echo 'docs/c.md has no program'; return 1; }
@@ -106,7 +108,8 @@ ctypes_program() {
   [ "$seen" = 14.0 ] || { echo "$seen"; return 1; }
 }
 
-# prints_the_page PROGRAM: what the program of docs/c.md prints, which those in other languages do as well
+# prints_the_page PROGRAM: what the program of docs/c.md prints, which those in other languages do
+# as well
 prints_the_page() {
   block_of docs/c.md text >"$work/wanted" && [ -s "$work/wanted" ] &&
     LD_LIBRARY_PATH=$root/$libdir "$1" >"$work/lines" 2>"$work/error" && cat "$work/lines" "$work/error" | diff "$work/wanted" -
@@ -184,7 +187,8 @@ cmake_kernel() {
     loads_broadloom "$work/ship/build/main" && "$work/ship/build/main" | grep '^0.333 0.333 0.333$'
 }
 
-# A subproject is set up and its targets are listed; that its sources compile the build folder shows.
+# A subproject is set up and its targets are listed; that its sources compile the build folder
+# shows.
 meson_subproject() {
   mkdir -p "$work/parent/subprojects" && ln -s "$sources" "$work/parent/subprojects/broadloom" &&
     cp "$here/consumer.cpp" "$work/parent" && cat >"$work/parent/meson.build" <<'END' &&
@@ -279,7 +283,8 @@ default_library() { # KIND: what a build with only this kind of library would in
     grep -q '^Libs: .*-lLLVM' "$work/static/packaging/broadloom.pc" ;;
   shared)
     grep -q 'libbroadloom\.so' "$work/shared.json" && ! grep -q 'libbroadloom\.a"' "$work/shared.json" &&
-      # Folders that each compiler searches are not named: -isystem /usr/include would hide the headers of C.
+      # Folders that each compiler searches are not named: -isystem /usr/include would hide the
+      # headers of C.
       PKG_CONFIG_DISABLE_UNINSTALLED=1 PKG_CONFIG_PATH=$work/shared/packaging \
         pkg-config --cflags --libs broadloom | grep -x -- '-lbroadloom *'
     ;;
@@ -340,7 +345,8 @@ colours() {
     PYTHONDONTWRITEBYTECODE=1 "$python" tests/packaging/editors.py "$build/tools/broadloom"
 }
 
-# pip asks for what is there, and where things are missing it says so in seconds, with Debian's names.
+# pip asks for what is there, and where things are missing it says so in seconds, with Debian's
+# names.
 pip_says_what_is_missing() {
   mkdir -p "$work/nothing" && interpreter=$(python3 -c 'import sys; print(sys.executable)') || return 1
   hook='import sys; sys.path.insert(0, "packaging/pip"); import broadloom_build; print(broadloom_build.get_requires_for_build_wheel())'

@@ -1,4 +1,5 @@
-"""Reads the recipe of conda and the formula of Homebrew, and holds what they ask for against what the build looks for.
+"""Reads the recipe of conda and the formula of Homebrew, and holds what they ask for against what
+the build looks for.
 
 usage: recipes.py conda|homebrew      prints what is not so; conda needs PyYAML, homebrew needs ruby
 """

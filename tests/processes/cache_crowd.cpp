@@ -1,7 +1,8 @@
 // Many processes that share a disk cache, all at once.
 //
-// A process that compiles waits for a processor when there are more processes than these, which is no matter of the cache. So the time that
-// one call waits is the time that it takes, less what it has a processor, less what it is ready to run and gets none: the disk, and locks.
+// A process that compiles waits for a processor when there are more processes than these, which is
+// no matter of the cache. So the time that one call waits is the time that it takes, less what it
+// has a processor, less what it is ready to run and gets none: the disk, and locks.
 #include "tests/processes/cache_folder.hpp"
 #include "tests/processes/modes.hpp"
 #include "tests/processes/process.hpp"

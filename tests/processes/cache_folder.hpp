@@ -1,6 +1,7 @@
 // A disk cache of its own, and kernels whose code is kept there.
 //
-// A process keeps code in memory, too, where it would be found first; here only that of the latest kernel (BROADLOOM_CODE_BYTES=0).
+// A process keeps code in memory, too, where it would be found first; here only that of the latest
+// kernel (BROADLOOM_CODE_BYTES=0).
 #pragma once
 
 #include <broadloom/broadloom.hpp>

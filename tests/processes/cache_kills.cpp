@@ -1,5 +1,6 @@
-// Processes that are killed while they keep code on disk. The functions by which they write are replaced here: they tell the parent that a
-// file is being written, which is then written slowly, and of every other child they refuse files without a name, as some file systems do.
+// Processes that are killed while they keep code on disk. The functions by which they write are
+// replaced here: they tell the parent that a file is being written, which is then written slowly,
+// and of every other child they refuse files without a name, as some file systems do.
 #include "tests/processes/cache_folder.hpp"
 #include "tests/processes/modes.hpp"
 #include "tests/processes/process.hpp"

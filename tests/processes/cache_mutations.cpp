@@ -1,5 +1,6 @@
-// Files of the disk cache, changed at random as a broken disk, a full one, or a slip of somebody may change them. Whether somebody with a right
-// to the folder forges an entry with its checksum is not asked: who may write there may run code.
+// Files of the disk cache, changed at random as a broken disk, a full one, or a slip of somebody
+// may change them. Whether somebody with a right to the folder forges an entry with its checksum is
+// not asked: who may write there may run code.
 #include "tests/processes/cache_folder.hpp"
 #include "tests/processes/modes.hpp"
 

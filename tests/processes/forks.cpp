@@ -68,7 +68,8 @@ int fork_stateful(int count) {
   return tally.tell();
 }
 
-// That there is no such folder is said in the middle of a compilation, and by a sink that never returns.
+// That there is no such folder is said in the middle of a compilation, and by a sink that never
+// returns.
 int fork_torn() {
   const Kernel kernel = kernel_with("1");
   if (!is_right(kernel, many, 2)) return 1;

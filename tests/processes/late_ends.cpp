@@ -1,5 +1,6 @@
-// Processes whose kernels run while they end: in handlers of atexit, in destructors of globals, after all of them, and on threads that go on
-// compiling. Each has no disk cache, an empty one, or one with the code of its first kernel, in turn.
+// Processes whose kernels run while they end: in handlers of atexit, in destructors of globals,
+// after all of them, and on threads that go on compiling. Each has no disk cache, an empty one, or
+// one with the code of its first kernel, in turn.
 #include "tests/processes/cache_folder.hpp"
 #include "tests/processes/modes.hpp"
 #include "tests/processes/process.hpp"
@@ -21,8 +22,8 @@ namespace {
 // What a process does; `ends` names one of these.
 struct Kind {
   const char *first; // where its first kernel runs: main, thread, or nowhere before the end
-  const char *
-      late; // where a kernel runs as it ends: handler, early-handler, global, last, pool, or nowhere
+  // Where a kernel runs as it ends: handler, early-handler, global, last, pool, or nowhere.
+  const char *late;
   const char *by = "main";   // who ends it: main, a thread, quick_exit, or main by pthread_exit
   bool is_compiling = false; // on three other threads
 };
@@ -71,7 +72,8 @@ __attribute__((destructor)) void run_last() {
 [[noreturn]] void finish() {
   if (kind->by == std::string("quick")) std::quick_exit(0);
   if (kind->by == std::string("main")) std::exit(0);
-  // LLVM is loaded then: whatever thread calls exit while a library is loaded destroys what that makes.
+  // LLVM is loaded then: whatever thread calls exit while a library is loaded destroys what that
+  // makes.
   std::thread([] {
     if (kind->is_compiling) run_kernel("7", 8);
     std::exit(0);

@@ -1,27 +1,40 @@
-// What becomes of kernels where a process forks, ends, is killed, gets no further threads or makes very many of them. Each is a process
-// of its own, or many.
+// What becomes of kernels where a process forks, ends, is killed, gets no further threads or makes
+// very many of them. Each is a process of its own, or many.
 //
-//   processes fork-running COUNT     children forked while a thread runs a parallel kernel: they run it, and make another
+//   processes fork-running COUNT     children forked while a thread runs a parallel kernel: they
+//                                    run it, and make another
 //   processes fork-compiling COUNT   children forked while two threads compile: they compile
-//   processes fork-stateful COUNT    children forked while a thread calls a kernel with a state: they call it, too
-//   processes fork-torn              a child forked while another thread holds what it needs for longer than a fork waits
+//   processes fork-stateful COUNT    children forked while a thread calls a kernel with a state:
+//                                    they call it, too
+//   processes fork-torn              a child forked while another thread holds what it needs for
+//                                    longer than a fork waits
 //   processes exit COUNT             processes that end while three threads compile
 //   processes exit-running COUNT     processes that end while three threads run a parallel kernel
-//   processes late COUNT [KIND]      processes whose kernels run in handlers of atexit, destructors of globals and after them
-//   processes main-leaves            the main thread ends by itself, and another one goes on compiling
-//   processes no-code                no memory may be made executable: the interpreter runs, with the same bits
-//   processes refuse MIB             texts of far too many operations are refused within so much address space
-//   processes threads COUNT          only COUNT threads can be made: the kernel runs on fewer, with the same bits
-//   processes space COUNT            processes whose kernels want more threads than there is address space for
-//   processes live COUNT             so many kernels live side by side: how many mappings and KiB they take
+//   processes late COUNT [KIND]      processes whose kernels run in handlers of atexit, destructors
+//                                    of globals and after them
+//   processes main-leaves            the main thread ends by itself, and another one goes on
+//                                    compiling
+//   processes no-code                no memory may be made executable: the interpreter runs, with
+//                                    the same bits
+//   processes refuse MIB             texts of far too many operations are refused within so much
+//                                    address space
+//   processes threads COUNT          only COUNT threads can be made: the kernel runs on fewer, with
+//                                    the same bits
+//   processes space COUNT            processes whose kernels want more threads than there is
+//                                    address space for
+//   processes live COUNT             so many kernels live side by side: how many mappings and KiB
+//                                    they take
 //   processes evict COUNT            so many kernels are made and dropped: what is left of them
-//   processes cache-kills COUNT      processes that are killed while they keep code on disk: what others then find there
-//   processes cache-mutations COUNT  files of the disk cache, changed at random: each is a miss, and made anew
-//   processes cache-crowd COUNT KERNELS [SECONDS]
-//                                    so many processes make and take these kernels at once: how long one waits for the disk and the
-//                                    others, which SECONDS (1) are the most of
+//   processes cache-kills COUNT      processes that are killed while they keep code on disk: what
+//                                    others then find there
+//   processes cache-mutations COUNT files of the disk cache, changed at random: each is a miss, and
+//   made anew processes cache-crowd COUNT KERNELS [SECONDS]
+//                                    so many processes make and take these kernels at once: how
+//                                    long one waits for the disk and the others, which SECONDS (1)
+//                                    are the most of
 //
-// The last line counts: "20 good, 0 hung, 0 ended by a signal, 0 wrong". The exit status is 1 where one is not good.
+// The last line counts: "20 good, 0 hung, 0 ended by a signal, 0 wrong". The exit status is 1 where
+// one is not good.
 #include "tests/processes/modes.hpp"
 
 #include <cstdio>

@@ -26,8 +26,9 @@ int live(int count) {
   return more > 256;
 }
 
-// Every other one comes from the disk cache, where code lies in memory of another kind. The first tenth fills what is kept in any case. What
-// leaves one page behind is to be seen with 1,000; no number may leave more than 16 MiB.
+// Every other one comes from the disk cache, where code lies in memory of another kind. The first
+// tenth fills what is kept in any case. What leaves one page behind is to be seen with 1,000; no
+// number may leave more than 16 MiB.
 int evict(int count) {
 #if defined(BROADLOOM_SANITIZED)
   constexpr long most_kilobytes = 1 << 30; // which keep what is freed

@@ -1,4 +1,5 @@
-// The modes of this program, which main.cpp tells of: each prints a line of what it has counted, and returns the exit status.
+// The modes of this program, which main.cpp tells of: each prints a line of what it has counted,
+// and returns the exit status.
 #pragma once
 
 namespace broadloom::processes {

@@ -33,7 +33,8 @@ struct Tally {
 // Forks; the child ends well where `work` is true. Returns how it ended, as waitpid does.
 int in_child(const std::function<bool()> &work);
 
-// This program with these words, in a process of its own: what is made before main must not be inherited.
+// This program with these words, in a process of its own: what is made before main must not be
+// inherited.
 int run_again(std::vector<std::string> words);
 inline int delay_of(int process) { return 977 * process % 60'000; } // in microseconds
 

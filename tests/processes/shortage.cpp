@@ -1,4 +1,5 @@
-// No threads, no memory that may be run, little address space: the system refuses, by functions of its own that are replaced here.
+// No threads, no memory that may be run, little address space: the system refuses, by functions of
+// its own that are replaced here.
 #include "tests/processes/modes.hpp"
 #include "tests/processes/process.hpp"
 
@@ -99,7 +100,8 @@ int few_threads(int count) {
 #endif
 }
 
-// 32 threads, within 340 to 980 MiB of address space more than the program has: from none beside its own to six.
+// 32 threads, within 340 to 980 MiB of address space more than the program has: from none beside
+// its own to six.
 int little_space(int count) {
 #if defined(BROADLOOM_SANITIZED)
   (void)count;

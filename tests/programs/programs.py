@@ -1,15 +1,19 @@
-"""The programs of this folder from the definitions of their benchmarks, in plain NumPy: writes programs.txt.
+"""The programs of this folder from the definitions of their benchmarks, in plain NumPy: writes
+programs.txt.
 
     python3 tests/programs/programs.py > tests/programs/programs.txt
 
-PolyBench (Pouchet and Yuki) and NPBench (Ziogas et al., 2021) define them; sizes here are small. programs_test.cpp runs the .loom
-files in every engine, in f64 and in f32, and compares. Not here, since an element depends on others of its own array in ways that no scan
-has: seidel_2d, lu, cholesky, trisolv, durbin, gramschmidt, nussinov. The form of programs.txt:
+PolyBench (Pouchet and Yuki) and NPBench (Ziogas et al., 2021) define them; sizes here are small.
+programs_test.cpp runs the .loom files in every engine, in f64 and in f32, and compares. Not here,
+since an element depends on others of its own array in ways that no scan has: seidel_2d, lu,
+cholesky, trisolv, durbin, gramschmidt, nussinov. The form of programs.txt:
 
     program NAME            the file NAME.loom
-    buffer B 3 : 5 6        elements ((37 * k + 11 * 3) % 23 - 9) / 8, k in C order; `+ 3` gives (.. % 23 + 1) / 8, `= 1.5` that number
-    call KERNEL A x -> B@1.1,0.2      inputs and outputs by position; this output is B without so many elements at both ends of each
-                            dim; a number alone is the only position there. Inputs have such parts, too
+    buffer B 3 : 5 6        elements ((37 * k + 11 * 3) % 23 - 9) / 8, k in C order; `+ 3` gives
+                            (.. % 23 + 1) / 8, `= 1.5` that number
+    call KERNEL A x -> B@1.1,0.2      inputs and outputs by position; this output is B without so
+                            many elements at both ends of each dim; a number alone is the only
+                            position there. Inputs have such parts, too
     expect B 8 : ..         within 8 units in the last place of the greatest of these numbers
     gradient KERNEL A x     its gradients agree with measured slopes, on these inputs
 """
@@ -22,7 +26,8 @@ def grid(number, shape, low=-9):
 
 
 def program(name, buffers, calls, expected, units=8, gradient=None):
-    """buffers: a shape, ("+", shape), ("0", shape), ("1", shape) or a number, by name. expected(arrays) changes or adds arrays and says which to look at."""
+    """buffers: a shape, ("+", shape), ("0", shape), ("1", shape) or a number, by name.
+    expected(arrays) changes or adds arrays and says which to look at."""
     print("program", name)
     arrays = {}
     for number, (buffer, what) in enumerate(buffers.items()):

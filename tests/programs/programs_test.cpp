@@ -1,5 +1,6 @@
-// Programs of PolyBench and NPBench: the kernels of this folder in every engine, in f64 and in f32, against what their definitions in
-// NumPy give. programs.py has the definitions, writes programs.txt and explains its form.
+// Programs of PolyBench and NPBench: the kernels of this folder in every engine, in f64 and in f32,
+// against what their definitions in NumPy give. programs.py has the definitions, writes
+// programs.txt and explains its form.
 #include "tests/places.hpp"
 
 #include <broadloom/broadloom.hpp>

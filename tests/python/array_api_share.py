@@ -1,8 +1,10 @@
-"""The share of array-api-tests that `broadloom.array_api` passes: `array_api_share.py FOLDER [PYTEST OPTION..]`.
+"""The share of array-api-tests that `broadloom.array_api` passes: `array_api_share.py FOLDER
+[PYTEST OPTION..]`.
 
-FOLDER is a clone of https://github.com/data-apis/array-api-tests with its submodules. The script needs pytest, pytest-json-report, hypothesis and ndindex beside NumPy, and
-broadloom where Python finds it. The suite asks for the truth of arrays everywhere, which lazy arrays have only once they are computed: here
-`bool(x)` computes.
+FOLDER is a clone of https://github.com/data-apis/array-api-tests with its submodules. The script
+needs pytest, pytest-json-report, hypothesis and ndindex beside NumPy, and broadloom where Python
+finds it. The suite asks for the truth of arrays everywhere, which lazy arrays have only once they
+are computed: here `bool(x)` computes.
 """
 
 import collections

@@ -1,4 +1,5 @@
-"""The digits of the samples, and a loss over them: what the adapters to other libraries are trained with."""
+"""The digits of the samples, and a loss over them: what the adapters to other libraries are trained
+with."""
 
 import pathlib
 

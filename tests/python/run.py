@@ -1,4 +1,5 @@
-"""Runs the tests of the Python package: `run.py FOLDER [PATTERN]`, where FOLDER has the package `broadloom`.
+"""Runs the tests of the Python package: `run.py FOLDER [PATTERN]`, where FOLDER has the package
+`broadloom`.
 
 Prints `ok - SENTENCE` or `not ok - SENTENCE` for each test; fails if one of them does.
 """

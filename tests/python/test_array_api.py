@@ -1,4 +1,5 @@
-"""The namespace of the array API standard. `tests/python/array_api_share.py` runs the standard's own tests on it."""
+"""The namespace of the array API standard. `tests/python/array_api_share.py` runs the standard's
+own tests on it."""
 
 import unittest
 

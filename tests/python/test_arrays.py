@@ -278,7 +278,8 @@ class WrongArrays(unittest.TestCase):
         self.refuses(np.arange(3.0).astype(">f8"), "E0203", "other byte order")
 
     def test_arrays_that_are_not_aligned_are_copied_with_one_line(self):
-        """As those that workers of dask send: parts of a message. Records have steps that are no multiple of their members."""
+        """As those that workers of dask send: parts of a message. Records have steps that are no
+        multiple of their members."""
         begin = np.frombuffer(bytearray(81), "u1")[1:].view("f8").reshape(2, 5)
         begin[...] = np.arange(10.0).reshape(2, 5)
         records = np.zeros(3, dtype=[("a", "f8"), ("b", "u1")])

@@ -1,7 +1,8 @@
-"""Functions of NumPy's that lazy arrays make of others, with random arguments: shapes, also empty ones, dtypes, NaN, axes from either end.
+"""Functions of NumPy's that lazy arrays make of others, with random arguments: shapes, also empty
+ones, dtypes, NaN, axes from either end.
 
-NumPy's result must come, in value, dtype and shape; where it raises, an error of ours; or a refusal by its code. BROADLOOM_COMPOSED=N
-draws N times as often.
+NumPy's result must come, in value, dtype and shape; where it raises, an error of ours; or a refusal
+by its code. BROADLOOM_COMPOSED=N draws N times as often.
 """
 
 import itertools

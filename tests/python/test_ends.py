@@ -1,4 +1,5 @@
-"""Daemon threads that are at work as Python ends: the process ends with 0, as it does where they work with NumPy."""
+"""Daemon threads that are at work as Python ends: the process ends with 0, as it does where they
+work with NumPy."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""Kernels that are made of kernels: with parameters built in, for fewer threads; and calls that are checked."""
+"""Kernels that are made of kernels: with parameters built in, for fewer threads; and calls that are
+checked."""
 
 import copy
 import multiprocessing

@@ -1,4 +1,5 @@
-"""Functions of NumPy's that lazy arrays are given to, each against NumPy, and the table of them on docs/python.md.
+"""Functions of NumPy's that lazy arrays are given to, each against NumPy, and the table of them on
+docs/python.md.
 
 BROADLOOM_BLESS=1 rewrites the table.
 """

@@ -1,4 +1,5 @@
-"""The pictures of docs/gallery.md are what its kernels compute, and each of them has its section, its picture and its times."""
+"""The pictures of docs/gallery.md are what its kernels compute, and each of them has its section,
+its picture and its times."""
 
 import importlib.util
 import pathlib

@@ -46,7 +46,8 @@ class Lazy(unittest.TestCase):
             np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance * max(scale, 1e-300), err_msg=what)
 
     def both(self, f, *arrays, tolerance=0.0, what=""):
-        """The same function of lazy arrays and of NumPy's: the same result, or an error from both."""
+        """The same function of lazy arrays and of NumPy's: the same result, or an error from
+        both."""
         try:
             theirs = quietly(f, *arrays)
         except (TypeError, ValueError, OverflowError) as error:

@@ -1,8 +1,10 @@
-"""Every function of NumPy's that is recorded or traced, against NumPy: dtypes x shapes x every keyword and position of its arguments.
+"""Every function of NumPy's that is recorded or traced, against NumPy: dtypes x shapes x every
+keyword and position of its arguments.
 
-What NumPy gives must come, in value, dtype, shape and sign of zero; where it raises, an error of ours that is of that class, too; or
-the call is refused by a code that says so. Calls are drawn so that each function meets each dtype, each pair of dtypes, each
-shape, and each value of each option in each way that it can be given. BROADLOOM_TABLE=N draws N times as many.
+What NumPy gives must come, in value, dtype, shape and sign of zero; where it raises, an error of
+ours that is of that class, too; or the call is refused by a code that says so. Calls are drawn so
+that each function meets each dtype, each pair of dtypes, each shape, and each value of each option
+in each way that it can be given. BROADLOOM_TABLE=N draws N times as many.
 """
 
 import inspect
@@ -26,7 +28,8 @@ NUMBERS = (True, 3, -1, 0, 2, 2.5, 0.5, -0.0, float("nan"), 300, 2**40, 1j)
 EPS = {"e": 4e-3, "f": 2e-6, "d": 1e-13, "F": 4e-6, "D": 1e-13}
 # What is refused, and by which codes: functions, options, dtypes that are not there.
 REFUSED = {"E0008", "E0021", "E0201", "E0203", "E0205", "E0103", "E0101"}
-# NumPy leaves the order of zeros open, and what products of matrices begin at; its roots of -0. differ by dtype.
+# NumPy leaves the order of zeros open, and what products of matrices begin at; its roots of -0.
+# differ by dtype.
 ANY_ZERO = set("maximum minimum fmax fmin clip max min amax amin power pow dot inner tensordot matmul vecdot matvec vecmat einsum logaddexp".split())
 MASK = np.array([True, False, True, True])
 # Values for each option; what is no such value is among them.
@@ -155,7 +158,8 @@ class Lazy(unittest.TestCase):
         return some(self.rng, self.rng.choice(dtypes), self.rng.choice(shapes))
 
     def add(self, name, f, *args, of=lambda x: x, taken=False):
-        """Compares f of these arrays, which are made lazy, and then are what `of` makes of them; `taken`: it may not be refused."""
+        """Compares f of these arrays, which are made lazy, and then are what `of` makes of them;
+        `taken`: it may not be refused."""
         case = Case(name, f, *[np.asarray(of(x)) if isinstance(x, np.ndarray) else x for x in args])
         lazy = [of(bl.array(x)) for x in args]
         self.asked.clear()
@@ -316,7 +320,8 @@ class Lazy(unittest.TestCase):
         return [self.array([first if self.rng.random() < 0.7 else self.rng.choice(shapes)]) for _ in range(count)]
 
     def every(self, name, called, signature):
-        """A function of all dtypes, of all shapes, and with each value of each option in each way."""
+        """A function of all dtypes, of all shapes, and with each value of each option in each
+        way."""
         count = ARRAYS.get(name, 1)
         given = GIVEN.get(name.lstrip("."), ())
         views = called in VIEWS
@@ -352,7 +357,8 @@ class Traced(unittest.TestCase):
         self.assertEqual(self.found, [], f"{len(self.found)} differences:\n" + "\n".join(self.found[:60]))
 
     def compare(self, dtypes, calls):
-        """Traces calls, by their names, for arrays of these dtypes, and compares them with NumPy's. What may be refused is so as it is traced."""
+        """Traces calls, by their names, for arrays of these dtypes, and compares them with NumPy's.
+        What may be refused is so as it is traced."""
         declared = {f"x{k}": getattr(bl, {"bool": "bool_"}.get(lazy_ops.word_of(np.dtype(d)), lazy_ops.word_of(np.dtype(d))))["i", "j"]
                     for k, d in enumerate(dtypes)}
 

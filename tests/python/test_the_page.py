@@ -1,4 +1,5 @@
-"""The examples of README.md, docs/python.md and docs/coming_from.md, as doctest reads them. JAX, torch and dask are among them: see test_with_jax.py."""
+"""The examples of README.md, docs/python.md and docs/coming_from.md, as doctest reads them. JAX,
+torch and dask are among them: see test_with_jax.py."""
 
 import doctest
 import importlib.util

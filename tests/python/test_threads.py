@@ -1,4 +1,5 @@
-"""Many threads through what the package keeps between calls: the locks that guard it, and Python's own where it has one."""
+"""Many threads through what the package keeps between calls: the locks that guard it, and Python's
+own where it has one."""
 
 import pickle
 import sys

@@ -1,6 +1,7 @@
 """docs/tour.ipynb: its cells run in order and print what it says.
 
-With BROADLOOM_BLESS=1 it is written anew, with what they print now. Of cells with the tag `varies` only that they run is tested.
+With BROADLOOM_BLESS=1 it is written anew, with what they print now. Of cells with the tag `varies`
+only that they run is tested.
 """
 
 import ast
@@ -17,7 +18,8 @@ TOUR = pathlib.Path(__file__).parents[2] / "docs" / "tour.ipynb"
 
 
 class Shell:
-    """Of IPython what the cells need: a namespace, magics, and that the value of a last expression is shown."""
+    """Of IPython what the cells need: a namespace, magics, and that the value of a last expression
+    is shown."""
 
     def __init__(self):
         self.user_ns, self.magics = {"__name__": "__main__"}, {}

@@ -1,6 +1,8 @@
-"""mypy and pyright read the code on docs/python.md, by the stubs of the package. Tests are skipped where they are not installed.
+"""mypy and pyright read the code on docs/python.md, by the stubs of the package. Tests are skipped
+where they are not installed.
 
-Type checkers take no `x: bl.f32["i", "j"]` as a type: parameters are declared as the page says for them, by `Annotated[bl.Expr, bl.f32["i", "j"]]`.
+Type checkers take no `x: bl.f32["i", "j"]` as a type: parameters are declared as the page says for
+them, by `Annotated[bl.Expr, bl.f32["i", "j"]]`.
 """
 
 import importlib.util

@@ -1,4 +1,5 @@
-"""Kernels on arrays of dask, in this process and on clusters of processes. Named so that it comes after test_processes.py."""
+"""Kernels on arrays of dask, in this process and on clusters of processes. Named so that it comes
+after test_processes.py."""
 
 import importlib.util
 import os

@@ -1,4 +1,5 @@
-"""Loops over time and joins on arrays of dask, along the axes that are cut. Named so that it comes after test_processes.py."""
+"""Loops over time and joins on arrays of dask, along the axes that are cut. Named so that it comes
+after test_processes.py."""
 
 import unittest
 import warnings
@@ -24,7 +25,8 @@ class Whole(unittest.TestCase):
         self.rng = np.random.default_rng(12)
 
     def same(self, text, *args, cut, tries=3, chunks=None):
-        """`cut` says along which dims each of the first inputs is cut, at random or as `chunks` say."""
+        """`cut` says along which dims each of the first inputs is cut, at random or as `chunks`
+        say."""
         k = bl.compile(text)
         wanted = k(*args)
         wanted = tuple(wanted) if isinstance(wanted, bl.Results) else (wanted,)
@@ -55,7 +57,8 @@ class Loops(Whole):
                   numbers(6, 30, 4).astype("f4"), numbers(4, 3).astype("f4"), cut={0: [1]})
 
     def drawn(self):
-        """A loop of one or two lets over steps that go either way, with lags, borders, taps and a let before and behind."""
+        """A loop of one or two lets over steps that go either way, with lags, borders, taps and a
+        let before and behind."""
         pick = lambda *of: of[self.rng.integers(len(of))]
         back = pick("-", "-", "+")
         steps = int(self.rng.integers(1, 7))

@@ -1,4 +1,5 @@
-"""Windows, gathers and lets that are arrays on arrays of dask, along the axes that are cut. Named so that it comes after test_processes.py."""
+"""Windows, gathers and lets that are arrays on arrays of dask, along the axes that are cut. Named
+so that it comes after test_processes.py."""
 
 import unittest
 import warnings

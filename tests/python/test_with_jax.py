@@ -1,4 +1,5 @@
-"""Kernels as functions of JAX. Named so that it comes after test_processes.py: JAX has threads, and what forks should have none."""
+"""Kernels as functions of JAX. Named so that it comes after test_processes.py: JAX has threads, and
+what forks should have none."""
 
 import importlib.util
 import sys

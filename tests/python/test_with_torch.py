@@ -1,4 +1,5 @@
-"""Kernels as functions of torch. Named so that it comes after test_processes.py, as test_with_jax.py is."""
+"""Kernels as functions of torch. Named so that it comes after test_processes.py, as
+test_with_jax.py is."""
 
 import importlib.util
 import sys

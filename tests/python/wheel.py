@@ -1,6 +1,8 @@
-"""Tries a wheel that is installed beside NumPy, numba and JAX: `wheel.py WHEEL`. `./dev wheel` runs it in a fresh venv.
+"""Tries a wheel that is installed beside NumPy, numba and JAX: `wheel.py WHEEL`. `./dev wheel` runs
+it in a fresh venv.
 
-numba and JAX have an LLVM of their own, and numba a oneTBB where one is installed: no order of imports may make them clash.
+numba and JAX have an LLVM of their own, and numba a oneTBB where one is installed: no order of
+imports may make them clash.
 """
 
 import os

@@ -1,4 +1,5 @@
-// What a terminal shows after it has been sent bytes: the part of a VT100 that readline programs use.
+// What a terminal shows after it has been sent bytes: the part of a VT100 that readline programs
+// use.
 #pragma once
 
 #include <algorithm>

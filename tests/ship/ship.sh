@@ -1,7 +1,8 @@
 #!/bin/sh
-# Kernels that are built ahead of time, as a C program sees them: docs/ship.md's own program and commands, a program with several kernels,
-# states, threads and freed handles, layouts that were not built, objects of other versions, and build systems. No program loads LLVM.
-# Prints one `ok - SENTENCE` or `not ok - SENTENCE: what was seen` per check; fails if one of them does.
+# Kernels that are built ahead of time, as a C program sees them: docs/ship.md's own program and
+# commands, a program with several kernels, states, threads and freed handles, layouts that were not
+# built, objects of other versions, and build systems. No program loads LLVM. Prints one `ok -
+# SENTENCE` or `not ok - SENTENCE: what was seen` per check; fails if one of them does.
 #
 #   ship.sh BUILD     a build folder that is up to date
 set -u

@@ -1,4 +1,5 @@
-// Loop programs for the tests: those of tests/nests that many need, and a builder for what is drawn up in a loop.
+// Loop programs for the tests: those of tests/nests that many need, and a builder for what is drawn
+// up in a loop.
 #pragma once
 
 #include "tests/unit/nests.hpp"

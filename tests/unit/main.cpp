@@ -1,5 +1,6 @@
-// The `main` of every test suite: doctest's own, with its options (--help lists them). Bugs of ours stop a test,
-// where they would cost a user only speed. Code that an earlier version made is none of a test's business, so there is no disk cache.
+// The `main` of every test suite: doctest's own, with its options (--help lists them). Bugs of ours
+// stop a test, where they would cost a user only speed. Code that an earlier version made is none
+// of a test's business, so there is no disk cache.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 

@@ -1,20 +1,28 @@
-// The loop programs of tests/nests: texts as loop::parse reads them, with lines that say what they are run on.
+// The loop programs of tests/nests: texts as loop::parse reads them, with lines that say what they
+// are run on.
 //
-//   #@ with T=f32; how=, streamed | T=f64; how=    a program with {T} and {how} replaced for each choice; several lines
-//                                                  are for all combinations, the first choices first
-//   #@ agree i=0,1,17 j=0..70                      native code and the interpreter give the same bytes at all
-//                                                  combinations of these extents
+//   #@ with T=f32; how=, streamed | T=f64; how=    a program with {T} and {how} replaced for each
+//                                                  choice; several lines are for all combinations,
+//                                                  the first choices first
+//   #@ agree i=0,1,17 j=0..70                      native code and the interpreter give the same
+//                                                  bytes at all combinations of these extents
 //   #@ agree i=0,20,66/32                          the same with i in chunks of 32
-//   #@ agree i=0..70 all spread=3                  in every direction, at both ends of memory, in one box and in two (else
-//                                                  each run has some of these); the innermost other stride is 3 (else 2)
-//   #@ run i=2 j=3; x=1 2 3 4 5 6; z=6 15          the elements of inputs, and of outputs afterwards, in both engines
+//   #@ agree i=0..70 all spread=3                  in every direction, at both ends of memory, in
+//                                                  one box and in two (else each run has some of
+//                                                  these); the innermost other stride is 3 (else 2)
+//   #@ run i=2 j=3; x=1 2 3 4 5 6; z=6 15          the elements of inputs, and of outputs
+//                                                  afterwards, in both engines
 //
-// Behind the phases may stand listings of blocks, as block::print writes them, each below a line that says what it is:
+// Behind the phases may stand listings of blocks, as block::print writes them, each below a line
+// that says what it is:
 //
-//   #@ blocks expected T=f32; how=                 what is chosen for the machine in its first line, of the programs with these
-//                                                  choices (all, without); `./dev bless` rewrites it
-//   #@ blocks given T=f32                          they run with these blocks, and agree as with those that are chosen
-//   #@ blocks refused E0802 a rest that is not masked    an error, at the line that ends with `# here`
+//   #@ blocks expected T=f32; how=                 what is chosen for the machine in its first
+//                                                  line, of the programs with these choices (all,
+//                                                  without); `./dev bless` rewrites it
+//   #@ blocks given T=f32                          they run with these blocks, and agree as with
+//                                                  those that are chosen
+//   #@ blocks refused E0802 a rest that is not masked    an error, at the line that ends with `#
+//                                                        here`
 #pragma once
 
 #include "tests/unit/runs.hpp"
@@ -69,7 +77,8 @@ std::vector<std::string> nest_names();
 NestFile read_nests(const std::string &name); // "rows.loop"
 std::string text_of_nests(const std::string &name);
 
-// Runs at all extents of the agreement: once each, or once for each combination of what else may differ.
+// Runs at all extents of the agreement: once each, or once for each combination of what else may
+// differ.
 void agree(Runs &runs, const Program &program, const Agreement &agreement, bool all);
 
 // The program of the first choices, or of these.

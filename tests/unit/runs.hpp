@@ -1,5 +1,5 @@
-// Runs a loop program in several ways and in the interpreter, on memory that ends at forbidden pages, and compares every
-// byte that was written.
+// Runs a loop program in several ways and in the interpreter, on memory that ends at forbidden
+// pages, and compares every byte that was written.
 #pragma once
 
 #include "loop/loop.hpp"

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""What every elementwise operation gives for every type at the values where operations change their mind.
+"""What every elementwise operation gives for every type at the values where operations change their
+mind.
 
-NumPy 2 is the source of facts, ml_dtypes for bf16; where Broadloom means something else on purpose, the rule
-stands here with its reason, under "Where Broadloom differs". Functions that no machine rounds correctly
-(exp, pow, ..) are computed in extended precision or by mpmath, and rounded once.
+NumPy 2 is the source of facts, ml_dtypes for bf16; where Broadloom means something else on purpose,
+the rule stands here with its reason, under "Where Broadloom differs". Functions that no machine
+rounds correctly (exp, pow, ..) are computed in extended precision or by mpmath, and rounded once.
 
 Run by hand (NumPy 2, ml_dtypes, mpmath; x86-64 for its 80-bit long double), in this folder:
 
     python3 generate.py
 
-It writes unary.txt, pairs.txt (all pairs of values of one type), mixed.txt (all pairs of types at a few values),
-casts.txt and complex.txt (a complex number is written re:im). values_test.cpp runs every row in every engine. A block of a file:
+It writes unary.txt, pairs.txt (all pairs of values of one type), mixed.txt (all pairs of types at a
+few values), casts.txt and complex.txt (a complex number is written re:im). values_test.cpp runs
+every row in every engine. A block of a file:
 
     x i8 0 1 -1 ..             the operand and its values, by position
     y f32 0.5 -0 inf ..        absent for unary rows; `grid` in front of the block: all pairs, y fastest
@@ -48,7 +50,8 @@ def is_whole(t):
     return not is_float(t) and t != BOOL
 
 
-# ------------------------------------------------------------------------------------------------ operands
+# ------------------------------------------------------------------------------------------------
+# operands
 
 LARGEST = {F16: 65504.0, BF16: 3.3895313892515355e38, F32: float(np.finfo(np.float32).max), F64: float(np.finfo(np.float64).max)}
 NORMAL = {F16: 2.0**-14, BF16: 2.0**-126, F32: 2.0**-126, F64: 2.0**-1022}  # the least one
@@ -57,7 +60,8 @@ INF, NAN = float("inf"), float("nan")
 
 
 def operands(t):
-    """The values of which all pairs are tried; of no power of two, so that vectors end in a tail."""
+    """The values of which all pairs are tried; of no power of two, so that vectors end in a
+    tail."""
     if t == BOOL:
         return np.array([0, 1, 1], t)
     if is_whole(t):
@@ -100,10 +104,12 @@ def few_operands(t, first):
     return np.array(values, F64 if is_float(t) else t).astype(t)
 
 
-# ------------------------------------------------------------------------------------------------ types
+# ------------------------------------------------------------------------------------------------
+# types
 
 def promote(a, b):
-    """NumPy's table. Beside other types bf16 stands where f16 does (ml_dtypes leaves most of that open)."""
+    """NumPy's table. Beside other types bf16 stands where f16 does (ml_dtypes leaves most of that
+    open)."""
     if BF16 not in (a, b):
         return np.promote_types(a, b)
     if a == b:
@@ -116,7 +122,8 @@ def promote(a, b):
 
 
 def result_type(ufunc, args):
-    """What NumPy gives for arguments of these types, bf16 as above. Raises TypeError where it has no loop."""
+    """What NumPy gives for arguments of these types, bf16 as above. Raises TypeError where it has
+    no loop."""
     stand_ins = [np.ones(1, F16 if a.dtype == BF16 else a.dtype) for a in args]
     result = ufunc(*stand_ins).dtype
     types = [a.dtype for a in args]
@@ -133,7 +140,8 @@ def round_float(x, t):
     """Extended precision to t, rounded once to nearest even."""
     if t != BF16 and t != F16:
         return x.astype(t)
-    # To an odd f32 first: truncated, the last bit set where anything was lost. Then the second rounding is right.
+    # To an odd f32 first: truncated, the last bit set where anything was lost. Then the second
+    # rounding is right.
     near = x.astype(F32)
     bits = near.view(np.uint32).copy()
     bits[(np.abs(near.astype(LONG)) > np.abs(x))] -= 1
@@ -141,7 +149,8 @@ def round_float(x, t):
     return bits.view(F32).astype(t)
 
 
-# ------------------------------------------------------------------------------------------------ the rules
+# ------------------------------------------------------------------------------------------------
+# the rules
 
 def by_numpy(ufunc):
     """The operation as NumPy has it: with bf16 computed in f32, and rounded once."""
@@ -268,7 +277,8 @@ def sigmoid(x):
     return np.where(x < 0, e, 1) / (1 + e)
 
 
-# --- Where Broadloom differs -----------------------------------------------------------------------------
+# --- Where Broadloom differs
+# -----------------------------------------------------------------------------
 
 def as_common(x, y):
     common = promote(x.dtype, y.dtype)
@@ -276,8 +286,8 @@ def as_common(x, y):
 
 
 def extreme(ufunc, lesser_zero_first):
-    """-0 < +0, as IEEE 754-2019 has it: NumPy gives either zero, by position, and the result of a fold must not depend
-    on its order."""
+    """-0 < +0, as IEEE 754-2019 has it: NumPy gives either zero, by position, and the result of a
+    fold must not depend on its order."""
     def answer(x, y):
         x, y = as_common(x, y)
         got = ufunc(x, y)
@@ -293,7 +303,8 @@ maximum, minimum = extreme(np.maximum, False), extreme(np.minimum, True)
 
 
 def compared(compare):
-    """In the common type, but for integers, which compare exactly, as in NumPy: i64 with u64 too."""
+    """In the common type, but for integers, which compare exactly, as in NumPy: i64 with u64
+    too."""
     def answer(x, y):
         if not (is_whole(x.dtype) and is_whole(y.dtype)):
             x, y = as_common(x, y)
@@ -302,7 +313,8 @@ def compared(compare):
 
 
 def power(x, y):
-    """An integer power with a negative exponent is the truncated quotient 1 / x^-y (NumPy raises): operations are total."""
+    """An integer power with a negative exponent is the truncated quotient 1 / x^-y (NumPy raises):
+    operations are total."""
     x, y = as_common(x, y)
     if x.dtype == BOOL:
         x, y = x.astype(np.int8), y.astype(np.int8)
@@ -395,7 +407,8 @@ add, subtract, multiply = by_numpy(np.add), not_bool(by_numpy(np.subtract)), by_
 divide, floor_divide, remainder = by_numpy(np.true_divide), by_numpy(np.floor_divide), by_numpy(np.remainder)
 left, right = by_numpy(np.left_shift), by_numpy(np.right_shift)
 
-# ------------------------------------------------------------------------------------------------ the rows
+# ------------------------------------------------------------------------------------------------
+# the rows
 
 # expression, rule, ulps where it is not exact
 BINARY = [
@@ -463,7 +476,8 @@ UNARY = [
 ]
 
 
-# ------------------------------------------------------------------------------------------------ complex
+# ------------------------------------------------------------------------------------------------
+# complex
 
 C64, C128 = np.dtype(np.complex64), np.dtype(np.complex128)
 COMPLEX = [C64, C128]
@@ -494,7 +508,8 @@ def from_parts(re, im):
 
 
 def complex_product(x, y):
-    """NumPy's formula, each step rounded (where its machine code fuses them, that depends on the machine)."""
+    """NumPy's formula, each step rounded (where its machine code fuses them, that depends on the
+    machine)."""
     (a, b), (c, d) = parts(x), parts(y)
     return from_parts(a * c - b * d, a * d + b * c)
 
@@ -553,15 +568,17 @@ COMPLEX_FUNCTIONS = [
 
 
 def complex_grid(t):
-    """Both parts at zeros, infinities and NaN, on both sides of every branch cut; and some that are near an edge."""
+    """Both parts at zeros, infinities and NaN, on both sides of every branch cut; and some that are
+    near an edge."""
     few = [0.0, -0.0, 1.0, -2.5, INF, -INF, NAN]
     more = [1e-30 + 3e-30j, 1e30 - 1e30j, 88 + 2j, -100 + 3j, 0.5 + 30j, 25 - 1j, 1 + 1e-4j]
     return np.array([complex(a, b) for a in few for b in few] + more, t)
 
 
 def complex_powers(t):
-    """At finite values. A whole number as the exponent is left out: NumPy multiplies, Broadloom does so where it is written
-    in the text; and so are large ones, with which exp(y log x) loses digits."""
+    """At finite values. A whole number as the exponent is left out: NumPy multiplies, Broadloom
+    does so where it is written in the text; and so are large ones, with which exp(y log x) loses
+    digits."""
     x = [0, complex(-0.0, 0.0), 1, -1, complex(-1, -0.0), 2j, -2j, 0.5 + 1.5j, -3 + 1e-3j, -3 - 1e-3j, 40]
     y = [0, 0.5, -0.5, 2.5, 1j, 2 + 1j, -1.5 + 0.5j]
     x, y = np.repeat(np.array(x, t), len(y)), np.tile(np.array(y, t), len(x))
@@ -590,7 +607,8 @@ def complex_blocks():
     return blocks
 
 
-# ------------------------------------------------------------------------------------------------ writing
+# ------------------------------------------------------------------------------------------------
+# writing
 
 def text(value, t):
     if t in COMPLEX:

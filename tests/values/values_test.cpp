@@ -1,5 +1,6 @@
-// The table of values: what NumPy 2 gives (or, where Broadloom differs on purpose, what it promises), for every
-// elementwise operation and every type, in every engine. generate.py writes the tables and explains their form.
+// The table of values: what NumPy 2 gives (or, where Broadloom differs on purpose, what it
+// promises), for every elementwise operation and every type, in every engine. generate.py writes
+// the tables and explains their form.
 #include "jit/native/target.hpp"
 #include "ops/ops.hpp"
 #include "tests/places.hpp"

@@ -1,4 +1,5 @@
-// One run of the benchmark: the cases that were asked for, one after the other, and what is written at its end.
+// One run of the benchmark: the cases that were asked for, one after the other, and what is written
+// at its end.
 #pragma once
 
 #include "bench/peers.hpp"
@@ -37,8 +38,8 @@ public:
   // The machine's numbers, and the peers; loud about those that are missing.
   void start();
   const Row &run(const Case &c); // starts where that has not been done
-  // Puts rows in the order of the table, then writes what the options ask for, each file as a whole or
-  // not at all, and prints the comparison. Throws std::runtime_error.
+  // Puts rows in the order of the table, then writes what the options ask for, each file as a whole
+  // or not at all, and prints the comparison. Throws std::runtime_error.
   void finish();
 
 private:

@@ -1,10 +1,10 @@
 // Forward and backward passes against the least traffic that they need.
 //
-// Each row alternates rounds of ours with a loop that moves the same bytes and computes next to nothing
-// (the better of plain and streaming stores): `ratio` is ours / theirs. A forward pass reads x and writes
-// y; a backward pass reads x and the cotangent of y and writes that of x, and whatever it needs of the
-// forward pass it computes again. `forward` of a backward row is its time over that of the forward kernel,
-// also in alternating rounds.
+// Each row alternates rounds of ours with a loop that moves the same bytes and computes next to
+// nothing (the better of plain and streaming stores): `ratio` is ours / theirs. A forward pass
+// reads x and writes y; a backward pass reads x and the cotangent of y and writes that of x, and
+// whatever it needs of the forward pass it computes again. `forward` of a backward row is its time
+// over that of the forward kernel, also in alternating rounds.
 #include "bench/hand_written.hpp"
 #include "bench/paired.hpp"
 

@@ -1,5 +1,6 @@
-// Loops as an engineer would write them by hand: plain C++ that g++ vectorises, compiled once for AVX2 and
-// once for AVX-512, with fast-math. They run on one thread; hand_written.cpp spreads them over oneTBB.
+// Loops as an engineer would write them by hand: plain C++ that g++ vectorises, compiled once for
+// AVX2 and once for AVX-512, with fast-math. They run on one thread; hand_written.cpp spreads them
+// over oneTBB.
 //
 // loops_table.cpp includes nothing that has inline functions of external linkage: the linker could
 // otherwise keep the AVX-512 copy of one for the whole program.
@@ -42,8 +43,9 @@ struct Loops {
   MapLoop image_scale, image_bytes, permuted;
   // Over indices: row 7919 k modulo the number of rows of a matrix, for each k.
   MapLoop gather_rows;
-  // Stencils of two rows less; over rows of images of NHWC of 64 channels: depthwise convolution of 3 by 3 points of 58 by 58
-  // to 56 by 56, the greatest of each 2 by 2 points of 112 by 112, and of each 3 by 3 points of 113 by 113 at every second.
+  // Stencils of two rows less; over rows of images of NHWC of 64 channels: depthwise convolution of
+  // 3 by 3 points of 58 by 58 to 56 by 56, the greatest of each 2 by 2 points of 112 by 112, and of
+  // each 3 by 3 points of 113 by 113 at every second.
   MapLoop jacobi, sobel, depthwise, max_pool, max_pool_3;
   // One column sum for each column, of a block of columns lo .. hi - 1 of a matrix with few rows.
   MapLoop sum_of_columns;

@@ -8,7 +8,8 @@
 namespace bench {
 namespace {
 
-// --- over elements -----------------------------------------------------------------------------------
+// --- over elements
+// -----------------------------------------------------------------------------------
 
 void triad(const Operands &o, Int lo, Int hi) {
   const float *a = in<float>(o, 0), *b = in<float>(o, 1), *c = in<float>(o, 2);
@@ -90,7 +91,8 @@ void clip_u8(const Operands &o, Int lo, Int hi) {
   });
 }
 
-// --- over rows ---------------------------------------------------------------------------------------
+// --- over rows
+// ---------------------------------------------------------------------------------------
 
 void affine(const Operands &o, Int lo, Int hi) {
   const float *row = in<float>(o, 2);
@@ -200,7 +202,8 @@ void row_scale_dx(const Operands &o, Int lo, Int hi) {
   }
 }
 
-// --- images and rank 6 -------------------------------------------------------------------------------
+// --- images and rank 6
+// -------------------------------------------------------------------------------
 
 // Over pixels of three channels, 16 at a time, so that the channels repeat in whole vectors.
 template <class T> void scale_pixels(const Operands &o, Int lo, Int hi) {

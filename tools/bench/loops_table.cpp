@@ -1,5 +1,5 @@
-// The probe's loops and the table of all: see loops.hpp. BENCH_LOOPS is the name of the table that this
-// compilation makes, loops_v3 or loops_v4.
+// The probe's loops and the table of all: see loops.hpp. BENCH_LOOPS is the name of the table that
+// this compilation makes, loops_v3 or loops_v4.
 #include "bench/loops.hpp"
 
 #include "bench/loops_folds.hpp"

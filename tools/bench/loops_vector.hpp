@@ -5,7 +5,8 @@
 
 #include "bench/loops.hpp"
 
-// g++ 12 sees the deliberately undefined registers of its own intrinsics as uninitialised variables.
+// g++ 12 sees the deliberately undefined registers of its own intrinsics as uninitialised
+// variables.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -59,8 +60,8 @@ constexpr Int lanes = sizeof(Vector) / sizeof(float);
 template <class T> const T *in(const Operands &o, int k) { return static_cast<const T *>(o.in[k]); }
 template <class T> T *out(const Operands &o, int k = 0) { return static_cast<T *>(o.out[k]); }
 
-// to[i] = f(i) for lo <= i < hi. When streaming, values are made in the first-level cache and go to memory
-// by whole lines.
+// to[i] = f(i) for lo <= i < hi. When streaming, values are made in the first-level cache and go to
+// memory by whole lines.
 template <class T, class F> inline void each(T *to, Int lo, Int hi, bool stream, F f) {
   constexpr Int piece = 4096 / sizeof(T), line = 64 / sizeof(T);
   Int i = lo;

@@ -1,10 +1,12 @@
-// broadloom-bench: kernels against hand-written loops, other libraries and the roofline, in the same run.
+// broadloom-bench: kernels against hand-written loops, other libraries and the roofline, in the
+// same run.
 //
-// The cases are in cases/cases.txt; docs/benchmarks.md says how to read what is printed. They are registered with
-// Google Benchmark, as are the rows of math.cpp, math_compile.cpp and gradients.cpp, so its filters and reports work
-// for all. It knows one time for each row and runs one row to its end before the next; so a case is one of
-// its iterations, within which the rounds of all peers alternate (rounds.hpp), and what else a row says goes
-// to the session's own reports (row.hpp).
+// The cases are in cases/cases.txt; docs/benchmarks.md says how to read what is printed. They are
+// registered with Google Benchmark, as are the rows of math.cpp, math_compile.cpp and
+// gradients.cpp, so its filters and reports work for all. It knows one time for each row and runs
+// one row to its end before the next; so a case is one of its iterations, within which the rounds
+// of all peers alternate (rounds.hpp), and what else a row says goes to the session's own reports
+// (row.hpp).
 #include "bench/all_cases.hpp"
 
 #include <CLI/CLI.hpp>
@@ -134,7 +136,8 @@ int run(const Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
-  // What was compiled by an earlier run would make the times of compiling and of first calls say something else.
+  // What was compiled by an earlier run would make the times of compiling and of first calls say
+  // something else.
   setenv("BROADLOOM_CACHE", "0", 0);
   CLI::App app("Kernels against hand-written loops, other libraries and the roofline. Options that "
                "begin with --benchmark_ go to Google Benchmark.",

@@ -2,10 +2,10 @@
 //
 //   build/tools/broadloom-bench --benchmark_filter=math
 //
-// Ours is a kernel `out z = exp(x)`; the peers are called on one register after another. Columns, in
-// ns per element, the least of many rounds that take turns: `ns` ours, `sleef`, `libmvec`; `to_sleef` is
-// the median of ours / SLEEF's, round by round: below 1 is faster. Another mode than high has a row
-// where the function has a form of its own for it.
+// Ours is a kernel `out z = exp(x)`; the peers are called on one register after another. Columns,
+// in ns per element, the least of many rounds that take turns: `ns` ours, `sleef`, `libmvec`;
+// `to_sleef` is the median of ours / SLEEF's, round by round: below 1 is faster. Another mode than
+// high has a row where the function has a form of its own for it.
 #include "bench/math_peers.hpp"
 #include "bench/paired.hpp"
 

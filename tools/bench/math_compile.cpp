@@ -2,10 +2,10 @@
 //
 //   build/tools/broadloom-bench --benchmark_filter='compile/'
 //
-// Kernels of 0, 1, 4 and 8 distinct functions of f32, each with a + around, on one phase. Columns in ms,
-// the least of many compilations: `link` the bitcode, `optimise` with the inliner, `codegen`, `total`;
-// `math` is what linking and optimising take more than in the kernel without functions, which is
-// promised to stay below `allowed`: 0.6 ms and 0.5 for each function.
+// Kernels of 0, 1, 4 and 8 distinct functions of f32, each with a + around, on one phase. Columns
+// in ms, the least of many compilations: `link` the bitcode, `optimise` with the inliner,
+// `codegen`, `total`; `math` is what linking and optimising take more than in the kernel without
+// functions, which is promised to stay below `allowed`: 0.6 ms and 0.5 for each function.
 #include "analysis/analyse.hpp"
 #include "jit/engine/engine.hpp"
 #include "plan/plan.hpp"

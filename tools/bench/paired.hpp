@@ -1,7 +1,8 @@
 // Two ways of doing one thing, timed in alternating rounds.
 //
-// Machines change their speed while one measures (memory bandwidth by a factor of two within minutes on
-// shared ones), so only ratios of neighbouring rounds mean anything: A B A B .., and the median of A/B.
+// Machines change their speed while one measures (memory bandwidth by a factor of two within
+// minutes on shared ones), so only ratios of neighbouring rounds mean anything: A B A B .., and the
+// median of A/B.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,8 @@ struct Paired {
   double ratio = 0;            // median of ours / theirs, round by round
 };
 
-// Runs each once unmeasured, then `rounds` rounds; each measurement repeats its call `repeat` times.
+// Runs each once unmeasured, then `rounds` rounds; each measurement repeats its call `repeat`
+// times.
 template <class Ours, class Theirs>
 Paired run_paired(int rounds, int repeat, const Ours &ours, const Theirs &theirs) {
   const auto time = [&](const auto &call) {

@@ -1,5 +1,5 @@
-// See peers.hpp. The process talks through a socket on its standard input and output: writing to one that
-// has died is then an error instead of a signal.
+// See peers.hpp. The process talks through a socket on its standard input and output: writing to
+// one that has died is then an error instead of a signal.
 #include "bench/peers.hpp"
 
 #include <fmt/format.h>

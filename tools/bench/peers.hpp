@@ -1,10 +1,15 @@
-// Other array libraries, in one Python process that runs beside the benchmark (peers/driver.py), so that
-// their rounds alternate with ours. Each request and each answer is a JSON object on a line of its own:
+// Other array libraries, in one Python process that runs beside the benchmark (peers/driver.py), so
+// that their rounds alternate with ours. Each request and each answer is a JSON object on a line of
+// its own:
 //
-//   {"hello": 1}                                 {"peers": ["numpy 2.1.0"], "missing": ["halide: No module .."]}
-//   {"case": "triad", "tolerance": 2e-5,         {"peers": [{"name": "numpy", "status": "ok", "error": 1e-8},
-//    "first": false, "overhead": false,                     {"name": "drjit", "status": "wrong", "error": 0.1},
-//    "inputs": [{"file": "/tmp/a.npy",                      {"name": "jax", "status": "failed", "note": ".."}]}
+//   {"hello": 1}                                 {"peers": ["numpy 2.1.0"], "missing": ["halide: No
+//                                                module .."]}
+//   {"case": "triad", "tolerance": 2e-5,         {"peers": [{"name": "numpy", "status": "ok",
+//                                                "error": 1e-8},
+//    "first": false, "overhead": false,                     {"name": "drjit", "status": "wrong",
+//                                                           "error": 0.1},
+//    "inputs": [{"file": "/tmp/a.npy",                      {"name": "jax", "status": "failed",
+//                                                           "note": ".."}]}
 //                "strides": [8192, 3]}, ..],
 //    "outputs": ["/tmp/z.npy", ..]}
 //   {"round": "numpy", "repeat": 3}              {"seconds": 0.012}      of one call

@@ -1,10 +1,12 @@
-"""The picture of the README: an expression, the loops that it becomes, and their time beside other libraries.
+"""The picture of the README: an expression, the loops that it becomes, and their time beside other
+libraries.
 
   python3 tools/bench/picture.py [--check]
 
-Writes docs/overview.svg; with --check it only says whether that file is what it would write. The text is that of
-a case of the benchmark, the loops are what `broadloom` (found by PATH) shows for it, and the bars are the ratios of
-its row in docs/benchmarks.md: nothing here is a number of its own.
+Writes docs/overview.svg; with --check it only says whether that file is what it would write. The
+text is that of a case of the benchmark, the loops are what `broadloom` (found by PATH) shows for
+it, and the bars are the ratios of its row in docs/benchmarks.md: nothing here is a number of its
+own.
 """
 
 import html

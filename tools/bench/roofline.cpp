@@ -93,8 +93,8 @@ Probe::~Probe() = default;
 std::vector<Probe::Way> Probe::ways(const Mix &mix) {
   const Loops &loops = require_loops();
   const int streams = mix.reads + (mix.writes ? 1 : 0);
-  // All begin at the start of a page, as large arrays do. A stream that is read a little ahead of one that is
-  // written, in the last 12 bits of the address, would wait for these stores.
+  // All begin at the start of a page, as large arrays do. A stream that is read a little ahead of
+  // one that is written, in the last 12 bits of the address, would wait for these stores.
   const std::int64_t length = (mix.elements + 1023) / 1024 * 1024;
   float *const start = memory_->at_least(length * streams * 4);
   Operands o;

@@ -46,8 +46,8 @@ public:
   // iterations take some 2 ms, beside which waking a thread is short.
   double operations_per_second(std::int64_t iterations = 400000) const;
 
-  // The machine's own numbers: read, copy and triad over 64 MB streams, with both kinds of stores, on one
-  // thread and all; and the peak of arithmetic.
+  // The machine's own numbers: read, copy and triad over 64 MB streams, with both kinds of stores,
+  // on one thread and all; and the peak of arithmetic.
   std::vector<ProbeLine> table();
 
 private:

@@ -26,8 +26,8 @@ void compute_until(std::chrono::steady_clock::time_point end) {
     }
 }
 
-// All cores compute, because one that sleeps for 20 ms comes back at a low clock: 64K elements of exp, sin and sqrt took
-// 25 % longer, which is not what a program in the midst of its work sees.
+// All cores compute, because one that sleeps for 20 ms comes back at a low clock: 64K elements of
+// exp, sin and sqrt took 25 % longer, which is not what a program in the midst of its work sees.
 void wait_warm() {
   const auto end = std::chrono::steady_clock::now() + pause;
   std::vector<std::jthread> others;
@@ -72,11 +72,11 @@ Rounds alternate(const std::vector<Participant> &participants, const RoundLimits
     if (round >= limits.least && seconds_since(start) > limits.seconds) break;
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t p = (k + std::size_t(round)) % count;
-      // Thread pools of others go on spinning for some milliseconds after their work, and ours would always
-      // come after the same neighbour.
+      // Thread pools of others go on spinning for some milliseconds after their work, and ours
+      // would always come after the same neighbour.
       wait_warm();
-      // Everybody finds in the caches what its own call leaves there, and not what a neighbour, who may read
-      // the same arrays, has left.
+      // Everybody finds in the caches what its own call leaves there, and not what a neighbour, who
+      // may read the same arrays, has left.
       if (!participants[p].once && repeats[p] < 4) participants[p].seconds(1);
       rounds.seconds[p].push_back(participants[p].seconds(repeats[p]));
     }

@@ -1,7 +1,7 @@
 // Several ways of doing one thing, timed in alternating rounds: A B C, B C A, C A B, ..
 //
-// Machines change their speed while one measures (memory bandwidth by a factor of two within minutes on
-// shared ones), so only ratios within a round mean anything.
+// Machines change their speed while one measures (memory bandwidth by a factor of two within
+// minutes on shared ones), so only ratios within a round mean anything.
 #pragma once
 
 #include <functional>
@@ -30,8 +30,9 @@ struct RoundLimits {
   int least = 5, most = 41;
 };
 
-// Each participant first runs unmeasured, to warm up and to find out how often its call must be repeated for a
-// measurement of 0.3 ms. A long call also runs once unmeasured before each measurement. Exceptions of participants pass through.
+// Each participant first runs unmeasured, to warm up and to find out how often its call must be
+// repeated for a measurement of 0.3 ms. A long call also runs once unmeasured before each
+// measurement. Exceptions of participants pass through.
 Rounds alternate(const std::vector<Participant> &participants, const RoundLimits &limits);
 
 } // namespace bench

@@ -1,8 +1,8 @@
-// What a run of the benchmark says: plain data, written and read as JSON, printed as text, HTML and a
-// Markdown table.
+// What a run of the benchmark says: plain data, written and read as JSON, printed as text, HTML and
+// a Markdown table.
 //
-// Times are seconds of one call, each the median over the rounds. Ratios are medians of the ratios within
-// rounds, as machines change their speed between rounds.
+// Times are seconds of one call, each the median over the rounds. Ratios are medians of the ratios
+// within rounds, as machines change their speed between rounds.
 #pragma once
 
 #include <cstdint>
@@ -66,8 +66,8 @@ struct Run {
   std::vector<Row> rows;
 };
 
-// JSON, one object. `read_json` throws std::runtime_error with what is wrong and where (`file` is for
-// the message).
+// JSON, one object. `read_json` throws std::runtime_error with what is wrong and where (`file` is
+// for the message).
 std::string to_json(const Run &run);
 Run read_json(const std::string &text, const std::string &file);
 
@@ -78,14 +78,16 @@ std::string text_of_probe(const Run &run);
 std::string to_markdown(const Run &run); // the table of docs/benchmarks.md, and the misses
 std::string to_html(const Run &run);     // one file that needs nothing else
 
-// How far predictions are off: the median over the rows that have one of |predicted / measured - 1|, as a line; empty where there is none.
+// How far predictions are off: the median over the rows that have one of |predicted / measured -
+// 1|, as a line; empty where there is none.
 std::string text_of_predictions(const Run &run);
 
-// `page` with what stands between the lines `<!-- bench: begin -->` and `<!-- bench: end -->` replaced.
-// Throws std::runtime_error where they are missing.
+// `page` with what stands between the lines `<!-- bench: begin -->` and `<!-- bench: end -->`
+// replaced. Throws std::runtime_error where they are missing.
 std::string with_table(const std::string &page, const std::string &table);
 
-// Rows that fall short: slower than a peer by more than 3 %, or below 80 % of the roofline; sorted by how much.
+// Rows that fall short: slower than a peer by more than 3 %, or below 80 % of the roofline; sorted
+// by how much.
 struct Miss {
   const Row *row = nullptr;
   std::string what;
@@ -93,8 +95,9 @@ struct Miss {
 };
 std::vector<Miss> misses_of(const Run &run);
 
-// What became of each row of `before`. A row is judged by its share of the roofline, or where it has none by
-// its ratio to the best peer of both runs, else by its time: only these compare runs on a machine that changes.
+// What became of each row of `before`. A row is judged by its share of the roofline, or where it
+// has none by its ratio to the best peer of both runs, else by its time: only these compare runs on
+// a machine that changes.
 struct Change {
   enum class Kind { Same, Faster, Slower, Appeared, Vanished };
   std::string id;

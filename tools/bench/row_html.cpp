@@ -61,7 +61,8 @@ std::vector<Bar> bars_of(const Row &row) {
   return bars;
 }
 
-// Bars of time, shorter is faster; a line where the roofline is. Bars that go beyond 6 times ours are cut.
+// Bars of time, shorter is faster; a line where the roofline is. Bars that go beyond 6 times ours
+// are cut.
 std::string svg_of(const Row &row) {
   constexpr double left = 130, width = 560, height = 20;
   const std::vector<Bar> bars = bars_of(row);

@@ -63,7 +63,8 @@ json::Value value_of(const Row &row) {
   return object;
 }
 
-// Fields of an object by name; what is missing or of another kind is an error that says where it is.
+// Fields of an object by name; what is missing or of another kind is an error that says where it
+// is.
 class Reader {
 public:
   Reader(const json::Object &object, std::string place)

@@ -33,8 +33,8 @@ std::string read_text(const std::string &path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// SERIAL becomes a number that no cache has seen: it differs from all of this process and, as good as always,
-// of those before. Below 2^24, so that it also differs as an f32.
+// SERIAL becomes a number that no cache has seen: it differs from all of this process and, as good
+// as always, of those before. Below 2^24, so that it also differs as an f32.
 std::string with_serial(std::string text) {
   static std::int64_t serial =
       std::chrono::system_clock::now().time_since_epoch().count() / 1000 % 16000000;
@@ -146,7 +146,8 @@ double time_with_new_views(const Case &c, const Ready &ready, int repeat) {
   });
 }
 
-// By Kernel::run, while another thread calls the same kernel on arrays of its own that have half as many positions along the first dim.
+// By Kernel::run, while another thread calls the same kernel on arrays of its own that have half as
+// many positions along the first dim.
 double time_beside_another(const Ready &ready, int repeat) {
   const auto half = [](const bl::Array &whole) {
     bl::Array array = whole.copy();

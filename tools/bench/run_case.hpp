@@ -1,4 +1,5 @@
-// One case from its line in the table to a row of the report: data, compile, peers, roofline, rounds.
+// One case from its line in the table to a row of the report: data, compile, peers, roofline,
+// rounds.
 #pragma once
 
 #include "bench/peers.hpp"
@@ -19,12 +20,13 @@ struct Bench {
   RoundLimits limits;
 };
 
-// A case that cannot be run gives a row with `failure`. A peer that fails is marked in its row; throws
-// PeerError where the whole process of the peers is gone.
+// A case that cannot be run gives a row with `failure`. A peer that fails is marked in its row;
+// throws PeerError where the whole process of the peers is gone.
 Row run_case(const Case &c, const Bench &bench);
 
-// How far `theirs` is from `ours`: the greatest difference of two elements, relative to the greater of
-// |ours| there and the root mean square of all of ours; infinity where shapes, dtypes or NaNs differ.
+// How far `theirs` is from `ours`: the greatest difference of two elements, relative to the greater
+// of |ours| there and the root mean square of all of ours; infinity where shapes, dtypes or NaNs
+// differ.
 double difference(const broadloom::Array &theirs, const broadloom::Array &ours);
 
 } // namespace bench

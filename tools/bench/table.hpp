@@ -26,8 +26,8 @@ struct Case {
   double ops = 0;                  // for each element; 0: not bound by arithmetic
   std::int64_t read_bytes = 0;     // 0: the sum of the inputs
   double tolerance = 2e-5;
-  // How it is called: bound; by Kernel::run; by that with views that each call makes; or while another thread calls the kernel with a
-  // layout of its own.
+  // How it is called: bound; by Kernel::run; by that with views that each call makes; or while
+  // another thread calls the kernel with a layout of its own.
   enum class Via : std::uint8_t { Bound, Run, Views, Shared };
   Via via = Via::Bound;
   bool first = false;    // the first call of a new kernel

@@ -1,8 +1,9 @@
-// The functions of complex numbers, c64 and c128, against MPFR: the error as a distance in the plane.
+// The functions of complex numbers, c64 and c128, against MPFR: the error as a distance in the
+// plane.
 //
-// Method: |result - exact| in ulps of the real type at |exact|, over random arguments of all sizes and
-// directions; 2 ulp are allowed. Arguments whose result has an infinite or NaN part, or leaves the
-// range, are left to tests/unit/ops/complex_test.cpp.
+// Method: |result - exact| in ulps of the real type at |exact|, over random arguments of all sizes
+// and directions; 2 ulp are allowed. Arguments whose result has an infinite or NaN part, or leaves
+// the range, are left to tests/unit/ops/complex_test.cpp.
 // Example: prove_complex("exp", DType::C128, 100000).worst
 #pragma once
 

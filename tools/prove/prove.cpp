@@ -251,8 +251,8 @@ private:
     }
   }
 
-  // Marks the arguments of which a quick look does not show that all forms round correctly. These loops
-  // see every argument, so they are written for the compiler to vectorise.
+  // Marks the arguments of which a quick look does not show that all forms round correctly. These
+  // loops see every argument, so they are written for the compiler to vectorise.
   void find_open(const Arguments &args, const std::vector<Results> &results, const W *values,
                  unsigned char *open) const {
     if (reference_.scale != nullptr || reference_.doubt != nullptr ||

@@ -1,4 +1,5 @@
-// Runs all forms of one function of one type over its arguments and holds them against the reference.
+// Runs all forms of one function of one type over its arguments and holds them against the
+// reference.
 //
 // f32 functions of one argument see all 2^32 (or every `stride`th), all others a list of samples.
 // Example: prove<float>("exp", {}) -> worst error, misrounded arguments, equal bits of each mode.

@@ -28,7 +28,8 @@ template <class W> W gelu_tanh(W x) {
   return x / (1 + std::exp(-gelu_tanh_exponent(x)));
 }
 
-// x erfc(z) / 2 with z = -x / sqrt(2) as the sum of two: erfc multiplies its relative error by 2 z^2.
+// x erfc(z) / 2 with z = -x / sqrt(2) as the sum of two: erfc multiplies its relative error by 2
+// z^2.
 template <class W> W gelu(W x) {
   if (x == -infinity<W>) return W(-0.0);
   if (std::isinf(x)) return x;

@@ -12,9 +12,9 @@ namespace broadloom::prove {
 // | exp | f32 | high | 0.79 | .. |: the first three cells name the row.
 using Row = std::vector<std::string>;
 
-// Replaces or adds these rows between `<!-- NAME: begin -->` and `<!-- NAME: end -->`, sorted by the
-// place of their first cell in `order`; the two heading lines stay. Throws where the file or its
-// markers are not there.
+// Replaces or adds these rows between `<!-- NAME: begin -->` and `<!-- NAME: end -->`, sorted by
+// the place of their first cell in `order`; the two heading lines stay. Throws where the file or
+// its markers are not there.
 void update_table(const std::string &file, const std::string &name, const std::vector<Row> &rows,
                   const std::vector<std::string> &order);
 

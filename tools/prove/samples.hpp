@@ -2,7 +2,8 @@
 //
 // Method: argument number i follows from i alone (a hash of it), so that blocks of arguments can be
 // made in any order on any thread. The first arguments are edges: special values, thresholds of the
-// functions and what lies within 64 ulps of them; the rest are random, one of several kinds in turn.
+// functions and what lies within 64 ulps of them; the rest are random, one of several kinds in
+// turn.
 // Example: sample<double>(12345), sample_pair<float>(7).x
 #pragma once
 

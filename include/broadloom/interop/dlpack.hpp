@@ -1,7 +1,9 @@
 // DLPack: arrays that come from other libraries and go to them, without a copy.
 //
-//   bl::Array x = bl::from_dlpack(tensor);                    takes over a DLManagedTensor *: its deleter is called with the last copy of x
-//   DLManagedTensor *t = bl::to_dlpack<DLManagedTensor>(z);   keeps the memory of z until its deleter is called
+//   bl::Array x = bl::from_dlpack(tensor);
+//       takes over a DLManagedTensor *: its deleter is called with the last copy of x
+//   DLManagedTensor *t = bl::to_dlpack<DLManagedTensor>(z);
+//       keeps the memory of z until its deleter is called
 //   bl::AnyView v = bl::view_of_dlpack(t->dl_tensor);         a view, while the tensor is there
 //
 // All three take a bl::Device, too, of tensors that lie there: bl::from_dlpack(tensor, gpu). Nothing

@@ -2,7 +2,8 @@
 //
 //   Eigen::MatrixXf x(3, 4);                                    column by column, as Eigen has it
 //   bl::Results r = kernel({{"x", bl::view_of_eigen(x)}});      x[i, j] is x(i, j)
-//   auto z = bl::to_eigen<float>(r["z"]);                       an Eigen::Map of the result, while that is there
+//   auto z = bl::to_eigen<float>(r["z"]);
+//       an Eigen::Map of the result, while that is there
 //
 // Needs Eigen 3.3 or later.
 #pragma once

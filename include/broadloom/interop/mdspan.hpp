@@ -1,7 +1,8 @@
 // std::mdspan, and those of Kokkos that are like it.
 //
 //   kernel.run({{"x", bl::view_of_mdspan(x)}}, {{"z", bl::view_of_mdspan(z)}});
-//   auto m = bl::to_mdspan<std::mdspan<float, std::dextents<std::int64_t, 2>, std::layout_stride>>(r["z"]);
+//   auto m = bl::to_mdspan<std::mdspan<float, std::dextents<std::int64_t, 2>,
+//                                   std::layout_stride>>(r["z"]);
 //
 // No header is included: these are templates over whatever has the members of std::mdspan.
 #pragma once
@@ -36,8 +37,9 @@ template <StridedSpan Span> View<typename Span::element_type> view_of_mdspan(con
   return {span.data_handle(), shape, strides};
 }
 
-// A view with the layout `layout_stride` and extents that are not fixed, while the array is there. Throws ShapeError E0101 for another rank, DTypeError E0210
-// for another element type, ShapeError E0117 for strides below 0, which no mdspan has.
+// A view with the layout `layout_stride` and extents that are not fixed, while the array is there.
+// Throws ShapeError E0101 for another rank, DTypeError E0210 for another element type, ShapeError
+// E0117 for strides below 0, which no mdspan has.
 template <StridedSpan Span> Span to_mdspan(const Array &array) {
   constexpr std::size_t rank = Span::rank();
   if (std::size_t(array.rank()) != rank)

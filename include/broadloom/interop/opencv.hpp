@@ -1,8 +1,10 @@
 // OpenCV: images as arguments, and results as images.
 //
-//   cv::Mat image = cv::imread("a.png");                           rows, columns, three channels of u8
+//   cv::Mat image = cv::imread("a.png");
+//       rows, columns, three channels of u8
 //   kernel.run({{"x", bl::view_of_opencv(image)}}, ..);            x : u8[row, column, channel]
-//   cv::Mat z = bl::to_opencv<cv::Mat>(r["z"], channels);          of the result, while that is there
+//   cv::Mat z = bl::to_opencv<cv::Mat>(r["z"], channels);
+//       of the result, while that is there
 //
 // No header is included: these are templates over whatever has the members of cv::Mat.
 #pragma once

@@ -120,7 +120,8 @@ inline constexpr double erfc_tail[] = {
     -0x1.d85f446f9bb3fp-28, 0x1.9fd06836620f5p-30,
 };
 
-// (1 + x) erfc(x / sqrt(2)) e^(x^2 / 2) / 2 in (x - 5) / (x + 5) on 1/2 <= x <= 40, relative; error 2^-56.3.
+// (1 + x) erfc(x / sqrt(2)) e^(x^2 / 2) / 2 in (x - 5) / (x + 5) on 1/2 <= x <= 40, relative; error
+// 2^-56.3.
 inline constexpr double gelu_tail_first_1 = 0x1.d8979b0f2b39dp-2;
 inline constexpr double gelu_tail_first_2 = 0x1.c4e18acd62402p-56;
 inline constexpr double gelu_tail[] = {

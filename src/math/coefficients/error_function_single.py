@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints error_function_single.hpp: the tables of erf, erfc and gelu for f32 in f32 (see remez.py)."""
+"""Prints error_function_single.hpp: the tables of erf, erfc and gelu for f32 in f32 (see
+remez.py)."""
 import math
 import struct
 
@@ -13,7 +14,8 @@ terms = 5
 
 
 def show_powers():
-    """2^((i + d) / 8), 0 <= d < 1, whose first is a float and the others almost; the first's logarithm."""
+    """2^((i + d) / 8), 0 <= d < 1, whose first is a float and the others almost; the first's
+    logarithm."""
     roots = [2.0 ** (i / 8) for i in range(8)]
     least, first = 1.0, 0
     for f in range(2**23, int(2**23 * roots[1])):
@@ -71,7 +73,8 @@ def fit_slopes(f, center, low, high, weight):
 
 
 def show_intervals(name, what, start, rows):
-    """rows: centre, value, (slopes, error); turned to where bits 20 to 23 of |x| + start find them."""
+    """rows: centre, value, (slopes, error); turned to where bits 20 to 23 of |x| + start find
+    them."""
     worst = max(error for _, _, (_, error) in rows)
     print(f"\n// {what}; error 2^{math.log2(worst):.1f}.")
     first = struct.unpack("I", struct.pack("f", float(start)))[0] >> 20 & 15
@@ -100,7 +103,8 @@ def show_erf():
 
 
 def show_tail(name, what, log_of_smooth, start, last, at_zero):
-    """The logarithm of a tail without its e^-x^2: its values at the centres are multiples of 2^-17."""
+    """The logarithm of a tail without its e^-x^2: its values at the centres are multiples of
+    2^-17."""
     one = lambda h: mp.mpf(1)
     edges = edges_from(mp.mpf(start), mp.mpf(last))
     rows = []

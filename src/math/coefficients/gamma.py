@@ -19,7 +19,8 @@ def show_rows(name, columns):
 
 
 def show_pieces(name, f, derivative, centres, terms):
-    """f around the centres: three Taylor coefficients in two parts each, then a minimax polynomial."""
+    """f around the centres: three Taylor coefficients in two parts each, then a minimax
+    polynomial."""
     heads, rests, worst = [], [], 0
     for i, centre in enumerate(centres):
         centre = mp.mpf(centre)
@@ -73,7 +74,8 @@ def main():
     print(f"inline constexpr double digamma_centre[{pieces}] = {{{in_hex(centres)}}};")
     show_pieces("digamma", lambda x: mp.psi(0, x), mp.psi, centres, 20)
 
-    # Reflection: both have poles that are taken off, and power series in the square of the fraction f.
+    # Reflection: both have poles that are taken off, and power series in the square of the fraction
+    # f.
     quarter = mp.mpf(1) / 4
     show_split(["lgamma_reflected_1", "lgamma_reflected_2"], mp.zeta(2))
     show_polynomial(

@@ -33,8 +33,8 @@ def main():
             f"single_{name}_tail", f"({name}(1 + f) - f {name}(e)) / f^2, relative to {name}",
             rest, lambda f: abs(f) + mp.mpf("1e-3"), 9, low, high, single=True)
 
-    # u = 2^k (1 + s) / (1 - s) with u / 2^k in [sqrt(1/2), sqrt(2)], and for the exponent that atanh
-    # guesses from the bits of a quotient, which is up to 0.087 off.
+    # u = 2^k (1 + s) / (1 - s) with u / 2^k in [sqrt(1/2), sqrt(2)], and for the exponent that
+    # atanh guesses from the bits of a quotient, which is up to 0.087 off.
     stretch = mp.mpf("1.0001")
     near_zero = mp.mpf("1e-4")
     s_exact = mp.tanh(ln2 / 4)

@@ -33,8 +33,8 @@ inline constexpr double asin_short_tail[] = {
     0x1.0492504a20ae3p-5, 0x1.d9138c36be92cp-7, 0x1.335a886ae5dc5p-5,
 };
 
-// The angle that atan u is added to: atan of 0, 1/2, 1 (index 0, 1, 2), subtracted from pi/2 where the
-// ratio was turned over (+ 4), and from pi where x is negative (+ 8).
+// The angle that atan u is added to: atan of 0, 1/2, 1 (index 0, 1, 2), subtracted from pi/2 where
+// the ratio was turned over (+ 4), and from pi where x is negative (+ 8).
 inline constexpr double atan_base_1[16] = {0x0.0p+0,
                                            0x1.dac670561bb4fp-2,
                                            0x1.921fb54442d18p-1,

@@ -50,8 +50,8 @@ template <class D> inline Pair<D> divide(Pair<D> n, Pair<D> d) {
   return {quotient, remainder * inverse};
 }
 
-// x sigmoid(v) for v of the sign of x, |x| <= 760, given e^-|v|. x is multiplied into the quotient as
-// a pair, and before the scaling, which keeps its digits where e^-|v| is subnormal.
+// x sigmoid(v) for v of the sign of x, |x| <= 760, given e^-|v|. x is multiplied into the quotient
+// as a pair, and before the scaling, which keeps its digits where e^-|v| is subnormal.
 template <class D, class Mask>
 inline D times_sigmoid(D x, Mask negative, const DecayOf<Same<D>> &e) {
   const Pair<D> rest = scaled(e);
@@ -82,8 +82,8 @@ template <class D> inline D plus_log1p(D greater, Pair<D> e) {
   return second.high + (series + low);
 }
 
-// log(e^greater + e^lesser) where it is below 2^-40 of greater: sum_near_one.hpp. One function of the
-// library, which is not worth being compiled anew for each kernel.
+// log(e^greater + e^lesser) where it is below 2^-40 of greater: sum_near_one.hpp. One function of
+// the library, which is not worth being compiled anew for each kernel.
 extern "C" [[gnu::cold]] void bl_log_near_one(double greater, double lesser, double *result);
 
 // log(e^greater + e^lesser) where it is near zero, -760 <= lesser <= greater <= 0: log(1 + d) with
@@ -118,7 +118,8 @@ template <class D, class Mask>
   }
 }
 
-// ---- The same in f32 ------------------------------------------------------------------------------
+// ---- The same in f32
+// ------------------------------------------------------------------------------
 
 // e^v = 2^floor(n) (p.high + p.low) for -120 <= v <= 0.
 template <class F> struct DecaySingle {
@@ -136,9 +137,9 @@ template <class F> inline F decline(F v) {
   return select(exponent < F(-115.0f), F(-115.0f), exponent);
 }
 
-// left e^v / (1 + e^v) where `negative`, else right / (1 + e^v), with left e^v = numerator 2^floor(n).
-// Without a division: 1 / (1 + e^v) to 2^-18 by a cubic and a step of Newton's, then one
-// correction of the quotient, which takes the low parts in.
+// left e^v / (1 + e^v) where `negative`, else right / (1 + e^v), with left e^v = numerator
+// 2^floor(n). Without a division: 1 / (1 + e^v) to 2^-18 by a cubic and a step of Newton's, then
+// one correction of the quotient, which takes the low parts in.
 template <class F, class Mask>
 inline F over_one_plus(const DecaySingle<F> &e, Mask negative, Pair<F> numerator, F right) {
   const Pair<F> divisor = fast_two_sum(F(1.0f), scale(e.p.high, e.n, e.biased));
@@ -181,7 +182,8 @@ template <class F> inline F plus_log1p(F greater, const DecaySingle<F> &decay) {
   return second.high + fma(f * f, factor, (first.low + second.low) + f_low);
 }
 
-// ---- f32 in f64 -----------------------------------------------------------------------------------
+// ---- f32 in f64
+// -----------------------------------------------------------------------------------
 
 // e^-|v| to 2^-28.
 template <class D> inline D decay_brief(D v) {
@@ -198,7 +200,8 @@ template <class D> inline D log1p_brief_of(D e) {
   return fma(f, polynomial<log1p_brief>(f), select(beyond, D(ln2_1), D(0.0)));
 }
 
-// ---- The functions --------------------------------------------------------------------------------
+// ---- The functions
+// --------------------------------------------------------------------------------
 
 // sigmoid: 1 / (1 + e^-x).
 // Error: f32 0.8 ulp; f64 0.6 ulp, 0.8 where the result is subnormal.
@@ -230,7 +233,8 @@ template <class T, int N> inline Vec<T, N> silu(Vec<T, N> x) {
 
 // gelu_tanh: x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 = x sigmoid(v),
 // v = x (c + 0.044715 c x^2) with c = 2 sqrt(2/pi).
-// Method: v is a pair, since e^v multiplies its relative error by up to 745. Beyond |x| = 22 (f32: 11)
+// Method: v is a pair, since e^v multiplies its relative error by up to 745. Beyond |x| = 22 (f32:
+// 11)
 //   the result is x or 0, and x is held there so that v stays finite.
 // Error: f32 0.85 ulp; f64 0.6 ulp, 0.8 where the result is subnormal.
 // Specials: as silu.
@@ -274,10 +278,11 @@ template <class T, int N> inline Vec<T, N> softplus(Vec<T, N> x) {
 }
 
 // logaddexp: log(e^x + e^y) = max(x, y) + log(1 + e^-|x - y|).
-// Method: f32 in f64. f64 takes the difference as a pair, since e^-|x - y| multiplies its error. Where the
-//   sum falls below an eighth (f32: a quarter) of max(x, y), as next to the curve of zeros e^x + e^y = 1, it is
-//   log(1 + ((e^x - 1) + e^y)) in pairs, and where that of f64 falls below 2^-40 of it, in fixed point
-//   of 192 digits.
+// Method: f32 in f64. f64 takes the difference as a pair, since e^-|x - y| multiplies its error.
+// Where the
+//   sum falls below an eighth (f32: a quarter) of max(x, y), as next to the curve of zeros e^x +
+//   e^y = 1, it is log(1 + ((e^x - 1) + e^y)) in pairs, and where that of f64 falls below 2^-40 of
+//   it, in fixed point of 192 digits.
 // Error: f32 0.75 ulp; f64 0.8 ulp.
 // Specials: logaddexp(-inf, y) = y, logaddexp(inf, y) = inf, NaN where either is NaN.
 // Reference: Dekker 1971 for the pairs.
@@ -310,11 +315,13 @@ template <class T, int N> inline Vec<T, N> logaddexp(Vec<T, N> x, Vec<T, N> y) {
   }
 }
 
-// ---- exact: f32 in f64 ----------------------------------------------------------------------------
+// ---- exact: f32 in f64
+// ----------------------------------------------------------------------------
 
 namespace exact {
 
-// silu and gelu_tanh of the smallest x are x/2 and a little more, of either sign, which decides ties.
+// silu and gelu_tanh of the smallest x are x/2 and a little more, of either sign, which decides
+// ties.
 template <class D> inline D half_and_more(D x, Same<D> ordinary) {
   const Bits<D> half = to_bits(x * 0.5);
   const D more = from_bits<D>(select(x < 0.0, half - 1, half + 1));

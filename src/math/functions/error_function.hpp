@@ -1,10 +1,10 @@
 // erf, erfc and gelu.
 //
-// Problem: erfc and the left side of gelu must keep their relative accuracy down to subnormal results,
-// where e^(-x^2) multiplies an error of x^2 by up to 745.
-// Method: f64: near zero a polynomial; in the tail e^(-x^2) times a smooth function, x^2 as a pair and
-// all factors unrounded until the end. f32: tables of 16 intervals; in the tail the logarithm of the
-// smooth function is added to -x^2 before the one power of two is taken out.
+// Problem: erfc and the left side of gelu must keep their relative accuracy down to subnormal
+// results, where e^(-x^2) multiplies an error of x^2 by up to 745.
+// Method: f64: near zero a polynomial; in the tail e^(-x^2) times a smooth function, x^2 as a pair
+// and all factors unrounded until the end. f32: tables of 16 intervals; in the tail the logarithm
+// of the smooth function is added to -x^2 before the one power of two is taken out.
 // Example: erf<float, 16>(x), erfc<double, 8>(x).
 #pragma once
 
@@ -18,7 +18,8 @@
 
 namespace broadloom::math::lanes {
 
-// The interval of a magnitude among 16, eighths of an octave of magnitude + start, in its low four bits.
+// The interval of a magnitude among 16, eighths of an octave of magnitude + start, in its low four
+// bits.
 template <class F> inline Bits<F> interval_of(F magnitude, float start) {
   return to_bits(magnitude + start) >> 20;
 }
@@ -39,14 +40,16 @@ template <class F> inline F erf_single(F x) {
 }
 
 // erf.
-// Method: f32: on 16 intervals of |x|, erf(c) + h P(h) with h = |x| - c, where the centre c is a float
+// Method: f32: on 16 intervals of |x|, erf(c) + h P(h) with h = |x| - c, where the centre c is a
+// float
 //   for which erf(c) is almost one too, and x + x P(x) on the first.
 //   f64: 16 pieces of width 49/128; around the centre c, erf(c) + d erf'(c) is summed exactly and a
 //   polynomial of degree 13 without them added last. The centre 0 makes the first piece odd.
 //   Beyond the last piece the result is 1.
 // Error: f32 0.8 ulp; f64 0.6 ulp, 0.9 where the result is subnormal.
 // Specials: erf(+-inf) = +-1, erf(+-0) = +-0, NaN stays NaN.
-// Reference: Muller, Elementary Functions (3rd ed.), ch. 6 (tables of centres); Dekker 1971; Gal and
+// Reference: Muller, Elementary Functions (3rd ed.), ch. 6 (tables of centres); Dekker 1971; Gal
+// and
 //   Bachelis, ACM TOMS 17 (1991), 26-45 (centres whose values are nearly exact).
 template <class T, int N> inline Vec<T, N> erf(Vec<T, N> x) {
   using D = Vec<double, N>;
@@ -68,8 +71,8 @@ template <class T, int N> inline Vec<T, N> erf(Vec<T, N> x) {
   }
 }
 
-// e^-square G(t) / (1 + slope x) times `factor` for x >= 1/2, t = (x - k) / (x + k): a quotient still
-// to be multiplied by a power of two. One division serves t and the quotient.
+// e^-square G(t) / (1 + slope x) times `factor` for x >= 1/2, t = (x - k) / (x + k): a quotient
+// still to be multiplied by a power of two. One division serves t and the quotient.
 template <class D> struct Scaled {
   D p;
   Bits<D> biased; // the exponent + 2046
@@ -111,10 +114,10 @@ template <class F> struct TailSingle {
   F rest;
 };
 
-// e^(m across + log G(m)) for 0 <= m < 15, across = -m or -m/2: with log G = value + h slope(h) on each of
-// 16 intervals there is one exponential and no product with a G that was rounded.
-// The exponent serves to find n, in eighths; less n ln2 it is then put together anew, without a rounding
-// above 1/4: n ln2_1 and value are exact together, and the square enters unrounded.
+// e^(m across + log G(m)) for 0 <= m < 15, across = -m or -m/2: with log G = value + h slope(h) on
+// each of 16 intervals there is one exponential and no product with a G that was rounded. The
+// exponent serves to find n, in eighths; less n ln2 it is then put together anew, without a
+// rounding above 1/4: n ln2_1 and value are exact together, and the square enters unrounded.
 template <const auto &Center, const auto &Value, const auto &Slope, class F>
 inline TailSingle<F> tail_single(F magnitude, Same<F> across, float start) {
   constexpr float shifter = 0x1.8p20f + 254;
@@ -141,12 +144,15 @@ template <class F> inline F erfc_single(F x) {
 }
 
 // erfc.
-// Method: f32: e^(-x^2 + log G(|x|)), and 2 minus that on the left; log G by 16 intervals, and the power
+// Method: f32: e^(-x^2 + log G(|x|)), and 2 minus that on the left; log G by 16 intervals, and the
+// power
 //   from eight floats 2^((i + d) / 8) that are almost exact.
-//   f64: 1 - erf(x) up to 1/2, leading terms exact; beyond, e^(-x^2) G(t) / (1 + 1.5 |x|) with pairs.
+//   f64: 1 - erf(x) up to 1/2, leading terms exact; beyond, e^(-x^2) G(t) / (1 + 1.5 |x|) with
+//   pairs.
 // Error: f32 0.9 ulp; f64 0.9 ulp.
 // Specials: erfc(inf) = 0, erfc(-inf) = 2, NaN stays NaN, underflow gives 0.
-// Reference: Shepherd and Laframboise, Math. Comp. 36 (1981) (G); Gal and Bachelis, ACM TOMS 17 (1991),
+// Reference: Shepherd and Laframboise, Math. Comp. 36 (1981) (G); Gal and Bachelis, ACM TOMS 17
+// (1991),
 //   26-45.
 template <class T, int N> inline Vec<T, N> erfc(Vec<T, N> x) {
   using D = Vec<double, N>;
@@ -167,8 +173,8 @@ template <class T, int N> inline Vec<T, N> erfc(Vec<T, N> x) {
 }
 
 // gelu of f32: see there. Phi(x) is a pair: head and head rest on the left, still to be scaled, and
-// 1 - Phi(-x) on the right. Beyond -14.6 it vanishes. A product below 1/16 is one of the right, or has
-// an n next to 0: scale rounds once in any case.
+// 1 - Phi(-x) on the right. Beyond -14.6 it vanishes. A product below 1/16 is one of the right, or
+// has an n next to 0: scale rounds once in any case.
 template <class F> inline F gelu_single(F x) {
   const F magnitude = abs(x);
   const F held_magnitude = held_at(magnitude, 14.6f);
@@ -190,7 +196,8 @@ template <class F> inline F gelu_single(F x) {
 }
 
 // gelu: x Phi(x) = x erfc(-x / sqrt(2)) / 2.
-// Method: as erfc, of |x| / sqrt(2): the tail is Phi(-|x|), its complement serves the right. Both types
+// Method: as erfc, of |x| / sqrt(2): the tail is Phi(-|x|), its complement serves the right. Both
+// types
 //   have coefficients of their own in x and multiply x in before the result is scaled.
 // Error: f32 0.91 ulp; f64 0.98 ulp.
 // Specials: gelu(-inf) = -0, the limit of ever smaller negative values; gelu(inf) = inf,

@@ -72,8 +72,8 @@ template <class D> inline D scale_in_two_steps(D p, Same<Bits<D>> biased) {
   return p * power_of_two<D>(first) * power_of_two<D>(total - first);
 }
 
-// e^x = 2^k (1 + q) for -760 <= x <= 0, q a pair of relative error about 2^-100: Taylor's series, in
-// pairs up to its eleventh term.
+// e^x = 2^k (1 + q) for -760 <= x <= 0, q a pair of relative error about 2^-100: Taylor's series,
+// in pairs up to its eleventh term.
 template <class D> struct ExpFine {
   Pair<D> q;
   Bits<D> biased; // k + 2046
@@ -89,9 +89,11 @@ template <class D> inline ExpFine<D> exp_fine(D x) {
   return {multiply(r, sum), e.biased};
 }
 
-// ---- exp in f32 -----------------------------------------------------------------------------------
+// ---- exp in f32
+// -----------------------------------------------------------------------------------
 
-// e^x = 2^floor(n) (head + rest) for floats: n is a multiple of 1/8, head + rest = 2^fraction(n) e^r.
+// e^x = 2^floor(n) (head + rest) for floats: n is a multiple of 1/8, head + rest = 2^fraction(n)
+// e^r.
 template <class F> struct ExpSingle {
   F n;
   Bits<F> biased; // floor(n) + 254 in its low nine bits
@@ -99,8 +101,8 @@ template <class F> struct ExpSingle {
   F rest;
 };
 
-// For |x| <= 120 and a rest `low` of x. Adding 1.5 * 2^20 rounds to a multiple of 1/8, whose eighths
-// are then the last three bits. |r| <= ln2/16; the first product is subtracted exactly.
+// For |x| <= 120 and a rest `low` of x. Adding 1.5 * 2^20 rounds to a multiple of 1/8, whose
+// eighths are then the last three bits. |r| <= ln2/16; the first product is subtracted exactly.
 template <class F> inline ExpSingle<F> exp_single(F x, Same<F> low) {
   constexpr float shifter = 0x1.8p20f + 254;
   const F shifted = fma(x, F(single_inverse_ln2), F(shifter));
@@ -113,11 +115,13 @@ template <class F> inline ExpSingle<F> exp_single(F x, Same<F> low) {
 }
 
 // exp.
-// Method: f32: x = (n + j/8) ln2 + r, 2^(j/8) (1 + r + r^2 q(r)) with 2^(j/8) as a pair from a table
+// Method: f32: x = (n + j/8) ln2 + r, 2^(j/8) (1 + r + r^2 q(r)) with 2^(j/8) as a pair from a
+// table
 //   of 8 and three coefficients.
-//   f64: 1 + r + r^2/2 + r^3 q(r), |r| <= ln2/2, summed with compensation (exp_of_reduced) and scaled
-//   in two steps.
-// Error: f32 0.6 ulp, 0.77 where the result is subnormal; f64 0.6 ulp, 0.8 where the result is subnormal.
+//   f64: 1 + r + r^2/2 + r^3 q(r), |r| <= ln2/2, summed with compensation (exp_of_reduced) and
+//   scaled in two steps.
+// Error: f32 0.6 ulp, 0.77 where the result is subnormal; f64 0.6 ulp, 0.8 where the result is
+// subnormal.
 // Specials: exp(-inf) = 0, exp(inf) = inf, NaN stays NaN, overflow gives inf.
 // Reference: Muller, Elementary Functions (3rd ed.), ch. 11 (Cody and Waite's reduction); Tang,
 //   ACM TOMS 15 (1989), 144-157 (the table).
@@ -162,7 +166,8 @@ template <class F> inline F tanh_single(F x) {
 }
 
 // tanh.
-// Method: f32: on 16 intervals of |x|, base + h P(h) with h = |x| - c, where the centre c is a float
+// Method: f32: on 16 intervals of |x|, base + h P(h) with h = |x| - c, where the centre c is a
+// float
 //   for which tanh c is almost one too, and x + x P(x) on the first.
 //   f64: tanh |x| = E / (E + 2) with E = e^(2|x|) - 1 = (2^k - 1) + 2^k (e^r - 1). k >= 0, so the
 //   first term is exact (for k = 0 it vanishes and small arguments keep their relative accuracy).

@@ -2,9 +2,9 @@
 //
 // Problem: both have poles at 0, -1, -2, .. and zeros between them, lgamma two more at 1 and 2 and
 // digamma one at 1.46; next to a zero the sum of a few large terms is small.
-// Method: one plan for both. Left of 3/4 the argument is shifted by one or reflected, and the pole is
-// an exact term of its own. What is left is right of 3/4: 16 Taylor polynomials up to 8.75, Stirling's
-// series beyond. All terms are pairs, and rounded together.
+// Method: one plan for both. Left of 3/4 the argument is shifted by one or reflected, and the pole
+// is an exact term of its own. What is left is right of 3/4: 16 Taylor polynomials up to 8.75,
+// Stirling's series beyond. All terms are pairs, and rounded together.
 // Example: lgamma<float, 16>(x), digamma<double, 8>(x).
 #pragma once
 
@@ -42,9 +42,9 @@ template <class D> inline GammaArgument<D> gamma_argument(D x) {
   return {v, shift, v + shift};
 }
 
-// The 16 pieces of half a unit have their centres at 1, 1.5, .. 8.5 (digamma moves one to its root).
-// Added to 1.5 * 2^51, whose last digit is worth 1/2, the sum is rounded to a centre and its last bits
-// count from zero on.
+// The 16 pieces of half a unit have their centres at 1, 1.5, .. 8.5 (digamma moves one to its
+// root). Added to 1.5 * 2^51, whose last digit is worth 1/2, the sum is rounded to a centre and its
+// last bits count from zero on.
 template <class D> struct GammaPiece {
   D centre;
   Bits<D> number;
@@ -80,7 +80,8 @@ inline Pair<D> reflection_series(D z, double first_1, double first_2) {
   return {sum.high, sum.low + (rest.low + first_2)};
 }
 
-// ---- lgamma ---------------------------------------------------------------------------------------
+// ---- lgamma
+// ---------------------------------------------------------------------------------------
 
 // lgamma(v + shift) from its piece. d is exact.
 template <class D> inline Pair<D> lgamma_near(GammaArgument<D> a) {
@@ -88,7 +89,8 @@ template <class D> inline Pair<D> lgamma_near(GammaArgument<D> a) {
   return around_centre<lgamma_head, lgamma_rest>(piece.number, a.v - (piece.centre - a.shift));
 }
 
-// lgamma(v + shift) = (v - 1/2 + shift) (log v - 1) + log(2 pi) / 2 - 1/2 + shift + Tail(1/v^2) / v.
+// lgamma(v + shift) = (v - 1/2 + shift) (log v - 1) + log(2 pi) / 2 - 1/2 + shift + Tail(1/v^2) /
+// v.
 template <class D> inline Pair<D> lgamma_far(GammaArgument<D> a) {
   const Pair<D> log_v = log_pair(a.v);
   Pair<D> slope = fast_two_sum(log_v.high, D(-1.0));
@@ -106,11 +108,13 @@ template <class D> inline Pair<D> lgamma_far(GammaArgument<D> a) {
 // Method: right of 3/4 as above. Down to -1/4 lgamma(1 + x) - log|x|; further left
 //   -log|sin(pi f) / pi| - lgamma(1 - x), f = x - rint(x), where log|sin(pi f) / (pi f)| is a power
 //   series in f^2. f32 in f64. What no lane needs is left out.
-// Error: f32 0.5001 ulp; f64 0.55 ulp. Left of zero, where the zeros are no doubles, an ulp is that of
+// Error: f32 0.5001 ulp; f64 0.55 ulp. Left of zero, where the zeros are no doubles, an ulp is that
+// of
 //   1 at least.
 // Specials: lgamma(1) = lgamma(2) = +0; lgamma(+-0), lgamma(-1), lgamma(-2), .. and lgamma(+-inf)
 //   are inf, as is what overflows; NaN stays NaN.
-// Reference: Abramowitz and Stegun 6.1.17 (reflection), 6.1.41 (Stirling); Dekker 1971 for the pairs.
+// Reference: Abramowitz and Stegun 6.1.17 (reflection), 6.1.41 (Stirling); Dekker 1971 for the
+// pairs.
 template <class T, int N> inline Vec<T, N> lgamma(Vec<T, N> x) {
   using D = Vec<double, N>;
   if constexpr (sizeof(T) == 4) {
@@ -136,7 +140,8 @@ template <class T, int N> inline Vec<T, N> lgamma(Vec<T, N> x) {
   }
 }
 
-// ---- digamma --------------------------------------------------------------------------------------
+// ---- digamma
+// --------------------------------------------------------------------------------------
 
 // digamma(v + shift) from its piece. d is exact.
 template <class D> inline Pair<D> digamma_near(GammaArgument<D> a) {
@@ -155,14 +160,16 @@ template <class D> inline Pair<D> digamma_far(GammaArgument<D> a) {
 }
 
 // digamma: the derivative of lgamma.
-// Method: right of 3/4 as above, the second piece around the root. Down to -1/4 digamma(1 + x) - 1/x;
+// Method: right of 3/4 as above, the second piece around the root. Down to -1/4 digamma(1 + x) -
+// 1/x;
 //   further left digamma(1 - x) + pi cot(pi f), f = -x - rint(-x), where pi cot(pi f) is 1/f less a
 //   power series. f32 in f64.
 // Error: f32 0.5001 ulp; f64 0.6 ulp, and 0.8 left of zero, where an ulp is that of 1 at least: the
 //   zeros there are no doubles.
 // Specials: digamma(+-0) = -+inf, digamma(-1), digamma(-2), .. = NaN, digamma(-inf) = NaN,
 //   digamma(inf) = inf, NaN stays NaN.
-// Reference: Abramowitz and Stegun 6.3.7 (reflection), 6.3.18 (Stirling); Dekker 1971 for the pairs.
+// Reference: Abramowitz and Stegun 6.3.7 (reflection), 6.3.18 (Stirling); Dekker 1971 for the
+// pairs.
 template <class T, int N> inline Vec<T, N> digamma(Vec<T, N> x) {
   using D = Vec<double, N>;
   if constexpr (sizeof(T) == 4) {
@@ -190,7 +197,8 @@ template <class T, int N> inline Vec<T, N> digamma(Vec<T, N> x) {
   }
 }
 
-// ---- exact: f32 from f64 --------------------------------------------------------------------------
+// ---- exact: f32 from f64
+// --------------------------------------------------------------------------
 
 namespace exact {
 

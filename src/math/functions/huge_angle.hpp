@@ -1,6 +1,7 @@
-// The one definition of bl_huge_angle: x modulo pi/2 for x >= 2^30, after Payne and Hanek. Included by one
-// file of each program that has the functions of an angle in machine code.
-// Reference: Payne and Hanek, SIGNUM Newsletter 18 (1983), 19-24; Muller, Elementary Functions, ch. 11.
+// The one definition of bl_huge_angle: x modulo pi/2 for x >= 2^30, after Payne and Hanek. Included
+// by one file of each program that has the functions of an angle in machine code.
+// Reference: Payne and Hanek, SIGNUM Newsletter 18 (1983), 19-24; Muller, Elementary Functions, ch.
+// 11.
 #pragma once
 
 #include "math/functions/trigonometric.hpp"

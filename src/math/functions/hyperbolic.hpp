@@ -24,7 +24,8 @@ template <class D> inline D with_sign_of(D x, Same<D> from) {
 
 // exp2.
 // Method: x = n + r exactly. f32: n a multiple of 1/8, 2^fraction(n) as a pair from exp's table of
-//   8, 2^r - 1 by four coefficients. f64: n an integer, |r| <= 1/2, 1 + r q(r), scaled in two steps.
+//   8, 2^r - 1 by four coefficients. f64: n an integer, |r| <= 1/2, 1 + r q(r), scaled in two
+//   steps.
 // Error: f32 0.77 ulp; f64 0.9 ulp, also where the result is subnormal; exact for integers.
 // Specials: exp2(-inf) = 0, exp2(inf) = inf, NaN stays NaN, overflow gives inf.
 // Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Tang, ACM TOMS 15 (1989), 144-157.

@@ -45,9 +45,11 @@ template <class T, int N> inline Vec<T, N> hypot(Vec<T, N> x, Vec<T, N> y) {
 
 namespace exact {
 // hypot.
-// Method: in f64 the squares are exact and their sum is a pair. Its root is rounded to odd: of the two
-//   doubles around it the one with an odd last bit, unless it is a double, which the remainder tells.
-//   Narrowing that rounds correctly, since it says on which side of a middle of floats the root is.
+// Method: in f64 the squares are exact and their sum is a pair. Its root is rounded to odd: of the
+// two
+//   doubles around it the one with an odd last bit, unless it is a double, which the remainder
+//   tells. Narrowing that rounds correctly, since it says on which side of a middle of floats the
+//   root is.
 // Reference: Boldo and Melquiond, IEEE Trans. Computers 57 (2008), 462-471.
 template <class T, int N> inline Vec<T, N> hypot(Vec<T, N> x, Vec<T, N> y) {
   using D = Vec<double, N>;

@@ -1,8 +1,9 @@
 // asinh, acosh and atanh.
 //
 // Problem: logarithms of sums that cancel where the result vanishes, and squares that overflow.
-// Method: asinh and acosh are log(S + C) with C^2 - S^2 = 1, atanh x is log((1 + x) / (1 - x)) / 2. All
-// are k ln2 + 2 atanh(n / d) as in logarithm_of_ratio.hpp, and for k = 0 n / d comes out without
+// Method: asinh and acosh are log(S + C) with C^2 - S^2 = 1, atanh x is log((1 + x) / (1 - x)) / 2.
+// All are k ln2 + 2 atanh(n / d) as in logarithm_of_ratio.hpp, and for k = 0 n / d comes out
+// without
 // cancellation: (S + C - 1) / (S + C + 1) = S / (C + 1), and x itself for atanh.
 // Example: asinh<double, 8>(x), atanh<float, 16>(x).
 #pragma once
@@ -103,8 +104,8 @@ template <class T, int N> inline Vec<T, N> acosh(Vec<T, N> x) {
 
 // atanh.
 // Method: for |x|, k is the difference of the bits of 1 + x and 1 - x, rounded to an exponent: the
-//   logarithm in base two of their quotient, up to 0.087 off. With n = 1 + x and d = (1 - x) 2^k it is
-//   k ln2/2 + atanh((n - d) / (n + d)), where n.high - d.high is exact.
+//   logarithm in base two of their quotient, up to 0.087 off. With n = 1 + x and d = (1 - x) 2^k it
+//   is k ln2/2 + atanh((n - d) / (n + d)), where n.high - d.high is exact.
 // Error: f32 0.5004 ulp; f64 0.6 ulp.
 // Specials: atanh(+-0) = +-0, atanh(+-1) = +-inf, atanh(|x| > 1) = NaN, NaN stays NaN.
 // Reference: Abramowitz and Stegun 4.6.22; Dekker 1971 for the pairs.

@@ -1,9 +1,9 @@
 // atan, atan2, asin and acos.
 //
-// Problem: within one ulp over the whole range, where the angle is a sum of a known one and a series;
-// quotients of any two doubles without a false overflow or underflow.
-// Method: the argument is brought near zero, by a quotient for atan and by a square root for asin, as
-// an unevaluated pair; the known angle is added exactly and the series last.
+// Problem: within one ulp over the whole range, where the angle is a sum of a known one and a
+// series; quotients of any two doubles without a false overflow or underflow.
+// Method: the argument is brought near zero, by a quotient for atan and by a square root for asin,
+// as an unevaluated pair; the known angle is added exactly and the series last.
 // Example: atan2<double, 8>(y, x); asin<float, 16>(x).
 #pragma once
 
@@ -19,7 +19,8 @@ template <class D, class Mask> inline Bits<D> one_where(Mask condition, std::uin
   return condition ? Bits<D>(value) : Bits<D>(0);
 }
 
-// The angle with the tangent a / b for 0 <= a <= b, seen from the axis that `octant` (0, 4, 8 or 12)
+// The angle with the tangent a / b for 0 <= a <= b, seen from the axis that `octant` (0, 4, 8 or
+// 12)
 // means: a/b against 0, 1/2 or 1. With c the nearest of these, atan(a/b) = atan c + atan u,
 // u = (a - c b) / (b + c a): the numerator is exact, u is a pair, |u| <= 1/4.
 // Neither b nor a nonzero quotient may be near the ends of the exponents.
@@ -53,8 +54,8 @@ template <class D> inline D angle_of_short(D a, D b) {
 
 // atan.
 // Method: atan |x| for |x| <= 1, pi/2 - atan(1 / |x|) beyond. f32: one polynomial of degree 27 in
-//   f64. f64: three centres (angle_of) and a polynomial of degree 19. |x| is held at 2^60, where the
-//   result is pi/2.
+//   f64. f64: three centres (angle_of) and a polynomial of degree 19. |x| is held at 2^60, where
+//   the result is pi/2.
 // Error: f32 0.5001 ulp; f64 0.7 ulp.
 // Specials: atan(+-inf) = +-pi/2, atan(+-0) = +-0, NaN stays NaN.
 // Reference: Muller, Elementary Functions (3rd ed.), ch. 11; Dekker 1971 for the pairs.
@@ -77,7 +78,8 @@ template <class T, int N> inline Vec<T, N> atan(Vec<T, N> x) {
   }
 }
 
-// One lane of atan2 whose arguments are not ordinary: a, b = |y|, |x| or the reverse, a <= b or NaN.
+// One lane of atan2 whose arguments are not ordinary: a, b = |y|, |x| or the reverse, a <= b or
+// NaN.
 inline double angle_at_edge(double a, double b, std::uint64_t octant) {
   if (a == b) return a == 0 ? angle_of(0.0, 1.0, octant) : angle_of(1.0, 1.0, octant);
   if (a < b * 0x1p-100) return octant == 0 ? a / b : angle_of(0.0, 1.0, octant);
@@ -98,9 +100,10 @@ template <class D>
 }
 
 // atan2.
-// Method: as atan, of the lesser magnitude by the greater, from the nearer axis. f32: the quotient in
-//   f64, which holds them all. f64: a cold path scales arguments near the ends of the exponents, and
-//   takes a quotient below 2^-100 for its own arc tangent.
+// Method: as atan, of the lesser magnitude by the greater, from the nearer axis. f32: the quotient
+// in
+//   f64, which holds them all. f64: a cold path scales arguments near the ends of the exponents,
+//   and takes a quotient below 2^-100 for its own arc tangent.
 // Error: f32 0.5001 ulp; f64 0.7 ulp.
 // Specials: C Annex F, 10.1.4: atan2(+-0, x > 0 or +0) = +-0, atan2(+-0, x < 0 or -0) = +-pi,
 //   atan2(y, +-0) = +-pi/2, atan2(+-inf, inf) = +-pi/4, atan2(+-inf, -inf) = +-3 pi/4, ...
@@ -136,15 +139,16 @@ template <class T, int N> inline Vec<T, N> atan2(Vec<T, N> y, Vec<T, N> x) {
   }
 }
 
-// 1 / s for 0 <= s <= 1/2 within 2 %: the difference of exponents in bits, and one step of Newton's.
+// 1 / s for 0 <= s <= 1/2 within 2 %: the difference of exponents in bits, and one step of
+// Newton's.
 template <class D> inline D rough_inverse(D s) {
   constexpr Word<D> from = sizeof(Word<D>) == 8 ? 0x7fde623800000000 : 0x7ef311c7;
   const D start = from_bits<D>(from - to_bits(s));
   return start * fma(-s, start, D(2.0));
 }
 
-// What asin and acos are made of, not yet added: asin |x| up to 1/2, and acos |x| beyond, where it is
-// 2 asin(sqrt((1 - |x|) / 2)).
+// What asin and acos are made of, not yet added: asin |x| up to 1/2, and acos |x| beyond, where it
+// is 2 asin(sqrt((1 - |x|) / 2)).
 template <const auto &Tail, class D> inline Pair<D> arc_of(D magnitude) {
   const auto beyond = magnitude > D(0.5);
   const D z = select(beyond, fma(magnitude, D(-0.5), D(0.5)), magnitude * magnitude);
@@ -182,7 +186,8 @@ inline constexpr double pi_double[] = {pi_1, pi_2};
 inline constexpr float pi_float[] = {float(pi_1), float(pi_1 - double(float(pi_1)))};
 
 // asin.
-// Method: an odd polynomial up to 1/2; beyond, pi/2 - 2 asin(sqrt((1 - |x|) / 2)). Each type computes
+// Method: an odd polynomial up to 1/2; beyond, pi/2 - 2 asin(sqrt((1 - |x|) / 2)). Each type
+// computes
 //   in itself: f32 with degree 13, f64 with degree 27, the root as a pair.
 // Error: f32 0.6 ulp; f64 0.7 ulp.
 // Specials: asin(|x| > 1) = NaN, asin(+-0) = +-0, NaN stays NaN.
@@ -208,8 +213,8 @@ template <class T, int N> inline Vec<T, N> acos(Vec<T, N> x) {
 
 namespace exact {
 
-// f64 rounds all f32 arguments correctly, which were tried one by one against MPFR, but for two of acos
-// and one of atan with either sign.
+// f64 rounds all f32 arguments correctly, which were tried one by one against MPFR, but for two of
+// acos and one of atan with either sign.
 template <class T, int N> inline Vec<T, N> atan(Vec<T, N> x) {
   using F = Vec<T, N>;
   const F rounded = narrow<N>(lanes::atan<double, N>(widen<N>(x)));
@@ -226,9 +231,10 @@ template <class T, int N> inline Vec<T, N> acos(Vec<T, N> x) {
   return select(x == F(0x1.04c444p-12f), F(0x1.920f6ap+0f), first);
 }
 
-// Method: the f64 form, rounded. Where the quotient is the middle of two subnormal floats, the angle lies just below
-//   it and must not be taken for it: a step of f64 towards zero says so, and crosses no other middle, as quotients
-//   of floats that are no middles stay 2^-49 of their size away from them.
+// Method: the f64 form, rounded. Where the quotient is the middle of two subnormal floats, the
+// angle lies just below
+//   it and must not be taken for it: a step of f64 towards zero says so, and crosses no other
+//   middle, as quotients of floats that are no middles stay 2^-49 of their size away from them.
 template <class T, int N> inline Vec<T, N> atan2(Vec<T, N> y, Vec<T, N> x) {
   using D = Vec<double, N>;
   const D angle = lanes::atan2<double, N>(widen<N>(y), widen<N>(x));

@@ -241,10 +241,10 @@ template <int N> inline Vec<float, N> pow_single(Vec<float, N> x, Vec<float, N> 
 
 // pow.
 // Method: |x|^y = e^(y log|x|), then signs and special cases by selection.
-//   f32: log2 |x| = k - log2 c + log2(1 + f), f = c |x| / 2^k - 1 exactly and in f64, with 16 floats c
-//   whose logarithms are almost floats too; the power of two as in exp, in f32. f64: log as a pair of relative error 2^-65 (the
-//   exponent is at most 750 < 2^10, so the power loses at most 2^-55), product and reduction as
-//   pairs.
+//   f32: log2 |x| = k - log2 c + log2(1 + f), f = c |x| / 2^k - 1 exactly and in f64, with 16
+//   floats c whose logarithms are almost floats too; the power of two as in exp, in f32. f64: log
+//   as a pair of relative error 2^-65 (the exponent is at most 750 < 2^10, so the power loses at
+//   most 2^-55), product and reduction as pairs.
 // Error: f32 0.8 ulp; f64 0.6 ulp, 0.8 where the result is subnormal.
 // Specials: C Annex F, 10.4.4: pow(x, 0) = pow(1, y) = 1 even for NaN, pow(-1, +-inf) = 1,
 //   pow(x < 0, fraction) = NaN, pow(-0, odd < 0) = -inf, ...

@@ -2,8 +2,8 @@
 //
 // Problem: logarithms of other bases and of 1 + x, relative to results that vanish at 1, exact at
 // powers of the base.
-// Method: u = 2^k n / d with n / d near 1 and log u = k ln2 + 2 atanh(s), s = (n - d) / (n + d). Both
-// differences are formed as pairs from what is known exactly: u itself, or 1 + x as a pair.
+// Method: u = 2^k n / d with n / d near 1 and log u = k ln2 + 2 atanh(s), s = (n - d) / (n + d).
+// Both differences are formed as pairs from what is known exactly: u itself, or 1 + x as a pair.
 // Example: log2<float, 16>(x), log1p<double, 8>(x).
 #pragma once
 
@@ -71,8 +71,8 @@ template <class D> inline D log_in_base(D x, D exponent_1, D exponent_2, Pair<Sa
 // True where x is subnormal, zero, negative, infinite or NaN.
 template <class F> inline auto is_rare_single(F x) { return to_bits(x) - 0x00800000 >= 0x7f000000; }
 
-// Where 1 + f begins in x = 2^k (1 + f): so that the terms beyond f are small beside the result, which
-// is in the lower half of a binade.
+// Where 1 + f begins in x = 2^k (1 + f): so that the terms beyond f are small beside the result,
+// which is in the lower half of a binade.
 inline constexpr std::uint32_t two_thirds = 0x3f2aaaab, root_half = 0x3f3504f3;
 template <std::uint32_t Low, class F> inline LogReduced<F> log_reduce_from(F x) {
   const Bits<F> moved = to_bits(x) - Low;
@@ -135,7 +135,8 @@ template <class T, int N> inline Vec<T, N> log2(Vec<T, N> x) {
 }
 
 // log10.
-// Method, error, specials and reference as log2, with k log10(2) and 1/ln10; exact for the powers of
+// Method, error, specials and reference as log2, with k log10(2) and 1/ln10; exact for the powers
+// of
 //   ten that are doubles (floats).
 template <class T, int N> inline Vec<T, N> log10(Vec<T, N> x) {
   using V = Vec<T, N>;

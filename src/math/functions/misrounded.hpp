@@ -1,7 +1,7 @@
 // f32 from f64 with every result correctly rounded.
 //
-// Problem: an f64 form within one ulp, rounded to f32, is wrong where the exact result lies nearer to
-// the middle of two floats than that error: for a few arguments of the 2^32, if any.
+// Problem: an f64 form within one ulp, rounded to f32, is wrong where the exact result lies nearer
+// to the middle of two floats than that error: for a few arguments of the 2^32, if any.
 // Method: those arguments and their results are listed. They were found by trying every argument
 // whose f64 result is within 2^-50 of such a middle against MPFR, and hold for the bits of the f64
 // form: whoever changes it must find them again.

@@ -1,6 +1,7 @@
 // rsqrt.
 //
-// Problem: 1 / sqrt(x) in the same bits on every machine, which the approximate instructions are not.
+// Problem: 1 / sqrt(x) in the same bits on every machine, which the approximate instructions are
+// not.
 // Method: the correctly rounded square root and quotient, corrected.
 // Example: rsqrt<float, 16>(x).
 #pragma once

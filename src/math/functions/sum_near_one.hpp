@@ -1,9 +1,10 @@
-// The one definition of bl_log_near_one: log(e^x + e^y) where the sum is too near to 1 for pairs of doubles.
-// Included by one file of each program that has logaddexp in machine code.
+// The one definition of bl_log_near_one: log(e^x + e^y) where the sum is too near to 1 for pairs of
+// doubles. Included by one file of each program that has logaddexp in machine code.
 //
 // Problem: e^x + e^y of two doubles comes as near to 1 as 2^-110 of 1 - e^x, and one ulp of the
 // difference takes 165 bits of both.
-// Method: fixed point of 192 digits. With x = -t, t = m 2^s and 1/2 <= m < 1, all is in units of 2^(s + 1):
+// Method: fixed point of 192 digits. With x = -t, t = m 2^s and 1/2 <= m < 1, all is in units of
+// 2^(s + 1):
 //   1 - e^-t = 2^s m p(t) with p(t) = (1 - e^-t) / t = 1 - t/2! + t^2/3! - ..,
 //   e^y = 2^(s + 1) (e^-h)^2 with h = ((s + 1) log 2 - y) / 2, which the nearness to 1 puts
 //   between 0.34 and 0.87, and e^-h = 1 - h p(h).

@@ -26,8 +26,8 @@ template <class D> struct Angle {
   Pair<D> r;
 };
 
-// For x >= 2^30: huge_angle.hpp. A kernel that has a sine calls this one function of the library, which
-// is not worth being compiled anew for each.
+// For x >= 2^30: huge_angle.hpp. A kernel that has a sine calls this one function of the library,
+// which is not worth being compiled anew for each.
 extern "C" [[gnu::cold]] void bl_huge_angle(double x, Angle<double> *angle);
 
 template <class D> [[gnu::noinline, gnu::cold]] void patch_huge(const D &x, Angle<D> &angle) {
@@ -86,9 +86,10 @@ template <int QuarterTurns, class D> inline D sine(D x) {
   return flip_sign(value, (quadrant & 2) << 62);
 }
 
-// f32 in f64, either sign: the angle w in [-pi/2, pi/2] with sin w = sin x, or sin w = cos x for one quarter
-// turn. x = (n + QuarterTurns / 2) pi + r; sin and cos are then (-1)^n sin r and -(-1)^n sin r. The
-// parity of n is the last bit of the shifted value, which an odd shifter inverts for cos.
+// f32 in f64, either sign: the angle w in [-pi/2, pi/2] with sin w = sin x, or sin w = cos x for
+// one quarter turn. x = (n + QuarterTurns / 2) pi + r; sin and cos are then (-1)^n sin r and
+// -(-1)^n sin r. The parity of n is the last bit of the shifted value, which an odd shifter inverts
+// for cos.
 template <int QuarterTurns, class D> inline D reduce_half_turns(D x) {
   constexpr double shifter = 0x1.8p52 + QuarterTurns;
   D shifted;

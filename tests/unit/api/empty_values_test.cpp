@@ -1,4 +1,5 @@
-// Kernels, bound calls, results and views that are made without anything, as members of classes are.
+// Kernels, bound calls, results and views that are made without anything, as members of classes
+// are.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// Arrays of other libraries, by stand-ins that have the members of theirs; eigen_test.cpp and opencv_test.cpp have the real ones.
+// Arrays of other libraries, by stand-ins that have the members of theirs; eigen_test.cpp and
+// opencv_test.cpp have the real ones.
 #include <broadloom/broadloom.hpp>
 #include <broadloom/interop/dlpack.hpp>
 #include <broadloom/interop/mdspan.hpp>

@@ -1,5 +1,6 @@
-// Blocks of the programs of tests/nests: those that are chosen, those that the files give and refuse, and that each program has
-// the interpreter's bits whatever blocks it runs by, in native code and in block::interpret.
+// Blocks of the programs of tests/nests: those that are chosen, those that the files give and
+// refuse, and that each program has the interpreter's bits whatever blocks it runs by, in native
+// code and in block::interpret.
 #include "tests/places.hpp"
 #include "tests/unit/block_runs.hpp"
 #include "tests/unit/native_runs.hpp"

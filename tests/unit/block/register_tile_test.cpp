@@ -1,4 +1,5 @@
-// Rows of a product in one group of lanes. tests/nests/product.loop holds native code against the interpreter.
+// Rows of a product in one group of lanes. tests/nests/product.loop holds native code against the
+// interpreter.
 #include "tests/unit/native_runs.hpp"
 #include "tests/unit/nests.hpp"
 

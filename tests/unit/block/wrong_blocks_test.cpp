@@ -1,4 +1,5 @@
-// Blocks that nobody chose: those that break a rule are seen to be wrong, and all others have the interpreter's bits.
+// Blocks that nobody chose: those that break a rule are seen to be wrong, and all others have the
+// interpreter's bits.
 #include "tests/unit/block_runs.hpp"
 #include "tests/unit/native_runs.hpp"
 #include "tests/unit/nests.hpp"
@@ -23,7 +24,8 @@ struct Wrong {
   void (*change)(block::Program &);
 };
 
-// Whether a run by these blocks is seen to be wrong: by its bits, or by a check of block::interpret.
+// Whether a run by these blocks is seen to be wrong: by its bits, or by a check of
+// block::interpret.
 bool is_found(const Wrong &wrong, const Program &program, block::Program blocks) {
   Runs runs(program, {runner_of(program, std::move(blocks), wrong.what)});
   for (const Axis &axis : program.axes) runs.extents.push_back(wrong.extents.at(axis.name));
@@ -134,7 +136,8 @@ TEST_CASE("blocks that lose a position, or put one in another place, are seen to
 
 namespace {
 
-// Changes one thing somewhere in the blocks: a size, a shape, a move, a mask, a prefetch, or which boxes there are.
+// Changes one thing somewhere in the blocks: a size, a shape, a move, a mask, a prefetch, or which
+// boxes there are.
 class Perturbation {
 public:
   Perturbation(const Program &program, block::Program &blocks, std::uint64_t seed)

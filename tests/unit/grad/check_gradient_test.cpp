@@ -1,4 +1,5 @@
-// bl::check_gradient: what it finds right, what it finds wrong, and where it says that it cannot know.
+// bl::check_gradient: what it finds right, what it finds wrong, and where it says that it cannot
+// know.
 #include "grad/slope.hpp"
 #include "grad/widen.hpp"
 

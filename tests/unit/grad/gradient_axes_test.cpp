@@ -1,5 +1,5 @@
-// Gradients and axes: what a cotangent lacks, where it is folded or repeated, which mask travels with it, and
-// indices that came from elsewhere. Values are checked against central differences.
+// Gradients and axes: what a cotangent lacks, where it is folded or repeated, which mask travels
+// with it, and indices that came from elsewhere. Values are checked against central differences.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

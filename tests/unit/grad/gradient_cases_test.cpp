@@ -1,5 +1,5 @@
-// Gradients of what is rare: dims of 1 that are repeated at a call, folds of nothing, complex numbers, masks that
-// go through folds. Each case is held against measured slopes.
+// Gradients of what is rare: dims of 1 that are repeated at a call, folds of nothing, complex
+// numbers, masks that go through folds. Each case is held against measured slopes.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// How the backward pass comes by forward values: kernels saved, recomputed, kept; the same bits by every way.
+// How the backward pass comes by forward values: kernels saved, recomputed, kept; the same bits by
+// every way.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// Gradients of scans where axes are repeated, by inputs of extent 1, and of what cannot be seen from a single gradient.
+// Gradients of scans where axes are repeated, by inputs of extent 1, and of what cannot be seen
+// from a single gradient.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

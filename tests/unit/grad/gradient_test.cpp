@@ -27,7 +27,8 @@ std::string text(const std::string &body, const std::vector<std::string> &wrt,
 
 D values(const Array &a) { return D(a.data<double>(), a.data<double>() + a.size()); }
 
-// d_x of `out z = expression` for a vector x and d_z = 1, the same from interpreter and native code.
+// d_x of `out z = expression` for a vector x and d_z = 1, the same from interpreter and native
+// code.
 D slope(const std::string &expression, const D &x, const std::string &before = "",
         bool scalar = false) {
   const LoopSpec spec = gradient(kernel("in x : f64[i]\nout z = " + expression, before), {"x"});

@@ -1,5 +1,5 @@
-// Gradients that share something out: the weights must sum to what is shared, at ties and at any magnitude. Values
-// are those of 50 digits (mpmath).
+// Gradients that share something out: the weights must sum to what is shared, at ties and at any
+// magnitude. Values are those of 50 digits (mpmath).
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

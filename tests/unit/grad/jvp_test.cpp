@@ -1,5 +1,6 @@
-// Forward mode: what it prints, and that for any weights the sum of w * t_z is that of d_x * t_x, d_x being the gradient for
-// cotangents w. The numbers are such that all is exact, or well-conditioned.
+// Forward mode: what it prints, and that for any weights the sum of w * t_z is that of d_x * t_x,
+// d_x being the gradient for cotangents w. The numbers are such that all is exact, or
+// well-conditioned.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

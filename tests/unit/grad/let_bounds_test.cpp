@@ -1,5 +1,6 @@
-// Gradients and directional derivatives of kernels with lets that are arrays, where windows alone say how long an axis is and what is
-// derived does not read the one that ends it: what flows stops where the kernel does.
+// Gradients and directional derivatives of kernels with lets that are arrays, where windows alone
+// say how long an axis is and what is derived does not read the one that ends it: what flows stops
+// where the kernel does.
 #include "spec/spec.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -25,7 +26,8 @@ Array wavy(std::int64_t extent, double start) {
   return array;
 }
 
-// The slopes of the kernel, of its directional derivative and of its gradient, each in native code and as text that is read again.
+// The slopes of the kernel, of its directional derivative and of its gradient, each in native code
+// and as text that is read again.
 void check_all(const std::string &body, const std::vector<Given> &given) {
   const LoopSpec spec = parse("kernel k {\n" + body + "\n}");
   std::vector<std::string> wrt;

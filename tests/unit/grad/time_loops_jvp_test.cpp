@@ -1,5 +1,6 @@
-// Forward mode of lets that read themselves: for any weights w, the sum of w * t_y is that of d_x * t_x, d_x being the gradient for cotangents w,
-// and what it prints is a kernel whose slopes are right.
+// Forward mode of lets that read themselves: for any weights w, the sum of w * t_y is that of d_x *
+// t_x, d_x being the gradient for cotangents w, and what it prints is a kernel whose slopes are
+// right.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
-// Gradients by inputs that are read through windows: what they print, what they are, and that all engines agree on every bit. Each
-// kernel is checked against measured slopes, and so is its gradient, which is a kernel of windows and sums through them again.
+// Gradients by inputs that are read through windows: what they print, what they are, and that all
+// engines agree on every bit. Each kernel is checked against measured slopes, and so is its
+// gradient, which is a kernel of windows and sums through them again.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>
@@ -79,7 +80,8 @@ void check_engines(const LoopSpec &spec, const std::vector<NamedView> &views) {
   }
 }
 
-// The slopes of the kernel and of its gradient by all its inputs; the text that is given stands in the gradient.
+// The slopes of the kernel and of its gradient by all its inputs; the text that is given stands in
+// the gradient.
 void check(const std::string &body, const std::vector<Input> &inputs, const std::string &by,
            const std::string &expected) {
   INFO(body);

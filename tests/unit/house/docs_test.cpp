@@ -17,11 +17,10 @@ struct Page {
   const char *path;
   int kernels, commands;
 };
-constexpr Page reference[] = {{"docs/language.md", 8, 28},     {"docs/positions.md", 2, 15},
-                              {"docs/loops.md", 2, 10},        {"docs/schedules.md", 2, 4},
-                              {"docs/functions.md", 0, 0},     {"docs/command_line.md", 4, 15},
-                              {"docs/caches.md", 0, 0},        {"docs/gradients.md", 1, 8},
-                              {"docs/ship.md", 1, 2}};
+constexpr Page reference[] = {
+    {"docs/language.md", 8, 28}, {"docs/positions.md", 2, 15}, {"docs/loops.md", 2, 10},
+    {"docs/schedules.md", 2, 4}, {"docs/functions.md", 0, 0},  {"docs/command_line.md", 4, 15},
+    {"docs/caches.md", 0, 0},    {"docs/gradients.md", 1, 8},  {"docs/ship.md", 1, 2}};
 
 std::string text_of_reference() {
   std::string text;

@@ -1,5 +1,5 @@
-// Errors that no wrong text can give and that no other test names by their code. tests/errors/codes_test.cpp holds the list
-// of codes against these tests and the texts.
+// Errors that no wrong text can give and that no other test names by their code.
+// tests/errors/codes_test.cpp holds the list of codes against these tests and the texts.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// The promises of the design, row by row, and the test that keeps each. A promise whose test is renamed or lost fails here.
+// The promises of the design, row by row, and the test that keeps each. A promise whose test is
+// renamed or lost fails here.
 #include "tests/places.hpp"
 
 #include <doctest/doctest.h>

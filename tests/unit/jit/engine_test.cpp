@@ -1,4 +1,5 @@
-// Native code as such: made on several threads, for a target by name, as texts. What it computes: nests_test.cpp.
+// Native code as such: made on several threads, for a target by name, as texts. What it computes:
+// nests_test.cpp.
 #include "jit/engine/engine.hpp"
 #include "jit/engine/object.hpp"
 #include "jit/native/on_threads.hpp"

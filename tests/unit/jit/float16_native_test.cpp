@@ -42,7 +42,8 @@ template <class T> std::vector<T> all_patterns() {
   return all;
 }
 
-// The doubles at and beside each value of T and each middle between two, and whatever f32 sees there.
+// The doubles at and beside each value of T and each middle between two, and whatever f32 sees
+// there.
 template <class T> std::vector<double> boundaries() {
   std::vector<double> values;
   for (const T low : all_patterns<T>()) {

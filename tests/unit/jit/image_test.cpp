@@ -1,4 +1,5 @@
-// Images of code, and the memory that they run in. That they compute what linked code does: native_runs.hpp, for every nest.
+// Images of code, and the memory that they run in. That they compute what linked code does:
+// native_runs.hpp, for every nest.
 #include "jit/engine/object.hpp"
 #include "tests/unit/loop_programs.hpp"
 

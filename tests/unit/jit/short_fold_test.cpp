@@ -1,4 +1,5 @@
-// Folds of short rows, many at once, and rows and leaves taken several at a time: always the bits of the one tree.
+// Folds of short rows, many at once, and rows and leaves taken several at a time: always the bits
+// of the one tree.
 #include "tests/unit/native_runs.hpp"
 
 #include <broadloom/broadloom.hpp>
@@ -18,7 +19,8 @@ using namespace broadloom;
 
 namespace {
 
-// Values of mixed magnitude, in which a sum in another order would round differently; zeros of both signs.
+// Values of mixed magnitude, in which a sum in another order would round differently; zeros of both
+// signs.
 template <class T> void fill(T *at, std::int64_t count) {
   std::uint32_t state = 12345;
   for (std::int64_t k = 0; k < count; ++k) {

@@ -1,4 +1,5 @@
-// The stages as people and programs see them: `why` as data, tables, drawings, and the hot loop with its lines.
+// The stages as people and programs see them: `why` as data, tables, drawings, and the hot loop
+// with its lines.
 #include "analysis/analyse.hpp"
 #include "jit/engine/engine.hpp"
 #include "jit/explain_program.hpp"

@@ -1,4 +1,5 @@
-// One kernel in every engine: all have the shapes and the bits of the reference, which looks at every element by itself.
+// One kernel in every engine: all have the shapes and the bits of the reference, which looks at
+// every element by itself.
 #pragma once
 
 #include <broadloom/broadloom.hpp>

@@ -1,5 +1,6 @@
-// Sums that go back through windows, in parts: residue classes of windows that move by more than one, and interiors that ask no condition.
-// The interpreter that makes each class as a whole says what is right, and the reference what the sums are.
+// Sums that go back through windows, in parts: residue classes of windows that move by more than
+// one, and interiors that ask no condition. The interpreter that makes each class as a whole says
+// what is right, and the reference what the sums are.
 #include "split_calls.hpp"
 
 #include <algorithm>
@@ -98,7 +99,8 @@ TEST_CASE("arrays that repeat elements are read as copies in all parts, as these
 }
 
 TEST_CASE("there are no classes where an axis has none, and the sums are the same") {
-  // Nothing folded has the residues; both axes do; a scan goes along; another sum has all positions.
+  // Nothing folded has the residues; both axes do; a scan goes along; another sum has all
+  // positions.
   for (const std::string body :
        {"in x : f64[:]; in d : f64[i]; out s = sum(d[i], like=x[2*i])",
         "in x : f64[:]; in k : f64[u]; in l : f64[v]; in d : f64[i]; out s = sum(d[i] * k[u] * "

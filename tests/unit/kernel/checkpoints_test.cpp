@@ -1,5 +1,6 @@
-// Loops over time that are read step by step: their states are computed again where they take too much memory, earlier steps are
-// read where they lie, and loops that follow each other go together. None of it changes a bit.
+// Loops over time that are read step by step: their states are computed again where they take too
+// much memory, earlier steps are read where they lie, and loops that follow each other go together.
+// None of it changes a bit.
 #include "split_calls.hpp"
 
 #include <algorithm>
@@ -41,7 +42,8 @@ void check_near(const Results &got, const Results &truth) {
   }
 }
 
-// Whether states are computed again where there is no memory for them: then in all engines, with the bits of the interpreter that has it.
+// Whether states are computed again where there is no memory for them: then in all engines, with
+// the bits of the interpreter that has it.
 bool again(const LoopSpec &spec, const Inputs &inputs) {
   const auto in = views(inputs);
   const Results truth = compile(spec, with(Engine::interpreter)).call(in);

@@ -1,4 +1,5 @@
-// The combine of a user's accumulator: blocks without elements take no part, and one that joins wrongly is told.
+// The combine of a user's accumulator: blocks without elements take no part, and one that joins
+// wrongly is told.
 #include "analysis/analyse.hpp"
 #include "ops/joins.hpp"
 #include "spec/definition.hpp"

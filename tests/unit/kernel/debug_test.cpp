@@ -1,4 +1,5 @@
-// Calls that Options::debug has checked: against the interpreter and the reference, for what is no number, on guarded memory.
+// Calls that Options::debug has checked: against the interpreter and the reference, for what is no
+// number, on guarded memory.
 #include "kernel/operand_copy.hpp"
 
 #include <broadloom/broadloom.hpp>

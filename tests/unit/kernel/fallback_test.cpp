@@ -1,4 +1,5 @@
-// Bugs of our own, asked for by BROADLOOM_FAULT: the answer stays, a line and a report say what happened.
+// Bugs of our own, asked for by BROADLOOM_FAULT: the answer stays, a line and a report say what
+// happened.
 #include "support/log.hpp"
 #include "tests/unit/temp_folder.hpp"
 #include "tools/broadloom/cli/cli.hpp"

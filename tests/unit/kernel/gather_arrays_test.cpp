@@ -1,4 +1,5 @@
-// Gathers of lets that are arrays and of paddings, and sums through them: what one kernel made of several does.
+// Gathers of lets that are arrays and of paddings, and sums through them: what one kernel made of
+// several does.
 #include "jit/kernel.hpp"
 
 #include <broadloom/broadloom.hpp>

@@ -1,5 +1,6 @@
-// Gathers, x[k[i], j], and sums through them: what is read, in which order it is added, and what happens to an index that is outside. Each
-// engine must have the bits of the reference, which looks at every element by itself.
+// Gathers, x[k[i], j], and sums through them: what is read, in which order it is added, and what
+// happens to an index that is outside. Each engine must have the bits of the reference, which looks
+// at every element by itself.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
-// Padded reads without copies of whole arrays: the interior reads the arrays themselves, boxes around it read copies of what they see.
-// The interpreter on whole copies, with BROADLOOM_SPLIT beyond all sizes, says what is right.
+// Padded reads without copies of whole arrays: the interior reads the arrays themselves, boxes
+// around it read copies of what they see. The interpreter on whole copies, with BROADLOOM_SPLIT
+// beyond all sizes, says what is right.
 #include "split_calls.hpp"
 
 #include <algorithm>
@@ -9,7 +10,8 @@ using namespace broadloom::tests;
 
 namespace {
 
-// Whether native code and the interpreter go in parts, and have the bits of the interpreter that does not.
+// Whether native code and the interpreter go in parts, and have the bits of the interpreter that
+// does not.
 bool splits(const LoopSpec &spec, const Inputs &inputs) {
   const auto in = views(inputs);
   std::vector<std::vector<unsigned char>> truth;
@@ -62,7 +64,8 @@ TEST_CASE("a stencil reads its interior where it lies, whatever is around it") {
   CHECK(splits(with_pads(stencil, "pad(x, 0: (1, 2), 1: (1, 1), wrap)"), {{"x", turned}}));
 }
 
-// In a copy of four rows v would lie right behind u, as it does in w, and the two would be folded as one axis.
+// In a copy of four rows v would lie right behind u, as it does in w, and the two would be folded
+// as one axis.
 TEST_CASE("a fold has the order that the caller's arrays give it, not copies of their borders") {
   CHECK(splits(
       "in x : f64[:, :, :, :]; in w : f64[u, v, c, o]; out y[n, i, j, o] = sum(pad(x, 1: (1, "
@@ -104,8 +107,8 @@ TEST_CASE("a call is made as a whole where a part is not computed as in the whol
   CHECK(whole("out y[i, j] = " + p + "[i, j + 1]; out z[j] = x[3, j]"));
   CHECK(whole("out y[i, j] = pad(x, 0: (100, 100))[i + j, 1] + x[i, j]"));     // no box
   CHECK(whole("out y[i, j] = " + p + "[i + 1, j + 1] + " + p + "[0, j + 1]")); // always outside
-  CHECK(whole(
-      "out y[i, j] = pad(x, 0: (40, 40))[i, j] + pad(x, 0: (40, 40))[i + 1, j]")); // hardly an interior
+  // Hardly an interior.
+  CHECK(whole("out y[i, j] = pad(x, 0: (40, 40))[i, j] + pad(x, 0: (40, 40))[i + 1, j]"));
 }
 
 TEST_CASE("only axes along which something is padded are split") {

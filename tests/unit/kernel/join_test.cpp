@@ -1,4 +1,5 @@
-// Joins: `concat` and `stack`, and extents in positions. Each engine must have the bits of the reference.
+// Joins: `concat` and `stack`, and extents in positions. Each engine must have the bits of the
+// reference.
 #include "all_engines.hpp"
 
 #include <string>

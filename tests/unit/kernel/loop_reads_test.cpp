@@ -1,5 +1,6 @@
-// What a step of a loop over time may read: steps of other loops, which have a start as its own have, and elements at the step's own number.
-// Each engine must have the bits of the reference, which goes step by step.
+// What a step of a loop over time may read: steps of other loops, which have a start as its own
+// have, and elements at the step's own number. Each engine must have the bits of the reference,
+// which goes step by step.
 #include "all_engines.hpp"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Lets that are arrays: read at positions, or declared with their dims. Each engine must have the bits of the reference.
+// Lets that are arrays: read at positions, or declared with their dims. Each engine must have the
+// bits of the reference.
 #include "all_engines.hpp"
 #include "spec/materialise.hpp"
 #include "support/lifetimes.hpp"

@@ -1,4 +1,5 @@
-// The tree of a fold follows from what it reads, and not from what is computed, stored or chosen beside it.
+// The tree of a fold follows from what it reads, and not from what is computed, stored or chosen
+// beside it.
 #include "all_engines.hpp"
 
 #include <cmath>
@@ -17,7 +18,8 @@ Array fractions(std::vector<std::int64_t> shape) {
 
 } // namespace
 
-// Sixteen of its rows go side by side if they lie so in x; that the rows of w do not is nothing to it.
+// Sixteen of its rows go side by side if they lie so in x; that the rows of w do not is nothing to
+// it.
 TEST_CASE("a scan of numbers with exponents has the same bits whatever is computed beside it") {
   const LoopSpec derived =
       gradient(parse("kernel k { in x : f64[i, j, n]; out y = prod(x, n) }"), {"x"});

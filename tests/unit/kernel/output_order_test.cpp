@@ -1,4 +1,5 @@
-// In which order allocated outputs lie: by the bytes that are read against theirs, never by who was written first.
+// In which order allocated outputs lie: by the bytes that are read against theirs, never by who was
+// written first.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

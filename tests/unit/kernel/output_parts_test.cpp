@@ -1,5 +1,5 @@
-// Outputs that several statements write parts of, and the joins at positions that these become. Each engine must have the bits of the
-// reference.
+// Outputs that several statements write parts of, and the joins at positions that these become.
+// Each engine must have the bits of the reference.
 #include "all_engines.hpp"
 
 #include <string>

@@ -1,5 +1,5 @@
-// Padded inputs: what np.pad makes of an array is what is read at positions, in every engine, dtype and layout. The expected numbers are
-// NumPy's.
+// Padded inputs: what np.pad makes of an array is what is read at positions, in every engine, dtype
+// and layout. The expected numbers are NumPy's.
 #include "all_engines.hpp"
 
 #include <algorithm>

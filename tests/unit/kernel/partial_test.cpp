@@ -38,7 +38,8 @@ struct Given {
   int dim = -1; // along the axis; -2: declared as 1 along it
 };
 
-// Cuts the data at these places, combines in several ways, and compares the bits with those of one call.
+// Cuts the data at these places, combines in several ways, and compares the bits with those of one
+// call.
 void check_blocks(const Kernel &kernel, const std::string &axis, const std::vector<Given> &given,
                   std::vector<std::int64_t> borders) {
   std::vector<NamedView> all, others;
@@ -252,7 +253,8 @@ TEST_CASE("Folds of what others along the axis came to go in rounds, with the bi
       check_blocks(kernel, "j", given, {4096, 3 * 4096});
       check_blocks(kernel, "j", given, {4096, 2 * 4096, 3 * 4096});
     }
-  // Along the outermost axis, of f16 whose means are f32 between operations, and in the interpreter.
+  // Along the outermost axis, of f16 whose means are f32 between operations, and in the
+  // interpreter.
   const Kernel columns =
       compile(tests::kernel_of("in x : f64[i, j]; out v = mean((x - mean(x, i)) ^ 2, i)"));
   check_blocks(columns, "i", {{"x", numbers({1000, 5}), 0}}, {128, 384, 512});

@@ -1,4 +1,5 @@
-// Forks, ends, killed writers, and threads that cannot be had: tests/processes is a program of its own, of which these run small sizes.
+// Forks, ends, killed writers, and threads that cannot be had: tests/processes is a program of its
+// own, of which these run small sizes.
 #include "tests/places.hpp"
 #include "tests/unit/run_program.hpp"
 

@@ -1,5 +1,5 @@
-// Extents that outputs and lets say, `out y[i < 3] = ..`, and axes that only have to stay inside, `x[i + 0]`. Each engine must have the
-// bits of the reference.
+// Extents that outputs and lets say, `out y[i < 3] = ..`, and axes that only have to stay inside,
+// `x[i + 0]`. Each engine must have the bits of the reference.
 #include "all_engines.hpp"
 
 #include <limits>

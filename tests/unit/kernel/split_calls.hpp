@@ -13,7 +13,8 @@ struct SplitFrom {
   ~SplitFrom() { unsetenv("BROADLOOM_SPLIT"); }
 };
 
-// Whole numbers, which every order of adding them up sums to the same, or fractions, which it does not.
+// Whole numbers, which every order of adding them up sums to the same, or fractions, which it does
+// not.
 inline Array counted(std::vector<std::int64_t> shape, double by = 1) {
   Array array(DType::F64, shape);
   for (std::int64_t k = 0; k < array.size(); ++k)

@@ -1,4 +1,5 @@
-// The orders in which arrays between kernels lie (kernel/storage.hpp): those that cost least over all that write and read them.
+// The orders in which arrays between kernels lie (kernel/storage.hpp): those that cost least over
+// all that write and read them.
 #include "all_engines.hpp"
 #include "analysis/analyse.hpp"
 

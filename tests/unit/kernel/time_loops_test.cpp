@@ -1,4 +1,5 @@
-// Lets that read themselves at earlier positions of an axis. Each engine must have the bits of the reference, which goes step by step.
+// Lets that read themselves at earlier positions of an axis. Each engine must have the bits of the
+// reference, which goes step by step.
 #include "all_engines.hpp"
 
 #include <cmath>
@@ -136,7 +137,8 @@ TEST_CASE("the heat equation goes on for a number of steps, with borders that fo
   }
 }
 
-// A copy with borders of a few rows lies as one of all rows does, also where a dim of 1 would lie around the steps.
+// A copy with borders of a few rows lies as one of all rows does, also where a dim of 1 would lie
+// around the steps.
 TEST_CASE("borders of a dim of 1 are read where only the last rows are kept") {
   const D x = counting(5);
   for (const std::string mode : {"edge", "wrap", "7"})
@@ -328,7 +330,8 @@ TEST_CASE("why says that a let goes step by step") {
 }
 
 TEST_CASE("a step may sum through a window of what is computed before it in the step") {
-  // The transpose of h[t, i + k] * w[k], step after step: d lies 1 to the right of what it is read by.
+  // The transpose of h[t, i + k] * w[k], step after step: d lies 1 to the right of what it is read
+  // by.
   const D z = counting(12), w = counting(2);
   const Results one = run_sums("in z : f64[:, :]; in w : f64[k]\n"
                                "let d[t, i] = z[t, i + 1] + s[t + 1, i + 0]\n"

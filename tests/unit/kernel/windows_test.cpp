@@ -1,5 +1,5 @@
-// Inputs read at positions: extents, layouts, calls of every kind. Each engine must have the bits of the reference, which looks
-// at every element by itself.
+// Inputs read at positions: extents, layouts, calls of every kind. Each engine must have the bits
+// of the reference, which looks at every element by itself.
 #include "all_engines.hpp"
 
 #include <cstring>
@@ -136,7 +136,8 @@ TEST_CASE("every dtype is read through windows") {
 
 TEST_CASE("a sum inside of a sum like a window goes along all of its own axis") {
   const NamedView x11{"x", view(data, {1, 1})}, x23{"x", view(data, {2, 3})};
-  // The three positions of the window each have the sum of the three: 9 times 1, whatever the 1 that stretches is called.
+  // The three positions of the window each have the sum of the three: 9 times 1, whatever the 1
+  // that stretches is called.
   for (const std::string mode : {"wrap", "edge"}) {
     const std::string read = "pad(x, 1: (2, 3), " + mode + ")[i, j + 3]";
     const std::string fold = "out o = sum(sum(" + read + ", j), like=" + read + ")";

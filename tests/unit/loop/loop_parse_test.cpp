@@ -1,4 +1,5 @@
-// The text of loop programs: what is written reads back as the same program, and what is malformed is refused where it is.
+// The text of loop programs: what is written reads back as the same program, and what is malformed
+// is refused where it is.
 #include "analysis/analyse.hpp"
 #include "tests/places.hpp"
 #include "tests/unit/loop_programs.hpp"

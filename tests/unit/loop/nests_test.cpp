@@ -1,5 +1,5 @@
-// Every program of tests/nests: native code against the interpreter, byte for byte, and both against the elements that
-// the file says. blocks_test.cpp has what is about their blocks.
+// Every program of tests/nests: native code against the interpreter, byte for byte, and both
+// against the elements that the file says. blocks_test.cpp has what is about their blocks.
 #include "tests/places.hpp"
 #include "tests/unit/nests.hpp"
 
@@ -138,7 +138,8 @@ void agree(Runs &runs, const Program &program, const Agreement &agreement, bool 
 
 namespace {
 
-// Runs once on the elements that are given, packed in the order of the walks, and gives those of each buffer.
+// Runs once on the elements that are given, packed in the order of the walks, and gives those of
+// each buffer.
 std::vector<std::vector<double>> run_once(const Program &p, const jit::Code *code, const Run &run) {
   std::vector<std::int64_t> extents, chunks(p.axes.size(), 0);
   for (const Axis &axis : p.axes) extents.push_back(axis.chunks_of ? 0 : run.extents.at(axis.name));

@@ -1,4 +1,5 @@
-// The trees of folds and scans, joined as text. All who run a fold ask loop/tree.hpp, so that no comparison of engines would tell.
+// The trees of folds and scans, joined as text. All who run a fold ask loop/tree.hpp, so that no
+// comparison of engines would tell.
 #include "loop/tree.hpp"
 
 #include <doctest/doctest.h>

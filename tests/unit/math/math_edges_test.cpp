@@ -1,7 +1,7 @@
 // The edges of exp2, expm1, the logarithms, the hyperbolics, cbrt and hypot; their exact f32 forms.
 //
-// Problem: math_test.cpp holds every function against a wider libm on samples; what C prescribes for
-// single arguments, and what must be exact, is not on a sample.
+// Problem: math_test.cpp holds every function against a wider libm on samples; what C prescribes
+// for single arguments, and what must be exact, is not on a sample.
 // Method: values of C Annex F, powers of the base, neighbours of thresholds, Pythagorean triples.
 // Example: log10(1000) is 3, hypot(inf, NaN) is inf.
 #include <bit>

@@ -1,7 +1,7 @@
 // The bits of the math: one stored hash for each function, type and accuracy mode.
 //
-// Problem: a change of compiler, flags or source may move a last bit here and there, which no bound on
-// the error notices, and the promise is the same bits everywhere.
+// Problem: a change of compiler, flags or source may move a last bit here and there, which no bound
+// on the error notices, and the promise is the same bits everywhere.
 // Method: each form runs over a stride of f32 or a list of samples, and a hash of all results (NaNs
 // as one) is compared with tests/unit/math_hashes.txt: scalar, AVX2 and AVX-512 form with the same
 // one. `./dev bless` rewrites the file. broadloom-prove does this over all 2^32 arguments.

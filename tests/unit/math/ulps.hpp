@@ -15,8 +15,8 @@ namespace broadloom::tests {
 inline constexpr double inf = std::numeric_limits<double>::infinity();
 inline constexpr double quiet_nan = std::numeric_limits<double>::quiet_NaN();
 
-// |result - exact| in ulps of the exact value; beyond the largest finite value the ulp stays, and so it
-// does below `least`.
+// |result - exact| in ulps of the exact value; beyond the largest finite value the ulp stays, and
+// so it does below `least`.
 template <class T> double ulps(T result, long double exact, double least = 0) {
   using Limits = std::numeric_limits<T>;
   constexpr double wrong = 1e30;

@@ -212,7 +212,8 @@ TEST_CASE("a complex number to the power 0 is 1 at each of its elements") {
   }
 }
 
-// One thread folds a column in chunks, as its plan is another one. 1+0j, which a product begins with, times z has other zeros.
+// One thread folds a column in chunks, as its plan is another one. 1+0j, which a product begins
+// with, times z has other zeros.
 TEST_CASE("a product of complex numbers has the same bits on any number of threads, the signs of "
           "zeros too") {
   constexpr int rows = 129, columns = 64;

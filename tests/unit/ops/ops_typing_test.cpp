@@ -45,8 +45,8 @@ TEST_CASE("an integer beside a float asks for a float that holds it") {
   CHECK(bl::promote(bl::c64, bl::f64) == bl::c128);
 }
 
-// What numpy.promote_types answers (NumPy 2.4, ml_dtypes 0.5 for bf16, which stands where f16 does); a
-// row and a column for each dtype in the order of DType.
+// What numpy.promote_types answers (NumPy 2.4, ml_dtypes 0.5 for bf16, which stands where f16
+// does); a row and a column for each dtype in the order of DType.
 TEST_CASE("promotion is NumPy's, for all pairs") {
   using namespace bl;
   constexpr DType table[dtype_count][dtype_count] = {

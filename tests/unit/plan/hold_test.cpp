@@ -89,7 +89,8 @@ TEST_CASE("no array is held that is larger than the operands") {
 
 namespace {
 
-// Each layer reads sums of rows and of columns of the one before, so all of that must be there first.
+// Each layer reads sums of rows and of columns of the one before, so all of that must be there
+// first.
 std::string residual(int layers) {
   std::string text = "in x : f32[i, j]", value = "x";
   for (int k = 0; k < layers; ++k) {

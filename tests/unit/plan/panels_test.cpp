@@ -40,7 +40,8 @@ struct Packed {
   friend bool operator==(const Packed &, const Packed &) = default;
 };
 
-// Native code for both targets and the interpreter give the same bits, for one thread and for several. What is packed?
+// Native code for both targets and the interpreter give the same bits, for one thread and for
+// several. What is packed?
 Packed packs(const std::string &text, const std::vector<Array> &inputs) {
   const LoopSpec spec = parse(text);
   std::vector<NamedView> named;

@@ -1,4 +1,5 @@
-// Scans that run in parallel, block by block: the same bits for any number of threads, and what a cancelled one leaves.
+// Scans that run in parallel, block by block: the same bits for any number of threads, and what a
+// cancelled one leaves.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

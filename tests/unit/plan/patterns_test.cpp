@@ -28,7 +28,8 @@ Kernel folding_kernel(int rank, Engine engine) {
                  with(engine));
 }
 
-// g of these extents holds 0, 1, 2, ..; x has extent 1 where `bits` has a 1. Small whole numbers: exact.
+// g of these extents holds 0, 1, 2, ..; x has extent 1 where `bits` has a 1. Small whole numbers:
+// exact.
 bool folds_right(const Kernel &kernel, const std::vector<std::int64_t> &extents, unsigned bits) {
   std::vector<std::int64_t> shape = extents;
   for (std::size_t d = 0; d < shape.size(); ++d)

@@ -1,5 +1,5 @@
-// What a plan needs beside the operands: scratch memory, loops and steps. Nothing has the size of a folded expression,
-// and nothing is folded twice.
+// What a plan needs beside the operands: scratch memory, loops and steps. Nothing has the size of a
+// folded expression, and nothing is folded twice.
 #include "analysis/analyse.hpp"
 #include "plan/plan.hpp"
 

@@ -38,7 +38,8 @@ bool equal(const Array &a, const Array &b) {
          std::memcmp(a.copy().raw(), b.copy().raw(), bytes) == 0;
 }
 
-// What native code, the interpreter and the reference give are the same bits; is something repeated?
+// What native code, the interpreter and the reference give are the same bits; is something
+// repeated?
 bool agrees(const std::string &text, const std::vector<Array> &inputs) {
   const LoopSpec spec = parse(text);
   std::vector<NamedView> named;

@@ -1,5 +1,5 @@
-// Rows: values kept from one loop of a row to the next, and folds over rows whose states are a row in memory. Tiles:
-// operands that lie the other way round.
+// Rows: values kept from one loop of a row to the next, and folds over rows whose states are a row
+// in memory. Tiles: operands that lie the other way round.
 #include "analysis/analyse.hpp"
 #include "plan/plan.hpp"
 #include "plan/tasks.hpp"
@@ -41,8 +41,8 @@ int count(const std::string &text, const std::string &part) {
 
 std::string loops(const plan::Plan &plan) { return loop::print(plan.program); }
 
-// Every engine and number of threads; more threads are too many for so few chunks of rows, so that folds over rows
-// then go the other way.
+// Every engine and number of threads; more threads are too many for so few chunks of rows, so that
+// folds over rows then go the other way.
 void check_bits(const std::string &body, const Shapes &shapes) {
   std::vector<Array> arrays;
   std::mt19937 bits(7);

@@ -1,4 +1,5 @@
-// Large shapes, for which loops run in special ways: every element of every output is written, once, by the right row.
+// Large shapes, for which loops run in special ways: every element of every output is written,
+// once, by the right row.
 //
 // Outputs hold a pattern before each call, so that an element that nobody writes shows.
 #include "jit/native/target.hpp"
@@ -101,7 +102,8 @@ TEST_CASE("Lanes without a row store nothing") {
 }
 
 TEST_CASE("A fold in lanes and a scan keep their tree beside a sweep of the same axis") {
-  // The sweep of max(x, i) cuts i into chunks of 128 rows; a leaf of sum(y, i) has 4096, as a block of the scan has.
+  // The sweep of max(x, i) cuts i into chunks of 128 rows; a leaf of sum(y, i) has 4096, as a block
+  // of the scan has.
   const std::vector<Input> given{{"x", numbers(f32, {33, 9000, 65})},
                                  {"y", numbers(f64, {33, 9000})}};
   const auto alone = [&](const std::string &out) {

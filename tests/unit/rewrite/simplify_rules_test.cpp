@@ -1,5 +1,5 @@
-// Every rule of the simplifier against the graph as it was, at the values where types end: all operations on all
-// dtypes, with the numbers that a rule may look for, and all casts of casts.
+// Every rule of the simplifier against the graph as it was, at the values where types end: all
+// operations on all dtypes, with the numbers that a rule may look for, and all casts of casts.
 #include "reference/reference.hpp"
 #include "rewrite/simplify.hpp"
 

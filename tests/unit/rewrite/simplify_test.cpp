@@ -25,8 +25,8 @@ std::string graph_of(const std::string &statements) {
 }
 bool holds(const std::string &text, const char *word) { return text.find(word) != text.npos; }
 
-// `given` is simplified to `simple`; `kept` is the same value in a form that no rule sees through: its
-// numbers are inputs, and `yes` is one that is true.
+// `given` is simplified to `simple`; `kept` is the same value in a form that no rule sees through:
+// its numbers are inputs, and `yes` is one that is true.
 struct Row {
   const char *given, *simple, *kept;
 };

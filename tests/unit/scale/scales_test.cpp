@@ -1,4 +1,5 @@
-// Scales that fold: what moves, what stays and why, by the texts and codes; tests/scales has whole kernels.
+// Scales that fold: what moves, what stays and why, by the texts and codes; tests/scales has whole
+// kernels.
 #include "analysis/analyse.hpp"
 #include "scale/fold.hpp"
 #include "spec/spec.hpp"
@@ -348,7 +349,8 @@ TEST_CASE("gradients are those of the kernel as it is written") {
 }
 
 TEST_CASE("a scale of 0 makes no number of an infinity that a maximum hides") {
-  // relu(-inf) * 0 is 0; moved, it would be relu(-inf * 0). With s > 0 declared it may move, and is no 0.
+  // relu(-inf) * 0 is 0; moved, it would be relu(-inf * 0). With s > 0 declared it may move, and is
+  // no 0.
   const LoopSpec spec =
       parse("kernel t { set scales = fold; in x : f32[n, k]; param w : f32[k, o]; "
             "param s : f32[o] >= 0; out y = relu(sum(x * w, k)) * s }");

@@ -229,7 +229,8 @@ TEST_CASE("an accumulator of the user folds in order where it has no combine") {
 }
 
 TEST_CASE("where the order of blocks matters, STATE_other is the later one") {
-  // The last value, and x -> a x + b composed over a and b modulo a prime: both exact, neither commutes.
+  // The last value, and x -> a x + b composed over a and b modulo a prime: both exact, neither
+  // commutes.
   const std::vector<LoopSpec> specs = parse_all(R"(
     accumulator last(v, n; x) {
       init v = 0, n = 0; step v = x, n = 1

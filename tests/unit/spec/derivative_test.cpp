@@ -1,4 +1,5 @@
-// The `derivative` clauses of a `def` in gradients: what they replace, what they leave, how the text goes on.
+// The `derivative` clauses of a `def` in gradients: what they replace, what they leave, how the
+// text goes on.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>
@@ -22,7 +23,8 @@ LoopSpec kernel(const std::string &definitions, const std::string &body) {
 
 D values(const Array &a) { return D(a.data<double>(), a.data<double>() + a.size()); }
 
-// d_x of `out z = expression` for a vector x, the same by the text of the gradient and by all engines.
+// d_x of `out z = expression` for a vector x, the same by the text of the gradient and by all
+// engines.
 D slope(const std::string &definitions, const std::string &expression, const D &x,
         bool scalar = false) {
   const LoopSpec spec =

@@ -110,7 +110,8 @@ TEST_CASE("A sum of zeros is +0, as in NumPy, whatever their signs") {
 }
 
 TEST_CASE("A product and a sum round twice: nothing is contracted") {
-  // x * x is 1 + 2^-26 + 2^-54: the last digit is lost in f64, and would not be in a fused multiply-add.
+  // x * x is 1 + 2^-26 + 2^-54: the last digit is lost in f64, and would not be in a fused
+  // multiply-add.
   const double x = 1 + 0x1p-27;
   const Array a = array_of<double>({20}, std::vector<double>(20, x));
   const Array b = array_of<double>({20}, std::vector<double>(20, -(1 + 0x1p-26)));

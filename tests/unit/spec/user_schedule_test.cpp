@@ -1,4 +1,5 @@
-// The schedule that a user writes: form, mistakes, what is done about it, and that no bit depends on it.
+// The schedule that a user writes: form, mistakes, what is done about it, and that no bit depends
+// on it.
 #include "analysis/analyse.hpp"
 #include "jit/native/target.hpp"
 #include "plan/tasks.hpp"

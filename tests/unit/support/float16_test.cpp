@@ -1,5 +1,6 @@
-// f16 and bf16: every bit pattern, every boundary between neighbours, and no double rounding, in scalar
-// code. The yardstick shares nothing with the code: it rounds by arithmetic on doubles, not on bits.
+// f16 and bf16: every bit pattern, every boundary between neighbours, and no double rounding, in
+// scalar code. The yardstick shares nothing with the code: it rounds by arithmetic on doubles, not
+// on bits.
 #include "ops/ops.hpp"
 
 #include <broadloom/float16.hpp>
@@ -64,8 +65,9 @@ TEST_CASE("every f16 and bf16 but NaN comes back from f32 with its bits, and NaN
   }
 }
 
-// Two neighbours and what lies between: just above the lower, just below, on and above the middle, just
-// below the upper one. The last bits of a double are lost in f32: whoever goes by way of it rounds twice.
+// Two neighbours and what lies between: just above the lower, just below, on and above the middle,
+// just below the upper one. The last bits of a double are lost in f32: whoever goes by way of it
+// rounds twice.
 template <class Visit> void between_neighbours(float low, float high, Visit visit) {
   const double a = low, b = high, middle = a + (b - a) / 2;
   for (const double x : {a, b, middle})

@@ -1,5 +1,5 @@
-// Texts that no person writes: very deep, very wide, very long, broken. Each ends in a result or in an error, in every
-// engine, and within the bounds that the documentation names.
+// Texts that no person writes: very deep, very wide, very long, broken. Each ends in a result or in
+// an error, in every engine, and within the bounds that the documentation names.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

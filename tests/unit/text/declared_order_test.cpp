@@ -1,4 +1,5 @@
-// Inputs and outputs in declared order, wherever positions are meant, and what a kernel says of them.
+// Inputs and outputs in declared order, wherever positions are meant, and what a kernel says of
+// them.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// The talk between the benchmark and its peers, with shell scripts in the place of Python; and the loops that are
-// written by hand, which must compute what they claim to.
+// The talk between the benchmark and its peers, with shell scripts in the place of Python; and the
+// loops that are written by hand, which must compute what they claim to.
 #include "bench/hand_written.hpp"
 #include "bench/loops.hpp"
 #include "bench/peers.hpp"

@@ -1,4 +1,5 @@
-// What of the benchmark can be wrong without timing anything: its table, its files, its comparisons.
+// What of the benchmark can be wrong without timing anything: its table, its files, its
+// comparisons.
 #include "bench/all_cases.hpp"
 #include "bench/roofline.hpp"
 #include "bench/row.hpp"

@@ -1,4 +1,5 @@
-// The page of a graph, laid out by Graphviz where there is one, and by ourselves where not; and other programs that do not do as they should.
+// The page of a graph, laid out by Graphviz where there is one, and by ourselves where not; and
+// other programs that do not do as they should.
 #include "tests/unit/temp_folder.hpp"
 #include "text/graph_boxes.hpp"
 #include "tools/broadloom/cli/cli.hpp"

@@ -305,7 +305,8 @@ TEST_CASE("tables of numbers and arrays of archives are read") {
   CHECK(code_of(folder.write("bad.csv", "1,2\n3\n"), f64) == "E0302");
   CHECK(code_of(folder.write("word.csv", "1,2\n3,x\n"), f64) == "E0302");
   CHECK(code_of(folder / "none.csv", f64) == "E0402");
-  // Nothing is left out: not a line in which a field is missing or is no number, not the first line of a text of Excel.
+  // Nothing is left out: not a line in which a field is missing or is no number, not the first line
+  // of a text of Excel.
   for (const char *text : {"1,,3\n4,5,6\n", "3,NA\n3,4\n", ",1\n2,3\n", "1,2\n3,,\n"})
     CHECK(code_of(folder.write("gap.csv", text), f64) == "E0302");
   // A first line of what was meant as numbers is no heading.

@@ -1,4 +1,5 @@
-// broadloom tune: which clauses are tried, and the form of what is printed. Times are nobody's business here.
+// broadloom tune: which clauses are tried, and the form of what is printed. Times are nobody's
+// business here.
 #include "tools/broadloom/cli/cli.hpp"
 #include "tools/broadloom/cli/tune.hpp"
 

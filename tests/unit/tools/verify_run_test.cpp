@@ -1,4 +1,5 @@
-// What `run --check` makes of a kernel's results: near enough to the reference, or whose mistake it is.
+// What `run --check` makes of a kernel's results: near enough to the reference, or whose mistake it
+// is.
 #include "tools/broadloom/cli/verify.hpp"
 
 #include "support/check.hpp"
@@ -93,7 +94,8 @@ TEST_CASE("numbers that JSON does not have are null") {
 
 namespace {
 
-// A run of one output over x : f64[20, 300], elements 1 to 2, and its check; `spoil` may write to the output.
+// A run of one output over x : f64[20, 300], elements 1 to 2, and its check; `spoil` may write to
+// the output.
 template <class Spoil> cli::OutputCheck check_of(const std::string &expression, Spoil spoil) {
   const LoopSpec spec = parse("kernel k { in x : f64[i, j]; out z = " + expression + " }");
   const Array x(f64, {20, 300});

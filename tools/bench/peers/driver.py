@@ -1,6 +1,8 @@
-"""The peers of broadloom-bench in one process: requests on standard input, answers on standard output.
+"""The peers of broadloom-bench in one process: requests on standard input, answers on standard
+output.
 
-One JSON object a line; ../peers.hpp says which. Each library has a module NAME_peer.py beside this file:
+One JSON object a line; ../peers.hpp says which. Each library has a module NAME_peer.py beside this
+file:
 
   VERSION   a string
   CASES     {key: build}, build(inputs, outputs) -> call. `call()` does the whole work and returns when it is done:
@@ -59,7 +61,8 @@ def strided(file, strides):
 
 
 class Expected:
-    """Our result, to which those of all peers are compared as bench::difference does (../run_case.hpp)."""
+    """Our result, to which those of all peers are compared as bench::difference does
+    (../run_case.hpp)."""
 
     def __init__(self, file):
         import numpy
@@ -93,7 +96,8 @@ def message(error):
 class Driver:
     def __init__(self):
         self.modules, self.calls = {}, {}
-        # Serials differ between runs too, as some libraries keep a cache on disk; below 2^24, to be exact in f32.
+        # Serials differ between runs too, as some libraries keep a cache on disk; below 2^24, to be
+        # exact in f32.
         self.serial = time.time_ns() // 1000 % 16000000
 
     def hello(self, _):

@@ -1,4 +1,5 @@
-"""Halide: pipelines in its Python form, scheduled by hand; dims in NumPy's order, the last one innermost."""
+"""Halide: pipelines in its Python form, scheduled by hand; dims in NumPy's order, the last one
+innermost."""
 import halide as hl
 import numpy as np
 
@@ -133,7 +134,8 @@ def sobel(a):
 
 
 def strips(rows, stages, result, built, planes=False):
-    """As Halide's own apps have it: strips of the result in parallel, a row of each stage at a time, kept for the strip."""
+    """As Halide's own apps have it: strips of the result in parallel, a row of each stage at a
+    time, kept for the strip."""
     outer, inner, c = hl.Var("outer"), hl.Var("inner"), hl.Var("c")
     result.split(y, outer, inner, rows).parallel(outer).vectorize(x, LANES)
     result.reorder(x, c, inner, outer) if planes else result.reorder(x, inner, outer)
@@ -187,14 +189,16 @@ def harris(i, o):
 
 
 def images(define):
-    """Images of NHWC, rows in parallel. `define(c, x, y, n, *buffers)` gives the values; windows are unrolled by hand."""
+    """Images of NHWC, rows in parallel. `define(c, x, y, n, *buffers)` gives the values; windows
+    are unrolled by hand."""
     def build(i, o):
         inputs = [hl.Buffer(a) for a in i]
         c, n = hl.Var("c"), hl.Var("n")
         result = hl.Func("result")
         result[c, x, y, n] = define(c, x, y, n, *inputs)
         rows = hl.Var("rows")
-        # The channels of a few columns at once, so that weights and what neighbours share stay in registers.
+        # The channels of a few columns at once, so that weights and what neighbours share stay in
+        # registers.
         inner = hl.Var("inner")
         result.split(x, x, inner, 4).reorder(inner, c, x, y, n).vectorize(c, LANES).unroll(inner)
         result.fuse(y, n, rows).parallel(rows)

@@ -167,7 +167,8 @@ def few_columns(x, o):
 
 @fast
 def sum_columns(x, o):
-    # A row of sums for each thread, and four rows of x at a time: so x is read as it lies, and each sum once for four.
+    # A row of sums for each thread, and four rows of x at a time: so x is read as it lies, and each
+    # sum once for four.
     threads = numba.get_num_threads()
     parts = np.zeros((threads, x.shape[1]), np.float32)
     rows = (x.shape[0] + threads - 1) // threads

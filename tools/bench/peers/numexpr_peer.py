@@ -1,4 +1,5 @@
-"""numexpr: elementwise expressions and whole sums; constants as f32, lest everything becomes f64."""
+"""numexpr: elementwise expressions and whole sums; constants as f32, lest everything becomes
+f64."""
 import numexpr as ne
 import numpy as np
 

@@ -1,6 +1,8 @@
-"""PyTorch on the CPU: its operators for arrays whose channels lie innermost, most of which are oneDNN's.
+"""PyTorch on the CPU: its operators for arrays whose channels lie innermost, most of which are
+oneDNN's.
 
-The operators allocate their results. So that no call pays for new pages, the C library keeps what is freed.
+The operators allocate their results. So that no call pays for new pages, the C library keeps what
+is freed.
 """
 import ctypes
 

@@ -274,7 +274,8 @@ void show(const ShowOptions &options, const Streams &streams, Phase &phase) {
 
 namespace {
 
-// A name of the command line that the kernel does not have, or that is there twice, is a mistake of use.
+// A name of the command line that the kernel does not have, or that is there twice, is a mistake of
+// use.
 void require_known(const std::vector<std::string> &names, const std::vector<std::string> &known,
                    const std::string &kernel, const std::string &what) {
   for (const std::string &name : names) {

@@ -1,4 +1,5 @@
-// The words by which people choose what is checked of a call: `run --debug=nan,memory`, `.set debug nan`.
+// The words by which people choose what is checked of a call: `run --debug=nan,memory`, `.set debug
+// nan`.
 #pragma once
 
 #include <broadloom/options.hpp>
@@ -7,7 +8,8 @@
 
 namespace broadloom::cli {
 
-// "nan,infinity": names of bl::Debug with commas between, or "off". Throws UsageError E0401; `option` is what it is a value of.
+// "nan,infinity": names of bl::Debug with commas between, or "off". Throws UsageError E0401;
+// `option` is what it is a value of.
 Debug debug_in(const std::string &list, const std::string &option);
 std::string debug_text(Debug debug); // the other way
 

@@ -23,11 +23,12 @@ struct Failure {
   int status = 0;
 };
 
-// Of a broadloom::Error, Mistakes, Interrupted, std::bad_alloc or another std::exception; what is none of these
-// is thrown on. `color` adds ANSI escapes.
+// Of a broadloom::Error, Mistakes, Interrupted, std::bad_alloc or another std::exception; what is
+// none of these is thrown on. `color` adds ANSI escapes.
 Failure describe(std::exception_ptr thrown, Phase phase, bool color);
 
-// Throws the error again, with this place where it has none of its own. Called where it has been caught.
+// Throws the error again, with this place where it has none of its own. Called where it has been
+// caught.
 [[noreturn]] void throw_at(const Error &error, const Place &place);
 
 } // namespace broadloom::cli

@@ -1,5 +1,5 @@
-// The handler does nothing but what a signal handler may: read and set flags, write to a descriptor, or
-// end the process.
+// The handler does nothing but what a signal handler may: read and set flags, write to a
+// descriptor, or end the process.
 #include "tools/broadloom/cli/interrupt.hpp"
 
 #include <cerrno>

@@ -1,5 +1,5 @@
-// Ctrl-C: the program ends with status 130, and never between two files that belong together. In the
-// REPL it stops what runs, and the session goes on.
+// Ctrl-C: the program ends with status 130, and never between two files that belong together. In
+// the REPL it stops what runs, and the session goes on.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@ namespace broadloom::cli {
 // From now on SIGINT ends the process, unless it is ignored already (nohup, a background job).
 void install_interrupt();
 
-// While one of these lives, SIGINT is only noted; `interrupted` tells. Where all that live are of the
-// kind `UntilThird`, the third SIGINT since `clear_interrupt` ends the process all the same.
+// While one of these lives, SIGINT is only noted; `interrupted` tells. Where all that live are of
+// the kind `UntilThird`, the third SIGINT since `clear_interrupt` ends the process all the same.
 class HoldInterrupt {
 public:
   enum Kind { Always, UntilThird };
@@ -28,12 +28,13 @@ bool interrupted();
 // What was noted is forgotten.
 void clear_interrupt();
 
-// The same note as a flag, for Options::cancel. `renew_interrupt_flag` makes another one, and leaves the old
-// one true for good: for work that nobody waits for any more.
+// The same note as a flag, for Options::cancel. `renew_interrupt_flag` makes another one, and
+// leaves the old one true for good: for work that nobody waits for any more.
 std::shared_ptr<const std::atomic<bool>> interrupt_flag();
 void renew_interrupt_flag();
 
-// Readable (poll) once a SIGINT has been noted, until `clear_interrupt`; -1 where the system has none.
+// Readable (poll) once a SIGINT has been noted, until `clear_interrupt`; -1 where the system has
+// none.
 int interrupt_descriptor();
 
 struct Interrupted {}; // thrown to unwind, so that temporary files are removed

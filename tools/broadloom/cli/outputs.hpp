@@ -33,11 +33,12 @@ public:
   void remember();
   void restore();
 
-  // All files or none: every one is complete under a temporary name before the first is renamed. Outputs of one .npz path lie in it together.
-  // Throws what `pending_file` throws, Interrupted.
+  // All files or none: every one is complete under a temporary name before the first is renamed.
+  // Outputs of one .npz path lie in it together. Throws what `pending_file` throws, Interrupted.
   void write() const;
 
-  // Those that have no file, with dtype and shape; with `plot` small ones as blocks, too. For a terminal of so many columns.
+  // Those that have no file, with dtype and shape; with `plot` small ones as blocks, too. For a
+  // terminal of so many columns.
   void print(std::ostream &out, const Shown &how = {}) const;
 
   std::vector<NamedView> views() const;
@@ -45,7 +46,8 @@ public:
   const std::vector<Array> &arrays() const { return arrays_; }
   std::vector<std::string> names() const;
 
-  // New arrays that hold what these held when they were remembered; zeros where that does not matter.
+  // New arrays that hold what these held when they were remembered; zeros where that does not
+  // matter.
   std::vector<Array> before() const;
 
 private:

@@ -10,13 +10,15 @@
 
 namespace broadloom::cli {
 
-// Where a program of this name lies, by PATH; in no folder that PATH names in relation to the current one.
+// Where a program of this name lies, by PATH; in no folder that PATH names in relation to the
+// current one.
 std::optional<std::string> find_program(const std::string &name);
 
 // All that the reader takes: it may end before.
 void write_all(int descriptor, std::string_view text);
 
-// What the program prints when it is given this text, where it ends well and in time. One that does not is ended.
+// What the program prints when it is given this text, where it ends well and in time. One that does
+// not is ended.
 std::optional<std::string> answer_of(std::vector<std::string> words, std::string_view text,
                                      std::chrono::milliseconds limit);
 

@@ -32,21 +32,22 @@ struct Measured {
   double unrest = 1;        // slow rounds by fast ones: much, where something else ran beside
 };
 
-// Kernels that do nothing but move bytes, or do nothing but arithmetic: a copy and a maximum of as many bytes as the work
-// moves (16 KiB to 128 MiB), and long chains of fma.
+// Kernels that do nothing but move bytes, or do nothing but arithmetic: a copy and a maximum of as
+// many bytes as the work moves (16 KiB to 128 MiB), and long chains of fma.
 class Roof {
 public:
   explicit Roof(const Options &options); // compiles them
 
-  // Runs `call` and these in alternating rounds, for about so many seconds. Throws CancelledError where the options say so.
+  // Runs `call` and these in alternating rounds, for about so many seconds. Throws CancelledError
+  // where the options say so.
   Measured measure(const Work &work, const std::function<void()> &call, double seconds) const;
 
 private:
   Kernel copy_, most_, chain_32_, chain_64_;
 };
 
-// From rounds of: the call, the copy, the maximum and, where there are operations, the chains. `bytes` and `operations` are
-// those of one call of the latter three.
+// From rounds of: the call, the copy, the maximum and, where there are operations, the chains.
+// `bytes` and `operations` are those of one call of the latter three.
 Measured held_against_roof(const Rounds &rounds, const Work &work, double bytes, double operations);
 
 } // namespace broadloom::cli

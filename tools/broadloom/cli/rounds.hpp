@@ -1,7 +1,7 @@
 // Times of several ways in alternating rounds: A B C, A B C, ..
 //
-// A machine changes its speed while one measures: another program runs, a clock falls. Only times of the same round can be held
-// against each other, and what counts is the median of their ratios.
+// A machine changes its speed while one measures: another program runs, a clock falls. Only times
+// of the same round can be held against each other, and what counts is the median of their ratios.
 //
 //   kernel  100  100  300  100      the second half was shared with another program:
 //   roof     50   50  150   50      the median of roof / kernel is 0.5 all the same
@@ -31,8 +31,9 @@ struct Rounds {
   std::vector<std::int64_t> calls;     // that were timed: [way]
 };
 
-// Runs the ways for about so many seconds, at least five rounds. Short calls are timed in batches, of which each counts as one
-// time; what is no batch finds in the caches what its own last call has left there. What a way throws passes through.
+// Runs the ways for about so many seconds, at least five rounds. Short calls are timed in batches,
+// of which each counts as one time; what is no batch finds in the caches what its own last call has
+// left there. What a way throws passes through.
 Rounds alternate(const std::vector<std::function<void()>> &ways, double seconds);
 
 } // namespace broadloom::cli

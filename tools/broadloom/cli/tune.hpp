@@ -1,10 +1,13 @@
 // Which clauses of a schedule make a kernel faster on given data.
 //
-// Problem: what the compiler chooses follows from a model of machines, and no model knows this one, or this data.
-// Method: each clause that a schedule could have is tried alone. One that changes neither the blocks nor how they are shared out
-// is left out; the others run against the kernel as it is, in alternating rounds, of which the median ratio counts. A ratio that is
-// better than the noise, which is what the kernel shows against itself, is measured once more, and the worse of the two is
-// believed. Those that are left are put together, the best one first, as long as each makes the whole faster still.
+// Problem: what the compiler chooses follows from a model of machines, and no model knows this one,
+// or this data.
+// Method: each clause that a schedule could have is tried alone. One that changes neither the
+// blocks nor how they are shared out is left out; the others run against the kernel as it is, in
+// alternating rounds, of which the median ratio counts. A ratio that is better than the noise,
+// which is what the kernel shows against itself, is measured once more, and the worse of the two is
+// believed. Those that are left are put together, the best one first, as long as each makes the
+// whole faster still.
 #pragma once
 
 #include <broadloom/broadloom.hpp>
@@ -39,7 +42,8 @@ struct Tuned {
 // Every clause that the kernel's schedule could have in addition, each alone.
 std::vector<Possible> possible_clauses(const LoopSpec &spec);
 
-// Runs the kernel some hundred times, each trial for about so many seconds. What the outputs hold afterwards is of no use.
+// Runs the kernel some hundred times, each trial for about so many seconds. What the outputs hold
+// afterwards is of no use.
 Tuned tune(const LoopSpec &spec, const Options &options, const std::vector<AnyView> &inputs,
            const std::vector<AnyView> &outputs, double seconds);
 

@@ -1,4 +1,5 @@
-// Mistakes on the command line. They end with exit status 2 and have no place in a text, but for commands of a script.
+// Mistakes on the command line. They end with exit status 2 and have no place in a text, but for
+// commands of a script.
 //
 // E0401 unknown or contradicting words      E0405 --out: unknown, twice, or no .npy path
 // E0402 file not found or not readable      E0406 --kernel: unknown, or needed

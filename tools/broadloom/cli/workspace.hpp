@@ -28,7 +28,8 @@ std::vector<LoopSpec> read_kernels(const TextOptions &options, const Streams &st
 const LoopSpec &choose_kernel(const std::vector<LoopSpec> &kernels, const std::string &name);
 LoopSpec read_kernel(const TextOptions &options, const Streams &streams);
 
-// The `--in` options in the order of the kernel's inputs. Opens nothing yet. `standard_input_taken`: by the text. Throws UsageError.
+// The `--in` options in the order of the kernel's inputs. Opens nothing yet.
+// `standard_input_taken`: by the text. Throws UsageError.
 std::vector<Source> match_inputs(const std::string &kernel, const std::vector<InputInfo> &infos,
                                  const std::vector<std::string> &given,
                                  bool standard_input_taken = false);
@@ -52,8 +53,9 @@ struct Destination {     // an output that is computed
 std::vector<Destination> match_outputs(const std::vector<OutputInfo> &infos,
                                        const std::vector<std::string> &given);
 
-// Memory for an output, zeroed, laid out as the kernel does where it allocates it; for `+=` with a file that exists, what the file holds. Throws
-// DTypeError E0203, ShapeError E0120, and what reading the file throws.
+// Memory for an output, zeroed, laid out as the kernel does where it allocates it; for `+=` with a
+// file that exists, what the file holds. Throws DTypeError E0203, ShapeError E0120, and what
+// reading the file throws.
 Array make_output(const OutputInfo &output, const Destination &destination,
                   const Signature &signature);
 

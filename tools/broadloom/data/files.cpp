@@ -25,7 +25,8 @@ struct Field {
   std::size_t at; // in its line
 };
 
-// What stands between commas or semicolons, or, where there are none, between spaces. Such a mark at the end of a line ends it.
+// What stands between commas or semicolons, or, where there are none, between spaces. Such a mark
+// at the end of a line ends it.
 std::vector<Field> fields_of(const std::string &line) {
   const bool marked = line.find_first_of(",;") != line.npos;
   const std::string_view between = marked ? ",;" : space;

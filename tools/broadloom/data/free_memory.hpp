@@ -1,5 +1,5 @@
-// Linux hands out memory that it does not have and ends the program that touches it. So large arrays are
-// held against what is free before they are made.
+// Linux hands out memory that it does not have and ends the program that touches it. So large
+// arrays are held against what is free before they are made.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace broadloom::cli {
 
-// Bytes that this process may still take: of the machine and of its control group; 2^62 where that cannot
-// be told.
+// Bytes that this process may still take: of the machine and of its control group; 2^62 where that
+// cannot be told.
 std::int64_t free_memory();
 
 // Throws DataError E0305 where `bytes` are more than that. `what` as in "input 'x'".

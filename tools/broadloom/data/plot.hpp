@@ -7,14 +7,15 @@
 
 namespace broadloom::cli {
 
-// Columns of eight heights for a row of numbers, shades for a matrix, from the least to the greatest
-// value, which stand in the last line:
+// Columns of eight heights for a row of numbers, shades for a matrix, from the least to the
+// greatest value, which stand in the last line:
 //
 //   ▁▂▃▄▅▆▇█                   ░▒▓█
 //   0.0 to 7.0                 ▒▓█░
 //
-// Nothing for other ranks, complex numbers, more than 48 x 96 elements, or no finite value. What is not
-// finite is shown as `?`. What is wider than a terminal of so many columns (0: any) is cut and ends in `…`.
+// Nothing for other ranks, complex numbers, more than 48 x 96 elements, or no finite value. What is
+// not finite is shown as `?`. What is wider than a terminal of so many columns (0: any) is cut and
+// ends in `…`.
 std::string plot_array(const Array &array, int columns = 0);
 
 } // namespace broadloom::cli

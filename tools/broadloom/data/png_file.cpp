@@ -1,6 +1,8 @@
-// See png_file.hpp: libpng by its full interface, as the simple one converts what a file says of its gamma.
+// See png_file.hpp: libpng by its full interface, as the simple one converts what a file says of
+// its gamma.
 //
-// libpng leaves a function that fails by longjmp: `setjmp` stands in functions of their own, in which nothing has a destructor.
+// libpng leaves a function that fails by longjmp: `setjmp` stands in functions of their own, in
+// which nothing has a destructor.
 #include "tools/broadloom/data/png_file.hpp"
 
 #include <broadloom/error.hpp>

@@ -1,5 +1,5 @@
-// From a SOURCE to an array: numbers in the target's dtype, files, values, and views of them. What the generators make is in
-// generate.cpp.
+// From a SOURCE to an array: numbers in the target's dtype, files, values, and views of them. What
+// the generators make is in generate.cpp.
 #include "tools/broadloom/data/source.hpp"
 
 #include "ops/ops.hpp"

@@ -1,7 +1,8 @@
 // SOURCE: where the data of an input comes from.
 //
 //   source    = ( path | number | list | generator | value ) { view }
-//   path      = .. ".npy" | .. ".csv" | .. ".png" | .. ".npz:" NAME | "-"      "-": standard input, one of the first three
+//   path      = .. ".npy" | .. ".csv" | .. ".png" | .. ".npz:" NAME | "-"
+//       "-": standard input, one of the first three
 //   list      = "[" ( number | list ) { "," ( number | list ) } "]"
 //   generator = ("rand" | "randn") "(" [ INT { "," INT } ] [ "," "seed" "=" INT ] ")"
 //             | ("zeros" | "ones" | "eye" | "arange") "(" INT { "," INT } ")"
@@ -69,7 +70,8 @@ struct NameSource {
   std::string name;
 };
 
-// Arrays by their names. What was written as numbers is weak: it takes the dtype of the input that it is for.
+// Arrays by their names. What was written as numbers is weak: it takes the dtype of the input that
+// it is for.
 struct Value {
   Array array;
   bool is_weak = false;
@@ -92,11 +94,13 @@ struct Target {
   std::istream *standard_input = nullptr; // where "-" is to be had
 };
 
-// Throws UsageError E0403, with a caret under the text. `input` is named there, where it is not empty.
+// Throws UsageError E0403, with a caret under the text. `input` is named there, where it is not
+// empty.
 Source parse_source(std::string_view text, const std::string &input,
                     const Values *values = nullptr);
 
-// The dtype that a source of numbers has by itself: i64, f64 or c128; none of a file and a value, which have their own.
+// The dtype that a source of numbers has by itself: i64, f64 or c128; none of a file and a value,
+// which have their own.
 std::optional<DType> dtype_of(const Source &source);
 
 // Loads or makes the data in the target's dtype and applies the views. Throws UsageError (no such

@@ -16,8 +16,9 @@ enum class FileKind { Npy, Csv, Png };
 FileKind kind_of_bytes(std::string_view bytes);
 FileKind kind_of_name(std::string_view path);
 
-// Reads all of a stream and calls `read` with the name of a file that holds it, and what it is. Messages of DataError that name this
-// file name standard input. Throws UsageError E0402 where there is nothing.
+// Reads all of a stream and calls `read` with the name of a file that holds it, and what it is.
+// Messages of DataError that name this file name standard input. Throws UsageError E0402 where
+// there is nothing.
 Array read_stream(std::istream &in,
                   const std::function<Array(const std::string &path, FileKind kind)> &read);
 

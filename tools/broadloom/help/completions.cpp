@@ -1,7 +1,7 @@
 // What bash, zsh and fish need to complete a command line.
 //
-// All three complete the commands, the options of the command that stands before, and the words of an option
-// that takes one of a few (--engine jit|interpreter|reference); files are what is left.
+// All three complete the commands, the options of the command that stands before, and the words of
+// an option that takes one of a few (--engine jit|interpreter|reference); files are what is left.
 #include "tools/broadloom/help/describe_app.hpp"
 #include "tools/broadloom/help/help.hpp"
 
@@ -45,7 +45,8 @@ std::string shell_quoted(std::string_view text) {
   return result + "'";
 }
 
-// --- bash -----------------------------------------------------------------------------------------
+// --- bash
+// -----------------------------------------------------------------------------------------
 
 std::string bash_words(const std::vector<std::string> &words) {
   return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$current\"))", fmt::join(words, " "));
@@ -61,7 +62,8 @@ std::string bash_choices(const CommandText &command) {
   return text;
 }
 
-// --- zsh ------------------------------------------------------------------------------------------
+// --- zsh
+// ------------------------------------------------------------------------------------------
 
 std::string zsh_text(std::string_view text) { return escaped(text, "\\[]:"); }
 
@@ -84,7 +86,8 @@ std::string zsh_options(const CommandText &command, const std::string &margin) {
   return text;
 }
 
-// --- fish -----------------------------------------------------------------------------------------
+// --- fish
+// -----------------------------------------------------------------------------------------
 
 std::string fish_option(const CommandText &command, const OptionText &option, bool is_program) {
   std::string text =

@@ -1,5 +1,6 @@
-// What the program says about itself: its version, its manual page and the completions of shells. All but the
-// version are made from the options that the command line is read by, so that none can fall behind.
+// What the program says about itself: its version, its manual page and the completions of shells.
+// All but the version are made from the options that the command line is read by, so that none can
+// fall behind.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -14,7 +14,8 @@ std::string_view math_page();
 // Up to the next line, which is taken off.
 std::string_view take_line(std::string_view &text);
 
-// | `exp(x)` | e to the power of x | -> "`exp(x)`", "e to the power of x"; nothing of a line that is no row.
+// | `exp(x)` | e to the power of x | -> "`exp(x)`", "e to the power of x"; nothing of a line that
+// is no row.
 std::vector<std::string> cells_of(std::string_view line);
 
 // [below](#when-memory-ends) -> below, \| -> |

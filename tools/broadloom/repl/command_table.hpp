@@ -25,10 +25,12 @@ struct Command {
 
 std::span<const Command> command_table();
 
-// What a word may mean, with its dot or without: the command of that name, else all whose names begin so.
+// What a word may mean, with its dot or without: the command of that name, else all whose names
+// begin so.
 std::vector<const Command *> commands_like(std::string_view name);
 
-// The only one. Throws UsageError E0401 with those that it may mean, or the name that was perhaps meant.
+// The only one. Throws UsageError E0401 with those that it may mean, or the name that was perhaps
+// meant.
 const Command &find_command(std::string_view name);
 
 struct Setting {

@@ -19,7 +19,8 @@ struct Completion {
 
 // `line` ends at the cursor; `before` holds the lines above that belong to the same definition.
 //   ".ru"            .run                          ".show lo"       loop
-//   ".run k x=ra"    rand( randn(                  "  out z = lo"   log log10 log1p log2 logaddexp ..
+//   ".run k x=ra"    rand( randn(                  "  out z = lo"
+//       log log10 log1p log2 logaddexp ..
 //   ".run k -> "     z=                            ".load 'my f"    files
 Completion complete(std::string_view before, std::string_view line, const Library &library);
 

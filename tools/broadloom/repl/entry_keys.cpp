@@ -1,4 +1,5 @@
-// See entry_keys.hpp. Keys are found by the functions that they are bound to, as ~/.inputrc may have bound others.
+// See entry_keys.hpp. Keys are found by the functions that they are bound to, as ~/.inputrc may
+// have bound others.
 #include "tools/broadloom/repl/entry_keys.hpp"
 
 #include "tools/broadloom/repl/entry_lines.hpp"

@@ -16,8 +16,8 @@ struct Span { // bytes of the line; those in no span are plain
   Paint paint = Paint::Plain;
 };
 
-// `before` holds the lines above that belong to the same definition. A name that ends at the cursor is not
-// called unknown: it is still being typed. Behind what is no token nothing is painted.
+// `before` holds the lines above that belong to the same definition. A name that ends at the cursor
+// is not called unknown: it is still being typed. Behind what is no token nothing is painted.
 std::vector<Span> highlight(std::string_view before, std::string_view line, std::size_t cursor,
                             const Library &library);
 

@@ -16,8 +16,8 @@ bool is_command(std::string_view line);
 
 class InputText {
 public:
-  // Adds a line, without its end. A line that has no tokens (`1x`, a NUL) completes the text at once, so
-  // that the error is seen where it was made.
+  // Adds a line, without its end. A line that has no tokens (`1x`, a NUL) completes the text at
+  // once, so that the error is seen where it was made.
   void add(std::string_view line);
 
   bool empty() const { return text_.empty(); } // nothing but blank lines so far

@@ -56,8 +56,8 @@ std::string_view first_word(std::string_view text, const text::Source &source) {
   return first->kind == text::Tok::Name ? text.substr(first->offset, first->length) : "";
 }
 
-// The text from one token up to an offset, as whole lines: spaces in front, so that columns stay what they
-// are.
+// The text from one token up to an offset, as whole lines: spaces in front, so that columns stay
+// what they are.
 Chunk cut(const Chunk &text, const text::Token &first, std::size_t end) {
   std::string lines(std::size_t(first.column - 1), ' ');
   lines += text.text.substr(first.offset, end - first.offset);

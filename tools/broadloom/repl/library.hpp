@@ -1,8 +1,8 @@
 // What a session has been told: kernels, functions and accumulators, each with its own text.
 //
-// A kernel is parsed together with the definitions that it uses, each of which may have been typed long
-// before; errors then speak of the text in which the mistake stands. What is defined again replaces the
-// old one. Kernels keep the definitions that they were made with.
+// A kernel is parsed together with the definitions that it uses, each of which may have been typed
+// long before; errors then speak of the text in which the mistake stands. What is defined again
+// replaces the old one. Kernels keep the definitions that they were made with.
 #pragma once
 
 #include "spec/spec.hpp"
@@ -65,16 +65,16 @@ public:
   // `parse_all` and `check` throw, with places in the text.
   std::vector<Name> define(const Chunk &text);
 
-  // Statements outside of any kernel (`in x : f32[i]`, `out z = x`) make up the kernel `scratch`, which is
-  // defined once it has an output. A statement takes the place of an earlier one that defines the same.
-  // True where the text begins with such a statement.
+  // Statements outside of any kernel (`in x : f32[i]`, `out z = x`) make up the kernel `scratch`,
+  // which is defined once it has an output. A statement takes the place of an earlier one that
+  // defines the same. True where the text begins with such a statement.
   static bool is_statement(std::string_view text);
   std::vector<Name> state(const Chunk &text);
   void forget_statements() { statements_.clear(); }
   std::vector<std::string> statement_names() const; // what they define
 
-  // Appends lines to the function that was defined last: its `derivative` clauses, which may be typed
-  // later. False where the last definition was none.
+  // Appends lines to the function that was defined last: its `derivative` clauses, which may be
+  // typed later. False where the last definition was none.
   bool extend_function(const Chunk &lines);
 
   const std::map<std::string, std::shared_ptr<const DefinedKernel>> &kernels() const {

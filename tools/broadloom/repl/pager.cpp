@@ -19,7 +19,8 @@ namespace broadloom::cli {
 
 namespace {
 
-// The environment, in which `less` without options of its own keeps colours, and ends at once for what fits.
+// The environment, in which `less` without options of its own keeps colours, and ends at once for
+// what fits.
 std::vector<char *> environment_for_less() {
   static char options[] = "LESS=FRX";
   std::vector<char *> all;

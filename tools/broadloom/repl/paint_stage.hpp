@@ -9,7 +9,8 @@
 
 namespace broadloom::cli {
 
-// The text with escapes around keywords, types, numbers and comments. Specs are painted as the same text is when it is typed.
+// The text with escapes around keywords, types, numbers and comments. Specs are painted as the same
+// text is when it is typed.
 std::string painted_stage(const std::string &text, Stage stage, const Library &library);
 
 } // namespace broadloom::cli

@@ -11,8 +11,8 @@
 
 namespace broadloom::cli {
 
-// Puts lines together and executes what is complete. Throws what `Session::execute` throws; what was
-// pending is then forgotten.
+// Puts lines together and executes what is complete. Throws what `Session::execute` throws; what
+// was pending is then forgotten.
 class Feeder {
 public:
   // `file` names the lines in errors.
@@ -45,8 +45,9 @@ struct ReplOptions {
 // Whether standard input and output are terminals.
 bool is_person(const Streams &streams);
 
-// Reads standard input to its end or to `.quit`. For a person, who edits lines, errors are told and the session goes on; else
-// the first error is thrown, as `Session::execute` throws it, but with its line, and `phase` says whose fault it is.
+// Reads standard input to its end or to `.quit`. For a person, who edits lines, errors are told and
+// the session goes on; else the first error is thrown, as `Session::execute` throws it, but with
+// its line, and `phase` says whose fault it is.
 void repl(const ReplOptions &options, const Streams &streams, Phase &phase);
 
 } // namespace broadloom::cli

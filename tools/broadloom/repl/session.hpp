@@ -1,5 +1,5 @@
-// The session behind the REPL: takes one complete input, knows kernels, data and settings, and writes to
-// streams. It knows no terminal, so that tests need none.
+// The session behind the REPL: takes one complete input, knows kernels, data and settings, and
+// writes to streams. It knows no terminal, so that tests need none.
 #pragma once
 
 #include "tools/broadloom/cli/commands.hpp"
@@ -29,7 +29,8 @@ struct Settings {  // see `setting_table`
 
 // How the program around a session takes part in it.
 struct SessionOptions {
-  // Once the flag is true the command that runs is stopped and throws CancelledError or Interrupted.
+  // Once the flag is true the command that runs is stopped and throws CancelledError or
+  // Interrupted.
   CancelFlag cancel = nullptr;
   // Gives a new flag, when work that does not stop has been left behind with the old one.
   std::function<CancelFlag()> renew = nullptr;
@@ -43,8 +44,8 @@ class Session {
 public:
   Session(const Streams &streams, SessionOptions options);
 
-  // A complete input: definitions, or one command. `file` and `line` name it in errors. Throws Error,
-  // Interrupted, support::InternalError; the session is then as it was before, and goes on.
+  // A complete input: definitions, or one command. `file` and `line` name it in errors. Throws
+  // Error, Interrupted, support::InternalError; the session is then as it was before, and goes on.
   void execute(const std::string &text, const std::string &file = "<input>", int line = 1);
 
   // Defines what a file defines. Throws UsageError E0402, and as `execute` does.
@@ -56,7 +57,8 @@ public:
   const Library &library() const { return library_; }
   const Values &values() const { return values_; }
 
-  // Whether a line is a word by which other programs explain themselves or end: help, ?, exit, quit.
+  // Whether a line is a word by which other programs explain themselves or end: help, ?, exit,
+  // quit.
   static bool is_word_of_shells(std::string_view line);
 
 private:

@@ -138,7 +138,8 @@ void Session::run_once(const Call &call) {
 //   0.521 ns per element, 1000000 elements
 //   15.4 GB/s, 8.01 MB of operands
 //   5.76 GFLOP/s, 3 operations per element
-//   43 % of the roofline, 41 to 44 % in most rounds: 226 us at 35.4 GB/s by memory, 58.2 us at 51.5 GFLOP/s by arithmetic
+//   43 % of the roofline, 41 to 44 % in most rounds: 226 us at 35.4 GB/s by memory, 58.2 us at 51.5
+//   GFLOP/s by arithmetic
 std::string Session::report(const Call &call, const Measured &measured, const Work &work,
                             double compile_ms, std::optional<double> predicted_ns) {
   const double elements = std::max(work.points, 1.0), median = measured.ns.median;

@@ -38,7 +38,8 @@ Stage stage_of(const std::string &word) {
           support::quoted_list(names));
 }
 
-// The last of the names is a mistake of use where the kernel does not have it, or where it was given before.
+// The last of the names is a mistake of use where the kernel does not have it, or where it was
+// given before.
 void require_new(const std::vector<std::string> &names, const std::vector<std::string> &known,
                  const std::string &kernel, const std::string &what, const char *code) {
   const std::string &name = names.back();

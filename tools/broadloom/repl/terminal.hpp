@@ -1,5 +1,5 @@
-// Lines from a person: by readline (terminal_readline.cpp), or plainly where the program is built without
-// it (terminal_plain.cpp). Standard input and output are terminals.
+// Lines from a person: by readline (terminal_readline.cpp), or plainly where the program is built
+// without it (terminal_plain.cpp). Standard input and output are terminals.
 #pragma once
 
 #include "tools/broadloom/repl/completion.hpp"
@@ -34,8 +34,8 @@ public:
   Terminal &operator=(const Terminal &) = delete;
 
   Line read(const std::string &prompt);
-  // Adds an entry to the history, at once also to its file: $XDG_STATE_HOME/broadloom/history, where
-  // ~/.local/state stands for a variable that is not set.
+  // Adds an entry to the history, at once also to its file: $XDG_STATE_HOME/broadloom/history,
+  // where ~/.local/state stands for a variable that is not set.
   void remember(const std::string &entry);
 
 private:

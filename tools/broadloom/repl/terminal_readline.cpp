@@ -1,10 +1,10 @@
-// See terminal.hpp: GNU readline, by its callback interface, so that we wait for a key and for Ctrl-C at
-// once. Readline keeps its state in globals, and calls plain functions: `current` is how they find the
-// one terminal that there is.
+// See terminal.hpp: GNU readline, by its callback interface, so that we wait for a key and for
+// Ctrl-C at once. Readline keeps its state in globals, and calls plain functions: `current` is how
+// they find the one terminal that there is.
 //
-// Lines are drawn here and not by readline, which knows neither colours nor texts of several lines. The
-// screen is a list of rows; the cursor's row is remembered, so that the next drawing knows how far up the
-// first one lies.
+// Lines are drawn here and not by readline, which knows neither colours nor texts of several lines.
+// The screen is a list of rows; the cursor's row is remembered, so that the next drawing knows how
+// far up the first one lies.
 #include "tools/broadloom/repl/terminal.hpp"
 
 #include "support/own_folder.hpp"
@@ -146,8 +146,8 @@ Line Terminal::State::read(const std::string &prompt) {
   drawn_rows_ = 1;
   cursor_row_ = 0;
   rl_callback_handler_install(prompt.c_str(), on_line);
-  // Each time, as readline binds the special characters of the terminal (Ctrl-U, Ctrl-W) each time. A dumb terminal would show
-  // an entry of several lines as one.
+  // Each time, as readline binds the special characters of the terminal (Ctrl-U, Ctrl-W) each time.
+  // A dumb terminal would show an entry of several lines as one.
   if (!is_dumb_terminal()) bind_entry_keys(on_enter);
   while (!line_) {
     if (wait_for_input() == Waited::Ready) {

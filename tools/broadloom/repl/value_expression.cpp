@@ -72,7 +72,8 @@ private:
     return from;
   }
 
-  // Behind the views that follow; those of a name have a `:` or `...`, as other brackets are positions.
+  // Behind the views that follow; those of a name have a `:` or `...`, as other brackets are
+  // positions.
   std::size_t views_end(std::size_t from, bool of_name) const {
     while (true) {
       if (at(from) == '.' && at(from + 1) == 'T' && !in_name(at(from + 2))) {

@@ -1,6 +1,7 @@
 // A command line of the REPL as words.
 //
-//   .run k x = rand(3, 4)[::2], -> z='my file.npy'      ".run" "k" "x=rand(3, 4)[::2]" "->" "z=my file.npy"
+//   .run k x = rand(3, 4)[::2], -> z='my file.npy'      ".run" "k" "x=rand(3, 4)[::2]" "->" "z=my
+//                                                       file.npy"
 #pragma once
 
 #include <algorithm>
@@ -10,8 +11,9 @@
 
 namespace broadloom::cli {
 
-// Words end at spaces and commas outside of parentheses, brackets and quotes; spaces around `=` do not
-// count, quotes are left out. Throws UsageError E0401 where a quote, a parenthesis or a bracket is left open.
+// Words end at spaces and commas outside of parentheses, brackets and quotes; spaces around `=` do
+// not count, quotes are left out. Throws UsageError E0401 where a quote, a parenthesis or a bracket
+// is left open.
 std::vector<std::string> words_of(std::string_view line);
 
 // Of a name in the language: letters of ASCII, digits and '_'.
@@ -25,7 +27,8 @@ template <class Words> bool holds(const Words &words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-// The name that was perhaps meant: the nearest one, or one with letters exchanged; empty where none is near.
+// The name that was perhaps meant: the nearest one, or one with letters exchanged; empty where none
+// is near.
 std::string nearest(std::string_view word, const std::vector<std::string> &names);
 
 } // namespace broadloom::cli
