@@ -76,7 +76,9 @@ def turned(text, is_outside):
     # As GitHub has it: a list may follow a paragraph without a line between, and items are set in
     # by two.
     text = re.sub(r"(?m)^(?!\s*(?:- |\d+\. |\||#|```|$))(.+)\n(?=- )", r"\1\n\n", text)
-    return text
+    # Lists within lists are set in by two there, and by four here.
+    blocks = re.split(r"(?ms)(^```.*?^```)", text)
+    return "".join(re.sub(r"(?m)^  (?=- )", "    ", block) if k % 2 == 0 else block for k, block in enumerate(blocks))
 
 
 def main(folder):
