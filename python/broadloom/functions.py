@@ -47,7 +47,7 @@ def _axes(axes) -> str:
 def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, like=None, keepdims=False) -> Expr:
     """Folds a value along axes (all, where none is named) by an accumulator: a built-in one."""
     value = operand(value)
-    axes, finish = folding(value, axes, keepdims)
+    axes, finish = folding(value, axes, bool(keepdims))
     tail = _axes(axes)
     parts = [f"{accumulator}(", value]
     if isinstance(like, Expr) and like.parts[1:2] == ("[",):  # a read, where the values are added
@@ -62,7 +62,7 @@ def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, l
     if init is not None:
         parts += [", init=", operand(init)]
     made = Expr((*parts, ")"), caller())
-    made.kept = bool(keepdims)
+    made.kept = bool(keepdims)  # unless the dims are noted
     return finish(made)
 
 

@@ -174,7 +174,7 @@ def _dims(value: Expr):
     if value.said is not None:
         return [found[1] if (found := re.fullmatch(r"([^\W\d]\w*)( *= *\d+)?", dim)) else None for dim in value.said.dims]
     try:
-        return list(axes_of(value))
+        return [label if label.isidentifier() else None for label in axes_of(value)]
     except SpecError:
         return None
 
@@ -262,8 +262,11 @@ def _read_places(value: Expr, entries: list) -> Expr:
 
 
 def placed(value: Expr, layout) -> Expr:
-    made = Expr((value,), value.place)
-    made.layout, made.axes, made.marked = tuple(layout), tuple([label for label in layout if label is not None]), True
+    return _placed(Expr((value,), value.place), layout)
+
+
+def _placed(made: Expr, layout) -> Expr:
+    made.layout, made.axes, made.marked, made.kept = tuple(layout), tuple([label for label in layout if label is not None]), True, False
     return made
 
 
@@ -307,6 +310,8 @@ def meeting(values):
 def _meeting_by_places(values, layouts):
     from .trace import tracing
 
+    if not all(label is None or label.isidentifier() for layout in layouts for label in layout):
+        raise SpecError("E0103", "dims without labels cannot meet a dim that None made", caller(), 'declare inputs with labels: x: bl.f64["i", "j"]')
     rank = max(map(len, layouts))
     result = [None] * rank
     taken = {dim for said in tracing.inputs.values() for dim in said.dims}
@@ -319,17 +324,18 @@ def _meeting_by_places(values, layouts):
                 count += 1
                 made = f"{label}_{count}"
             result[place] = made
-    met = []
+    met, by_places = [], None in result or any(value.layout is not None and None not in value.layout for value in values)
     for value, layout in zip(values, layouts):
         wanted = [result[place] for place, label in enumerate(layout, rank - len(layout)) if label is not None]
         if wanted != [label for label in layout if label is not None]:
             value = ordered(value, [label for label in layout if label is not None])
             value.layout = None
-            value = at_labels(value, wanted)
+            value, by_places = at_labels(value, wanted), True
         met.append(value)
 
     def finish(made: Expr) -> Expr:
-        made.layout, made.axes = tuple(result), tuple([label for label in result if label is not None])
+        made.axes = tuple([label for label in result if label is not None])
+        made.layout = tuple(result) if by_places else None  # names say the same
         return made
 
     return met, finish
@@ -339,7 +345,7 @@ def folding(value: Expr, axes, keepdims):
     """The axes of a fold, of which numbers count the dims of the value, and what notes the axes of
     its result."""
     if value.layout is None:
-        if not value.marked and not any(type(axis) is int for axis in axes):
+        if not value.marked and not any(type(axis) is int for axis in axes) and keepdims is not True:
             return axes, lambda made: made
         try:
             labels = value.axes if value.axes is not None else axes_of(value)
@@ -348,8 +354,11 @@ def folding(value: Expr, axes, keepdims):
         axes = [labels[a] if type(a) is int and -len(labels) <= a < len(labels) else a for a in axes]
 
         def note(made: Expr) -> Expr:
+            rest = tuple([None if not axes or a in axes else a for a in labels])
+            if keepdims is True and all(label.isidentifier() for label in labels):
+                return _placed(made, rest)
             if value.marked:
-                made.axes = labels if keepdims == "scan" else tuple([a for a in labels if axes and a not in axes])
+                made.axes = labels if keepdims == "scan" else tuple([a for a in rest if a is not None])
             return made
 
         return axes, note
@@ -364,11 +373,7 @@ def folding(value: Expr, axes, keepdims):
     def finish(made: Expr) -> Expr:
         folded = named or [label for label in layout if label is not None]
         rest = [None if label in folded else label for label in layout if keepdims or label not in folded]
-        if keepdims != "scan":
-            made.layout, made.axes, made.kept = tuple(rest), tuple([label for label in rest if label is not None]), False
-        else:
-            made.layout = made.axes = tuple(layout)
-        return made
+        return _placed(made, layout if keepdims == "scan" else rest)
 
     return named, finish
 

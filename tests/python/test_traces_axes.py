@@ -89,9 +89,17 @@ class Axes(unittest.TestCase):
         e = np.exp(self.x - self.x.max(1, keepdims=True))
         np.testing.assert_allclose(f(self.x).p, e / e.sum(1, keepdims=True), 1e-14)
         np.testing.assert_allclose(f(self.x).r, self.x / self.x.sum(1, keepdims=True), 1e-14)
+
+        @bl.kernel
+        def g(x: bl.f64["i", "j"]):
+            return {"s": np.sum(x, axis=1, keepdims=True), "m": 2 * x.mean(axis=0, keepdims=True), "a": np.max(x, keepdims=True)}
+
+        np.testing.assert_allclose(g(self.x).s, self.x.sum(1, keepdims=True), 1e-14)
+        np.testing.assert_allclose(g(self.x).m, 2 * self.x.mean(0, keepdims=True), 1e-14)
+        np.testing.assert_array_equal(g(self.x).a, self.x.max(keepdims=True))
         with self.assertRaisesRegex(bl.SpecError, "keepdims"):
             @bl.kernel
-            def g(x: bl.f64["i", "j"]):
+            def h(x: bl.f64[":", ":"]):
                 return np.sum(x, axis=1, keepdims=True)
 
     def test_one_function_is_a_kernel_for_each_dtype(self):

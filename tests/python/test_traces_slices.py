@@ -107,6 +107,10 @@ class Slices(unittest.TestCase):
             with self.assertRaises(bl.Error) as caught:
                 traced(wrong)(*self.given)
             self.assertIn(words, f"{caught.exception.message} {caught.exception.help}")
+        for wrong in (lambda u: (u * 2)[1:], lambda u: u[1:], lambda u: u[:, None] - u, lambda u: (u * 2)[:, None] * u):
+            wrong.__annotations__ = {"u": bl.f64[":"]}
+            with self.assertRaisesRegex(bl.Error, "labels"):
+                bl.kernel(wrong, name="f")
         with self.assertRaisesRegex(bl.Error, "7 elements"):
             traced(lambda x, m, v: x[:9])(*self.given)
 
