@@ -7,7 +7,6 @@ import functools
 from .errors import ArgumentError, SpecError, takes
 from .expr import Expr, binary, caller, checked, dtype_name, filled, function, operand, unary
 from .numpy_calls import Call
-from .trace_slices import folding
 
 _ELEMENTWISE = {
     1: "abs sign floor ceil round trunc sqrt rsqrt square reciprocal relu exp exp2 expm1 log log2 log10 log1p sin cos tan asin "
@@ -47,6 +46,8 @@ def _axes(axes) -> str:
 def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, like=None, keepdims=False) -> Expr:
     """Folds a value along axes (all, where none is named) by an accumulator: a built-in one."""
     value = operand(value)
+    from .trace_slices import folding
+
     axes, finish = folding(value, axes, bool(keepdims))
     tail = _axes(axes)
     parts = [f"{accumulator}(", value]
@@ -70,6 +71,8 @@ def scan(accumulator, value, axis, *, reverse=False, exclusive=False, init=None)
     """The fold so far at each position along an axis: ``bl.scan("sum", x, "j")`` is a cumulative
     sum."""
     value = operand(value)
+    from .trace_slices import folding
+
     (axis,), finish = folding(value, (axis,), "scan")
     tail = _axes((axis,)) + ", reverse" * reverse + ", exclusive" * exclusive
     parts = [f"scan({_word(accumulator)}, ", value, tail]

@@ -16,7 +16,6 @@ from . import _core
 from .errors import ArgumentError, Error, Place, SpecError
 from .expr import Annotation, DType, Expr, caller, operand
 from .functions import Out
-from .trace_slices import axes_of_output, lengths_said
 
 
 class _Tracing(threading.local):
@@ -105,6 +104,8 @@ def _outputs(returned, inputs, where: Place) -> Dict[str, Out]:
                             where, "return {'s': .., 'm': ..}")
         outputs[name] = value if isinstance(value, Out) else Out(value, "", None, None, False)
         if outputs[name].axes is None and not outputs[name].mode:
+            from .trace_slices import axes_of_output
+
             outputs[name].axes = axes_of_output(outputs[name].value)
         if getattr(outputs[name].value, "kept", False):
             raise SpecError("E0021", f"output '{name}' with keepdims=True cannot be traced", outputs[name].value.place or where,
@@ -157,7 +158,11 @@ def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out]
             writer.pieces.append((begin, len(writer.text), said.place))
     taken = {*inputs, *outputs}
     count = 0
-    said = lengths_said([out.value for out in outputs.values()])
+    said = []
+    if any(out.value.marked for out in outputs.values()):
+        from .trace_slices import lengths_said
+
+        said = lengths_said([out.value for out in outputs.values()])
     for length in [length for array, length in said if array is None or array.name]:
         writer.write_statement(length)
     for expr in _shared(outputs, arrays):
