@@ -219,7 +219,7 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
     The function is called once, now, with values that note what is done to them; it returns one
     expression, or a dict of outputs by their names. Parameters with a default and no annotation are
     constants. What comes back is a Kernel, called with arrays. `order`, `accuracy` and `relaxed`
-    are the settings of docs/language.md, the others those of `compile`.
+    are the settings of docs/schedules.md, the others those of `compile`.
     """
     if function is None:
         return lambda function: kernel(function, name=name, order=order, accuracy=accuracy, relaxed=relaxed, threads=threads,
