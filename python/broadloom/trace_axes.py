@@ -182,7 +182,10 @@ def pad(array, pad_width, mode="constant", constant_values=0) -> Expr:
     from .trace_slices import longer
 
     end = [f", {mode}"] if mode != "constant" else [", ", operand(constant_values)] if constant_values != 0 else []
-    padded = Expr(("pad(", as_array(array), words, *end, ")"), caller())
+    inner = as_array(array)
+    if inner.parts[:1] == ("pad(",):  # a dim is padded once
+        inner = _lying(array, axes)
+    padded = Expr(("pad(", inner, words, *end, ")"), caller())
     labels = [longer(axis, before + after) if before or after else axis for axis, (before, after) in zip(axes, widths)]
     made = ordered(Expr((padded, f"[{', '.join(labels)}]"), caller()), labels)
     made.lain = padded

@@ -371,8 +371,7 @@ def folding(value: Expr, axes, keepdims):
     named = [layout[place] if type(place) is int and place < len(layout) else place for place in places]
 
     def finish(made: Expr) -> Expr:
-        folded = named or [label for label in layout if label is not None]
-        rest = [None if label in folded else label for label in layout if keepdims or label not in folded]
+        rest = [None if not named or label in named else label for label in layout if keepdims or named and label not in named]
         return _placed(made, layout if keepdims == "scan" else rest)
 
     return named, finish

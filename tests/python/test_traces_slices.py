@@ -53,7 +53,8 @@ class Slices(unittest.TestCase):
 
     def test_borders_are_sliced_as_values_are(self):
         self.agree(lambda x, m, v: np.pad(x, 1)[2:] - np.pad(x, 1)[:-2] + x, lambda x, m, v: np.pad(x, (1, 2)), lambda x, m, v: np.exp(np.pad(x * 2, 1)), lambda x, m, v: np.pad(x[:3], 1)[::-1],
-                   lambda x, m, v: np.pad(m, ((0, 0), (1, 1)), mode="edge")[:, 1:] - np.pad(m, ((0, 0), (1, 1)), mode="edge")[:, :-1], lambda x, m, v: np.pad(x[1:], 1)[1:-1] + x[1:])
+                   lambda x, m, v: np.pad(m, ((0, 0), (1, 1)), mode="edge")[:, 1:] - np.pad(m, ((0, 0), (1, 1)), mode="edge")[:, :-1], lambda x, m, v: np.pad(x[1:], 1)[1:-1] + x[1:],
+                   lambda x, m, v: np.pad(np.pad(x, 1), 2, mode="edge"))
 
     def test_integers_leave_out_dims_of_computed_values_too(self):
         self.agree(lambda x, m, v: (m * 2)[1], lambda x, m, v: (m * v)[..., -1], lambda x, m, v: (m * 2)[-1, 2:], lambda x, m, v: x[1:][0], lambda x, m, v: (m * 2).T[0], lambda x, m, v: (m @ v)[1:])
@@ -62,7 +63,8 @@ class Slices(unittest.TestCase):
         self.agree(lambda x, m, v: x[:, None] - x[None, :], lambda x, m, v: (x[:, None] - x) * x, lambda x, m, v: np.sum(x[:, None] * x, axis=0), lambda x, m, v: x[None, :, None] * 2,
                    lambda x, m, v: m - m.mean(1)[:, None], lambda x, m, v: np.sqrt(((m[:, None] - m[None]) ** 2).sum(-1)), lambda x, m, v: (x[:, None] - x)[1:, :-1], lambda x, m, v: x[..., None] * v,
                    lambda x, m, v: m[:, None] * v, lambda x, m, v: (x[:, None] - x).T, lambda x, m, v: (x[:, None] - x) @ x, lambda x, m, v: x[:, None][:, 0], lambda x, m, v: (m @ v)[:, None] * v,
-                   lambda x, m, v: (x[:, None] - x).sum(axis=0, keepdims=True) * x[:, None], lambda x, m, v: np.cumsum(x[:, None] - x, axis=0), lambda x, m, v: np.expand_dims(x, 1) * v)
+                   lambda x, m, v: (x[:, None] - x).sum(axis=0, keepdims=True) * x[:, None], lambda x, m, v: np.cumsum(x[:, None] - x, axis=0), lambda x, m, v: np.expand_dims(x, 1) * v,
+                   lambda x, m, v: m[None].sum(), lambda x, m, v: x[:, None].max(keepdims=True), lambda x, m, v: m[:, None].sum(axis=0))
 
     def test_the_order_of_dims_stays_that_of_numpy_through_functions_folds_and_scans(self):
         self.agree(lambda x, m, v: np.exp(m.T), lambda x, m, v: np.exp(m.T).sum(axis=0), lambda x, m, v: np.cumsum(m.T, axis=0), lambda x, m, v: np.add.accumulate(m.T), lambda x, m, v: m.T * v[:, None],
