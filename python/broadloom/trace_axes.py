@@ -183,7 +183,7 @@ def pad(array, pad_width, mode="constant", constant_values=0) -> Expr:
 
     end = [f", {mode}"] if mode != "constant" else [", ", operand(constant_values)] if constant_values != 0 else []
     inner = as_array(array)
-    if inner.parts[:1] == ("pad(",):  # a dim is padded once
+    if isinstance(inner.parts[0], str) and inner.parts[0] == "pad(":  # a dim is padded once
         inner = _lying(array, axes)
     padded = Expr(("pad(", inner, words, *end, ")"), caller())
     labels = [longer(axis, before + after) if before or after else axis for axis, (before, after) in zip(axes, widths)]

@@ -366,9 +366,9 @@ def folding(value: Expr, axes, keepdims):
         axes_of(value)  # refuses dims of 1
     layout = list(value.layout)
     places = [a % len(layout) if type(a) is int and -len(layout) <= a < len(layout) else layout.index(a) if a in layout else a for a in axes]
-    if any(type(place) is int and place < len(layout) and layout[place] is None for place in places):
+    if any(type(place) is int and 0 <= place < len(layout) and layout[place] is None for place in places):
         raise SpecError("E0021", "a fold along a dim that None made cannot be traced", caller(), "it has one element: leave the None out")
-    named = [layout[place] if type(place) is int and place < len(layout) else place for place in places]
+    named = [layout[place] if type(place) is int and 0 <= place < len(layout) else place for place in places]
 
     def finish(made: Expr) -> Expr:
         rest = [None if not named or label in named else label for label in layout if keepdims or named and label not in named]
