@@ -1,6 +1,7 @@
 """Traced kernels: slices, integers and None, of inputs and of what is computed, beside NumPy's."""
 
 import itertools
+import random
 import unittest
 
 import numpy as np
@@ -11,6 +12,27 @@ import broadloom as bl
 def traced(f):
     f.__annotations__ = {"x": bl.f64["i"], "m": bl.f64["n", "c"], "v": bl.f64["c"]}
     return bl.kernel(f, name="f")
+
+
+def random_slice(rng):
+    if rng.random() < 0.35:
+        return ":"
+    return f"{rng.choice(['', '1', '2', '-3'])}:{rng.choice(['', '-1', '4', '-2'])}{rng.choice(['', '', ':2'])}"
+
+
+def random_text(rng, depth):
+    """An expression of m and v by what NumPy and traced values have."""
+    if depth == 0:
+        return rng.choice(["m", "v"])
+    kind, a = rng.randrange(20), random_text(rng, depth - 1)
+    axis, keep = rng.choice(["axis=0", "axis=-1"]), rng.choice(["", ", keepdims=True"])
+    places = ", ".join(rng.choice([random_slice(rng), random_slice(rng), "None", "0", "-1", "..."]) for _ in range(rng.choice([1, 2, 2, 3])))
+    one = [f"({a})[{places}]"] * 5 + [f"({a}).T", f"({a}).{rng.choice(['sum', 'mean', 'max'])}({axis}{keep})", f"({a}).sum()", f"np.{rng.choice(['exp', 'abs', 'sin'])}({a})",
+                                      f"np.diff({a}, {axis})", f"np.cumsum({a}, {axis})", f"({a})[:, None]", f"np.flip({a})", f"np.pad({a}, 1)"]
+    if kind < len(one):
+        return one[kind]
+    b = random_text(rng, rng.randrange(depth))
+    return f"np.where(({a}) > 0, {a}, {b})" if kind == 14 else f"({a}) {rng.choice('+-*')} ({b})"
 
 
 class Slices(unittest.TestCase):
@@ -39,6 +61,29 @@ class Slices(unittest.TestCase):
                     continue
                 np.testing.assert_array_equal(got, f(*self.given), err_msg=str(at))
         self.assertLess(refused, 210)
+
+    def test_random_expressions_of_slices_and_dims_of_1_are_those_of_numpy(self):
+        rng, g, counts = random.Random(48), np.random.default_rng(48), {"agree": 0, "refused": 0}
+        given = {"m": g.normal(size=(5, 23)), "v": g.normal(size=23)}  # extents that meet have one name
+        for _ in range(400):
+            text = random_text(rng, rng.randrange(1, 5))
+            try:
+                want = np.asarray(eval(text, {"np": np}, given))
+            except (ValueError, IndexError):
+                continue
+            f = eval(f"lambda m, v: {text}", {"np": np})
+            f.__annotations__ = {"m": bl.f64["n", "c"], "v": bl.f64["c"]}
+            if not want.size:
+                continue
+            try:
+                got = bl.kernel(f, name="f")(**given)
+            except bl.Error:
+                counts["refused"] += 1
+                continue
+            self.assertEqual(got.shape, want.shape, text)
+            np.testing.assert_allclose(got, want, 1e-9, 1e-9, err_msg=text)
+            counts["agree"] += 1
+        self.assertGreater(counts["agree"], 4 * counts["refused"], counts)
 
     def test_slices_that_leave_as_many_elements_meet(self):
         def differences(x, m, v):
