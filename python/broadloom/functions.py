@@ -46,6 +46,8 @@ def _axes(axes) -> str:
 def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, like=None, keepdims=False) -> Expr:
     """Folds a value along axes (all, where none is named) by an accumulator: a built-in one."""
     value = operand(value)
+    if not isinstance(keepdims, int) and accumulator[:3] != "arg":  # NumPy takes all that is true there
+        raise ArgumentError("E0308", f"keepdims= is true or false, and this is {keepdims!r}", caller(), "keepdims=True keeps dims of 1")
     from .trace_slices import folding
 
     axes, finish = folding(value, axes, bool(keepdims))
@@ -340,7 +342,7 @@ def _numpy_functions() -> dict:
     rows.update({getattr(np, "cum" + name): (_cumulative(name), "a axis") for name in ("sum", "prod")})
     rows.update({getattr(np, name): (lambda val, name=name: function(name, val), "val") for name in ("real", "imag")})
     rows.update({np.round: (lambda a: function("round", a), "a"), np.around: (lambda a: function("round", a), "a"),
-                 np.linalg.norm: (lambda x, axis=None, keepdims=False: fold("norm", x, *_positions(axis), keepdims=keepdims), "x axis keepdims"),
+                 np.linalg.norm: (lambda x, axis=None, keepdims=False: fold("norm", x, *_positions(axis), keepdims=bool(keepdims)), "x axis keepdims"),
                  np.where: (_where, "condition x y"), np.clip: (_clip, "a a_min a_max min max")})
     from . import trace_axes
 

@@ -34,7 +34,8 @@ def where_true(name, value, where, axis, keepdims=False, init=None):
     """A fold of the elements where a condition holds."""
     if name == "mean":
         counted = _fold("sum", where_true("", value, where, None), axis, keepdims)
-        return counted / _fold("sum", function("where", where, 1, _zero(value)), axis, keepdims)
+        made = counted / _fold("sum", function("where", where, 1, _zero(value)), axis, keepdims)
+        return function(_dtype(_fold("mean", value, axis)), made)
     neutral = {"sum": 0, "prod": 1, "any": False, "all": True, "": 0}.get(name, init)
     if neutral is None:
         raise SpecError("E0021", f"numpy.{name} with where= cannot be traced", caller(), "initial= says what nothing gives" if name in ("min", "max") else "bl.where(condition, x, 0) chooses before a fold")

@@ -20,6 +20,7 @@ import numpy as np
 
 import broadloom as bl
 from broadloom import _core, functions, lazy_calls, lazy_lower, lazy_numpy, lazy_ops, lazy_ufuncs, numpy_calls
+from broadloom.trace_functions import ROWS
 
 TIMES = int(os.environ.get("BROADLOOM_TABLE", "1"))
 DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 F D".split()
@@ -421,6 +422,8 @@ class Traced(unittest.TestCase):
     def test_options_are_taken_or_refused(self):
         for called in functions._numpy_functions():
             if called in (np.dot, np.inner, np.einsum, np.pad, np.concatenate):  # whether extents fit is told by a call
+                continue
+            if called in (np.diff, np.flip, np.expand_dims) or any(called.__name__ in names.split() for names, _, _ in ROWS):  # see test_traces_slices.py
                 continue
             calls, count = {}, ARRAYS.get(called.__name__, 1)
             for how in ways(called, count):
