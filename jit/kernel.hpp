@@ -9,7 +9,7 @@
 //   call.cpp             a nest: look the layouts up, check the pointers, run
 //   layout_cache.cpp     the layouts seen so far
 //   executor.cpp         the phases, natively or interpreted, or the reference
-//   runtime/             threads, and memory for the time of a call; workspace.cpp: how much that is
+//   runtime/             threads, and memory for the time of a call; how much: workspace.cpp
 //   checked_call.cpp     a call that Options::debug has checked; twice.cpp: run in both engines
 //   recorded_call.cpp    a call that is held against what is shown of it
 // How it comes to be:

@@ -1,4 +1,5 @@
-// What a call takes of memory for its time, and the arena that it comes from: include/broadloom/arena.hpp.
+// What a call takes of memory for its time, and the arena that it comes from:
+// include/broadloom/arena.hpp.
 #include "jit/kernel.hpp"
 #include "jit/run_tiles.hpp"
 #include "support/fail.hpp"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# aarch64.sh DIR HERE: what runs in qemu-aarch64 of a build for aarch64 in DIR; HERE is one for this machine, of the same sources.
-# Kernels that are built ahead of time here for there, too.
-# Says `ok - ..` or `not ok - ..` for each check. Programs that start others are left out, as the system does not know that these
-# run in qemu.
+# aarch64.sh DIR HERE: what runs in qemu-aarch64 of a build for aarch64 in DIR; HERE is one for this
+# machine, of the same sources. Kernels that are built ahead of time here for there, too. Says `ok -
+# ..` or `not ok - ..` for each check. Programs that start others are left out, as the system does
+# not know that these run in qemu.
 set -u
 there=$1 here=$2
 count=${BROADLOOM_FUZZ:-60}
@@ -15,7 +15,8 @@ verdict() { # STATUS SENTENCE LOG
   fi
 }
 
-# The program of tests/ship with kernels that were built here: it counts that nothing is compiled or interpreted which should not be.
+# The program of tests/ship with kernels that were built here: it counts that nothing is compiled or
+# interpreted which should not be.
 built_here() {
   work=$(mktemp -d)
   ship=$(CDPATH='' cd -- "$(dirname -- "$0")/ship" && pwd)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""code_version.py OUTPUT DEPFILE COMPILER ROOT FOLDER-OR-FILE...: a header with a hash of everything that machine code depends on.
+"""code_version.py OUTPUT DEPFILE COMPILER ROOT FOLDER-OR-FILE...: a header with a hash of all that
+machine code depends on.
 
 Code in the disk cache is for one version of the code generator. A number that people must raise
 would be forgotten once, and old code be run for ever; a hash of the sources cannot be.

@@ -32,7 +32,8 @@ struct Rules {
   std::uint64_t alignment; // of the first byte
 };
 
-// Where a function outside lies near, JITLink would call it by its distance, which holds in this process alone.
+// Where a function outside lies near, JITLink would call it by its distance, which holds in this
+// process alone.
 llvm::Error keep_stubs_of_x86(jitlink::LinkGraph &graph) {
   for (jitlink::Block *block : graph.blocks())
     for (jitlink::Edge &edge : block->edges()) switch (edge.getKind()) {

@@ -1,5 +1,5 @@
-// See arena.hpp. A call takes and gives back as a stack does; the tasks of a call that runs in tiles
-// take blocks of one size, in any order.
+// See arena.hpp. A call takes and gives back as a stack does; the tasks of a call that runs in
+// tiles take blocks of one size, in any order.
 #include "jit/runtime/arena.hpp"
 
 #include <cstdint>

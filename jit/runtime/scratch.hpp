@@ -3,9 +3,9 @@
 // What is larger than a thread keeps comes from where the memory of arrays does (array/memory.hpp).
 //
 // Where the caller has given an arena, it comes from there (arena.hpp). Else
-// the block is taken from the calling thread's own cache and given back at the end, so that repeated
-// calls do not allocate. It is taken out of the cache, not shared: a call that runs within another one
-// on the same thread (oneTBB may do that while a thread waits) gets a block of its own.
+// the block is taken from the calling thread's own cache and given back at the end, so that
+// repeated calls do not allocate. It is taken out of the cache, not shared: a call that runs within
+// another one on the same thread (oneTBB may do that while a thread waits) gets a block of its own.
 #pragma once
 
 #include "jit/runtime/arena.hpp"

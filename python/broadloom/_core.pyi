@@ -135,7 +135,8 @@ class Stream:
 
 @final
 class DeviceArray:
-    """An array of a device. CuPy, PyTorch and others share its memory by `__cuda_array_interface__` and DLPack."""
+    """An array of a device. CuPy, PyTorch and others share its memory by
+    `__cuda_array_interface__` and DLPack."""
 
     @property
     def shape(self) -> Tuple[int, ...]: ...

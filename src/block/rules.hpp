@@ -32,7 +32,8 @@ loop::Buffer::Shift shift_along(const loop::Program &program, loop::BufferId id,
 std::vector<SharedRows> rows_of_jam(const loop::Program &program, const loop::Loop &inner,
                                     loop::AxisId rows);
 
-// Whether nothing in there needs more of a row than its addresses, so that rows may be lanes of their own.
+// Whether nothing in there needs more of a row than its addresses, so that rows may be lanes of
+// their own.
 bool splits_in_rows(const loop::Program &program, const Survey &survey,
                     const std::vector<loop::Stmt> &body, loop::AxisId rows);
 

@@ -24,7 +24,8 @@ bool has_number(const std::vector<AxisRef> &axes) {
       axes, [](const AxisRef &axis) { return std::holds_alternative<int>(axis.value()); });
 }
 
-// Which axes with labels the values of a kernel meet: through what reads, lends, folds or lists them.
+// Which axes with labels the values of a kernel meet: through what reads, lends, folds or lists
+// them.
 class Meetings {
 public:
   Meetings(const spec::TypedSpec &kernel, const SpecData &data)

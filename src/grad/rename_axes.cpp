@@ -91,7 +91,8 @@ private:
 
   // Nothing where the node is over other arguments what it is.
   Expr exchanged(const ExprNode &node) {
-    // Axes that an array alone folds may be called as one that changes. Where the roots are all of a kernel, arrays change with them.
+    // Axes that an array alone folds may be called as one that changes. Where the roots are all of
+    // a kernel, arrays change with them.
     const bool stays = !keeps_names_ && (node.kind == ExprKind::Input ||
                                          (node.kind == ExprKind::Let && !node.axes.empty()));
     if (node.kind == ExprKind::Input) {

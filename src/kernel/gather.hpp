@@ -31,8 +31,9 @@ GatherWalk walk_of_gather(const spec::TypedSpec &spec, std::size_t window,
                           std::span<const AnyView *const> operands, const AnyView &of,
                           const Layout &to, const std::vector<ListedPositions> &lists);
 
-// Fills `to`, which lies in C order, with what a gather reads of `of`: the array, or a copy of it with the borders that the gather sees.
-// `operands` are views of all inputs before it. Throws DataError E0315.
+// Fills `to`, which lies in C order, with what a gather reads of `of`: the array, or a copy of it
+// with the borders that the gather sees. `operands` are views of all inputs before it. Throws
+// DataError E0315.
 void gather(const spec::TypedSpec &spec, std::size_t window,
             std::span<const AnyView *const> operands, const AnyView &of, const Array &to,
             const RunTasks &tasks);

@@ -96,7 +96,8 @@ private:
 
 enum class Which { Numbers, Elements, Borders };
 
-// Brings each box of runs to the copy. In a corner between borders of numbers stands that of the border which was filled last.
+// Brings each box of runs to the copy. In a corner between borders of numbers stands that of the
+// border which was filled last.
 void fill(const Padding &padding, const AnyView &of, const AnyView &copy, Which which,
           const Elements &elements) {
   const auto rank = std::size_t(of.layout.rank);

@@ -56,7 +56,8 @@ public:
   static const Elements &here();
 };
 
-// The dims of an array from the slowest to the fastest; those of 1 and those that repeat stay where C order has them.
+// The dims of an array from the slowest to the fastest; those of 1 and those that repeat stay where
+// C order has them.
 std::vector<int> dims_in_order(const Layout &of);
 
 // Where it lies: without gaps, dims in the order in which they lie in the array but for
@@ -71,7 +72,8 @@ void pad_numbers(const Padding &padding, const AnyView &of, const AnyView &copy,
                  const Elements &elements = Elements::here());
 void pad_again(const Padding &padding, const AnyView &of, const AnyView &copy,
                const Elements &elements = Elements::here());
-// The same of rows `first` to `first + count` along a dim of the array alone, which has no borders along it.
+// The same of rows `first` to `first + count` along a dim of the array alone, which has no borders
+// along it.
 void pad_rows_again(const Padding &padding, const AnyView &of, const AnyView &copy, std::size_t dim,
                     std::int64_t first, std::int64_t count,
                     const Elements &elements = Elements::here());

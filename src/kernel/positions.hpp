@@ -49,8 +49,8 @@ std::optional<SurePositions> sure_positions(const spec::TypedSpec &spec, std::si
                                             const Layout &shape,
                                             std::span<const AnyView *const> operands);
 
-// How the positions along a dim come about, for who lists them elsewhere: start + times * place along
-// the dims of the window that matter, divided, and times * elements of indices.
+// How the positions along a dim come about, for who lists them elsewhere: start + times * place
+// along the dims of the window that matter, divided, and times * elements of indices.
 struct DescribedPositions {
   ListedPositions listed; // without its entries
   std::vector<std::int64_t> extents, times;
@@ -70,8 +70,9 @@ std::optional<std::vector<DescribedPositions>>
 described_positions(const spec::TypedSpec &spec, std::size_t window, const Layout &shape,
                     std::span<const AnyView *const> operands);
 
-// For the dims that are listed. `shape` is that of the window, `operands` are views of all inputs before it. Throws DataError E0315 for
-// the first element, in C order, that says a position outside.
+// For the dims that are listed. `shape` is that of the window, `operands` are views of all inputs
+// before it. Throws DataError E0315 for the first element, in C order, that says a position
+// outside.
 std::vector<ListedPositions> listed_positions(const spec::TypedSpec &spec, std::size_t window,
                                               const Layout &shape,
                                               std::span<const AnyView *const> operands,

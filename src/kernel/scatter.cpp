@@ -28,7 +28,8 @@ template <class T> T sum_of(T a, T b) {
   }
 }
 
-// The dim of the window that is this dim of the array, position by position: whose axis stands nowhere else.
+// The dim of the window that is this dim of the array, position by position: whose axis stands
+// nowhere else.
 std::optional<std::size_t> kept_dim(const spec::TypedSpec &spec, std::size_t window,
                                     std::size_t dim) {
   const TypedWindow &seen = *spec.inputs[window].window;

@@ -34,8 +34,9 @@ struct ScatterWalk {
 ScatterWalk walk_of_scatter(const spec::TypedSpec &spec, std::size_t window, const Layout &values,
                             const Layout &to, std::span<const AnyView *const> operands);
 
-// Sets `to`, in C order and of the shape of what the window is of, to what comes together of `values`, in C order over the window. Both are
-// of the accumulate type. `operands` are views of all inputs before the window. Throws DataError E0315, as gather().
+// Sets `to`, in C order and of the shape of what the window is of, to what comes together of
+// `values`, in C order over the window. Both are of the accumulate type. `operands` are views of
+// all inputs before the window. Throws DataError E0315, as gather().
 void scatter(const spec::TypedSpec &spec, std::size_t window,
              std::span<const AnyView *const> operands, const Array &values, const Array &to,
              const RunTasks &tasks);

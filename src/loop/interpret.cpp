@@ -14,7 +14,6 @@ namespace broadloom::loop {
 namespace {
 
 using interpreted::compute;
-using interpreted::Fold;
 using interpreted::is_ready;
 using interpreted::ready;
 using interpreted::States;
@@ -52,6 +51,8 @@ struct Nest { // a loop made ready
 };
 
 class Interpreter {
+  using Fold = interpreted::Fold;
+
 public:
   Interpreter(const Program &program, std::size_t phase, const Frame &frame, const std::int64_t *lo,
               const std::int64_t *hi)

@@ -69,7 +69,8 @@ check "regressions have equal bits on $device" regressions
 check "$count random kernels have equal bits on $device" \
   "$fuzz" --style small --count "$count" --seed 1 --jobs 2 --state "$work/fuzz"
 
-# The speeds: medians of calls that are waited for, in milliseconds, and the bytes of inputs and outputs.
+# The speeds: medians of calls that are waited for, in milliseconds, and the bytes of inputs and
+# outputs.
 [ "$device" = played ] && side=64 repeat=2 || side=16384 repeat=30
 {
   "$broadloom" --version | head -n 1

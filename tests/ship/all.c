@@ -1,4 +1,5 @@
-/* Eight kernels and a gradient, built ahead of time, in one program, which prints the bits of results: see ship.sh and aarch64.sh. */
+/* Eight kernels and a gradient, built ahead of time, in one program, which prints the bits of
+ * results: see ship.sh and aarch64.sh. */
 #include "cumulated.h"
 #include "functions.h"
 #include "histogram.h"

@@ -1,5 +1,5 @@
-/* A call that takes its memory from an arena asks the system for none: see ship.sh. What allocates is counted
- * by functions of the program, which stand in for those of the C library. */
+/* A call that takes its memory from an arena asks the system for none: see ship.sh. What allocates
+ * is counted by functions of the program, which stand in for those of the C library. */
 #define _GNU_SOURCE
 #include "times.h"
 

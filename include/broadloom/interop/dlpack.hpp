@@ -6,11 +6,12 @@
 //       keeps the memory of z until its deleter is called
 //   bl::AnyView v = bl::view_of_dlpack(t->dl_tensor);         a view, while the tensor is there
 //
-// All three take a bl::Device, too, of tensors that lie there: bl::from_dlpack(tensor, gpu). Nothing
-// is waited for: see streams.hpp.
+// All three take a bl::Device, too, of tensors that lie there: bl::from_dlpack(tensor, gpu).
+// Nothing is waited for: see streams.hpp.
 //
-// No header of DLPack is needed: these are templates over the struct that the other side has, DLManagedTensor or
-// DLManagedTensorVersioned. Who has none takes bl::dlpack::ManagedTensor, which lies in memory as DLManagedTensor does.
+// No header of DLPack is needed: these are templates over the struct that the other side has,
+// DLManagedTensor or DLManagedTensorVersioned. Who has none takes bl::dlpack::ManagedTensor, which
+// lies in memory as DLManagedTensor does.
 #pragma once
 
 #include <broadloom/array.hpp>

@@ -1,4 +1,5 @@
-// Calls that take their memory from the caller: include/broadloom/arena.hpp. That they have the same
+// Calls that take their memory from the caller: include/broadloom/arena.hpp. That they have the
+// same
 // bits: tests/differential. That they ask the system for none: tests/ship/arena.c.
 #include <broadloom/arena.hpp>
 #include <broadloom/broadloom.hpp>

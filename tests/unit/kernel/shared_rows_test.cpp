@@ -1,4 +1,5 @@
-// Several rows of a stencil in one turn, which load each row once. Each engine must have the bits of the reference.
+// Several rows of a stencil in one turn, which load each row once. Each engine must have the bits
+// of the reference.
 #include "all_engines.hpp"
 
 #include <string>
