@@ -46,7 +46,7 @@ void Pieces::Level::end() {
 
 namespace {
 
-using llvm::BasicBlock, llvm::Function, llvm::Instruction, llvm::Value;
+using llvm::BasicBlock, llvm::Instruction, llvm::Value;
 
 // Where a function stands among the pieces: outermost first.
 struct Spot {
@@ -62,56 +62,56 @@ struct Crossing {
   std::uint64_t offset = 0;         // in the frame
 };
 
-Function *function_of(const Value *value) {
+llvm::Function *function_of(const Value *value) {
   if (const auto *instruction = llvm::dyn_cast<Instruction>(value))
-    return const_cast<Function *>(instruction->getFunction());
+    return const_cast<llvm::Function *>(instruction->getFunction());
   if (const auto *argument = llvm::dyn_cast<llvm::Argument>(value))
-    return const_cast<Function *>(argument->getParent());
+    return const_cast<llvm::Function *>(argument->getParent());
   return nullptr;
 }
 
 // After all blocks are where they belong: makes functions that use each other's values right again.
 class Frame {
 public:
-  Frame(Function &outer, std::vector<Function *> pieces,
-        const std::unordered_map<const Function *, Spots> &paths, llvm::AllocaInst *frame)
+  Frame(llvm::Function &outer, std::vector<llvm::Function *> pieces,
+        const std::unordered_map<const llvm::Function *, Spots> &paths, llvm::AllocaInst *frame)
       : outer_(outer), pieces_(std::move(pieces)), paths_(paths), frame_(frame),
         layout_(outer.getParent()->getDataLayout()) {}
 
   std::uint64_t run() {
     find(outer_);
-    for (Function *piece : pieces_) find(*piece);
+    for (llvm::Function *piece : pieces_) find(*piece);
     place();
     for (Crossing &crossing : crossings_) store(crossing);
     load(outer_);
-    for (Function *piece : pieces_) load(*piece);
+    for (llvm::Function *piece : pieces_) load(*piece);
     return bytes_;
   }
 
 private:
-  Value *frame_in(const Function &function) const {
+  Value *frame_in(const llvm::Function &function) const {
     return &function == &outer_ ? static_cast<Value *>(frame_) : function.getArg(0);
   }
 
-  bool crosses(const Value *value, const Function &user) const {
-    const Function *maker = function_of(value);
+  bool crosses(const Value *value, const llvm::Function &user) const {
+    const llvm::Function *maker = function_of(value);
     return maker != nullptr && maker != &user && value != frame_;
   }
 
-  void find(Function &user) {
+  void find(llvm::Function &user) {
     for (BasicBlock &block : user)
       for (Instruction &instruction : block)
         for (Value *operand : instruction.operands())
           if (crosses(operand, user)) note(operand, user);
   }
 
-  const Spots &path(const Function &function) const {
+  const Spots &path(const llvm::Function &function) const {
     static const Spots &none = *new Spots;
     const auto found = paths_.find(&function);
     return found == paths_.end() ? none : found->second;
   }
 
-  void note(Value *value, const Function &user) {
+  void note(Value *value, const llvm::Function &user) {
     const Spots &from = path(*function_of(value)), &to = path(user);
     const auto [found, is_new] = known_.try_emplace(value, crossings_.size());
     if (is_new) {
@@ -200,7 +200,7 @@ private:
   }
 
   void store(const Crossing &crossing) {
-    const Function &maker = *function_of(crossing.value);
+    const llvm::Function &maker = *function_of(crossing.value);
     BasicBlock::iterator after;
     if (auto *instruction = llvm::dyn_cast<Instruction>(crossing.value)) {
       after = llvm::isa<llvm::PHINode>(instruction)
@@ -230,7 +230,7 @@ private:
 
   // Once in each block, before the first use; what a phi takes, at the end of the block that it
   // comes from.
-  void load(Function &user) {
+  void load(llvm::Function &user) {
     std::map<std::pair<BasicBlock *, Value *>, Value *> at_end;
     for (BasicBlock &block : user) {
       std::unordered_map<Value *, Value *> here;
@@ -254,9 +254,9 @@ private:
     }
   }
 
-  Function &outer_;
-  std::vector<Function *> pieces_;
-  const std::unordered_map<const Function *, Spots> &paths_;
+  llvm::Function &outer_;
+  std::vector<llvm::Function *> pieces_;
+  const std::unordered_map<const llvm::Function *, Spots> &paths_;
   llvm::AllocaInst *frame_;
   const llvm::DataLayout &layout_;
   std::vector<Crossing> crossings_;
@@ -266,7 +266,8 @@ private:
 
 } // namespace
 
-std::uint64_t Pieces::move_out(Function &function, llvm::function_ref<void(Function &)> made) {
+std::uint64_t Pieces::move_out(llvm::Function &function,
+                               llvm::function_ref<void(llvm::Function &)> made) {
   if (pieces_.empty()) return 0;
   llvm::LLVMContext &context = function.getContext();
   BasicBlock &entry = function.getEntryBlock();
@@ -275,11 +276,11 @@ std::uint64_t Pieces::move_out(Function &function, llvm::function_ref<void(Funct
   frame->setAlignment(llvm::Align(64));
   auto *type = llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy()}, false);
 
-  std::vector<Function *> functions;
+  std::vector<llvm::Function *> functions;
   std::vector<llvm::CallInst *> calls;
   for (const Piece &piece : pieces_) {
-    auto *moved = Function::Create(
-        type, Function::InternalLinkage,
+    auto *moved = llvm::Function::Create(
+        type, llvm::Function::InternalLinkage,
         function.getName() + "_piece_" + std::to_string(functions.size()), function.getParent());
     moved->setAttributes(function.getAttributes());
     moved->addFnAttr(llvm::Attribute::NoInline);
@@ -301,9 +302,9 @@ std::uint64_t Pieces::move_out(Function &function, llvm::function_ref<void(Funct
   }
 
   // A piece inside of another is called by it.
-  std::unordered_map<const Function *, Spots> paths;
+  std::unordered_map<const llvm::Function *, Spots> paths;
   for (std::size_t k = functions.size(); k-- > 0;) { // the outer ones first
-    Function *caller = calls[k]->getFunction();
+    llvm::Function *caller = calls[k]->getFunction();
     Spots path = paths[caller];
     path.push_back({pieces_[k].level, pieces_[k].place});
     paths[functions[k]] = std::move(path);
@@ -314,7 +315,7 @@ std::uint64_t Pieces::move_out(Function &function, llvm::function_ref<void(Funct
   // A stack that is too short ends at its guard page, and not behind it.
   constexpr std::uint64_t page = 4096;
   if (bytes >= page) function.addFnAttr("probe-stack", "inline-asm");
-  for (Function *piece : functions) made(*piece);
+  for (llvm::Function *piece : functions) made(*piece);
   return bytes;
 }
 

@@ -59,6 +59,7 @@ public:
     for (int tries = 0; !seen_.empty() && tries < 20; ++tries)
       if (add_sum_through(seen_)) break;
     if (!transposed_.empty()) add_checked(transposed_, false);
+    if (!stencil_.empty()) add_stencil();
     for (const std::string &value : listed_.values) add_listed_output(value);
     if (!listed_.sum_like.empty()) add_checked(listed_.sum_like, false);
     if (random_.chance(20)) pairing_ = random_.pick<std::string>({"fuse", "separate"});
@@ -214,6 +215,7 @@ private:
         if (axis_random_.chance(given_.has(axis.index) ? 3 : 50))
           lines_.push_back("axis " + names[std::size_t(axis.index)] + " < " +
                            std::to_string(axis.extent));
+      if (stencil) stencil_ = stencil->terms[0].text;
       if (made.input) {
         lines_.push_back(made.line);
         if (!made.let.empty()) lines_.push_back(made.let);
@@ -278,6 +280,13 @@ private:
     bound_heads_.push_back(out.head);
     outputs_.push_back(std::move(out));
     return true;
+  }
+
+  void add_stencil() { // alone in its loops, with the bits of the reference
+    Output out;
+    out.head = "out o" + std::to_string(outputs_.size());
+    out.value = stencil_;
+    add_checked(std::move(out), false);
   }
 
   void add_transposed() {
@@ -541,6 +550,7 @@ private:
   const bool gathers_, windows_, lists_;
   std::vector<std::string> gathered_; // reads by an index
   std::string transposed_;            // a sum back through a window; empty: none
+  std::string stencil_;               // nine reads around a point; empty: none
   RandomListed listed_;               // with lets that list their dims
   std::vector<std::string> seen_;     // through windows, for sums that go back through them
   AxisSet given_;                     // labels that some input gives an extent
