@@ -2,6 +2,7 @@
 #include "random_windows.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace broadloom::differential {
 
@@ -313,7 +314,8 @@ std::string WindowMaker::loop_of(const std::vector<std::int64_t> &shape, const s
 
 std::optional<RandomWindows> WindowMaker::stencil(DType dtype) {
   if (known_.size() < 2 || dtype == DType::Bool) return std::nullopt;
-  random_.shuffle(known_);
+  std::ranges::sort(known_, std::greater<>(), &WindowAxis::extent); // beyond the nearest cache
+  if (random_.chance(50)) std::swap(known_[0], known_[1]);
   const int rows = known_[0].index, columns = known_[1].index;
   RandomWindows made;
   made.input = RandomInput{"v", dtype, {extent_of(rows) + 2, extent_of(columns) + 2}};
