@@ -59,7 +59,7 @@ public:
     for (int tries = 0; !seen_.empty() && tries < 20; ++tries)
       if (add_sum_through(seen_)) break;
     if (!transposed_.empty()) add_checked(transposed_, false);
-    if (!stencil_.empty()) add_stencil();
+    if (windows_ && scope_.large && window_random_.chance(30)) add_stencil();
     for (const std::string &value : listed_.values) add_listed_output(value);
     if (!listed_.sum_like.empty()) add_checked(listed_.sum_like, false);
     if (random_.chance(20)) pairing_ = random_.pick<std::string>({"fuse", "separate"});
@@ -199,11 +199,7 @@ private:
         if (given_.has(int(a)) || window_random_.chance(25)) axes.push_back({int(a), extents_[a]});
       WindowMaker maker(window_random_, axes, scope_.axis_names);
       RandomWindows made;
-      const std::optional<RandomWindows> stencil =
-          scope_.large && window_random_.chance(30) ? maker.stencil(random_dtype()) : std::nullopt;
-      if (stencil)
-        made = *stencil;
-      else if (last != nullptr && window_random_.chance(30))
+      if (last != nullptr && window_random_.chance(30))
         made = maker.of(window_random_.pick(read_at_positions_));
       else
         made = maker.of_new(last != nullptr && window_random_.chance(60) ? last->dtype
@@ -215,7 +211,6 @@ private:
         if (axis_random_.chance(given_.has(axis.index) ? 3 : 50))
           lines_.push_back("axis " + names[std::size_t(axis.index)] + " < " +
                            std::to_string(axis.extent));
-      if (stencil) stencil_ = stencil->terms[0].text;
       if (made.input) {
         lines_.push_back(made.line);
         if (!made.let.empty()) lines_.push_back(made.let);
@@ -283,9 +278,13 @@ private:
   }
 
   void add_stencil() { // alone in its loops, with the bits of the reference
+    const RandomWindows made =
+        random_stencil(window_random_, window_random_.pick<DType>({f32, f32, f64, i32, f16}));
+    lines_.push_back(made.line);
+    spec_.inputs.push_back(*made.input);
     Output out;
     out.head = "out o" + std::to_string(outputs_.size());
-    out.value = stencil_;
+    out.value = made.terms[0].text;
     add_checked(std::move(out), false);
   }
 
@@ -550,7 +549,6 @@ private:
   const bool gathers_, windows_, lists_;
   std::vector<std::string> gathered_; // reads by an index
   std::string transposed_;            // a sum back through a window; empty: none
-  std::string stencil_;               // nine reads around a point; empty: none
   RandomListed listed_;               // with lets that list their dims
   std::vector<std::string> seen_;     // through windows, for sums that go back through them
   AxisSet given_;                     // labels that some input gives an extent

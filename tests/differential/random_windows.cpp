@@ -2,7 +2,6 @@
 #include "random_windows.hpp"
 
 #include <algorithm>
-#include <functional>
 
 namespace broadloom::differential {
 
@@ -312,24 +311,6 @@ std::string WindowMaker::loop_of(const std::vector<std::int64_t> &shape, const s
          at("vr", 0) + " = " + other + seen;
 }
 
-std::optional<RandomWindows> WindowMaker::stencil(DType dtype) {
-  if (known_.size() < 2 || dtype == DType::Bool) return std::nullopt;
-  std::ranges::sort(known_, std::greater<>(), &WindowAxis::extent); // beyond the nearest cache
-  if (random_.chance(50)) std::swap(known_[0], known_[1]);
-  const int rows = known_[0].index, columns = known_[1].index;
-  RandomWindows made;
-  made.input = RandomInput{"v", dtype, {extent_of(rows) + 2, extent_of(columns) + 2}};
-  made.line = "in v : " + std::string(name(dtype)) + "[:, :]";
-  Term term{"(", dtype, AxisSet::of(rows) | AxisSet::of(columns)};
-  for (int k = 0; k < 9; ++k)
-    term.text += (k == 0 ? "v[" : random_.pick<std::string>({" + v[", " - v["})) +
-                 axis_names_[std::size_t(rows)] + " + " + std::to_string(k / 3) + ", " +
-                 axis_names_[std::size_t(columns)] + " + " + std::to_string(k % 3) + "]";
-  term.text += ")";
-  made.terms.push_back(term);
-  return made;
-}
-
 RandomWindows WindowMaker::of_new(DType dtype, bool large) {
   RandomWindows made;
   RandomInput input{"v", dtype, {}};
@@ -475,6 +456,21 @@ RandomWindows WindowMaker::of(const LabelledInput &read) {
     }
     made.terms.push_back(window(read.input, moves, borders));
   }
+  return made;
+}
+
+RandomWindows random_stencil(Random &random, DType dtype) {
+  RandomWindows made;
+  made.input = RandomInput{"st", dtype, {random.between(3, 130), random.between(20, 300)}};
+  made.line = "in st : " + std::string(name(dtype)) + "[:, :]";
+  Term term;
+  term.text = "st[si + 1, sj + 1]";
+  term.dtype = dtype;
+  for (int k = 0; k < 9; ++k)
+    if (k != 4)
+      term.text += random.pick<std::string>({" + ", " - "}) + "st[si + " + std::to_string(k / 3) +
+                   ", sj + " + std::to_string(k % 3) + "]";
+  made.terms.push_back(term);
   return made;
 }
 

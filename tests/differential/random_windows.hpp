@@ -41,9 +41,6 @@ public:
 
   RandomWindows of_new(DType dtype, bool large);
   RandomWindows of(const LabelledInput &input);
-  // Nine neighbours in three rows, in one term: rows that several rows of a loop read. None where
-  // fewer than two axes are known.
-  std::optional<RandomWindows> stencil(DType dtype);
   // Whatever is in the index is brought inside.
   RandomGather gather(DType dtype, bool large);
 
@@ -82,5 +79,8 @@ private:
   std::vector<WindowAxis> known_, own_;
   std::vector<std::string> &axis_names_;
 };
+
+// Nine neighbours in three rows of an array of its own: rows that several rows of a loop read.
+RandomWindows random_stencil(Random &random, DType dtype);
 
 } // namespace broadloom::differential
