@@ -21,7 +21,8 @@ GRAMMAR = HERE / "vscode/syntaxes/loom.tmLanguage.json"
 LEXER = HERE.parents[1] / "python/broadloom/pygments_lexer.py"
 
 LEXER_TEXT = '''# Made by packaging/editors/make.py: not to be changed by hand.
-"""A lexer of Pygments for the text form of kernels, which Pygments finds as `loom` where Broadloom is installed."""
+"""A lexer of Pygments for the text form of kernels, which Pygments finds as `loom` where Broadloom
+is installed."""
 
 from pygments.lexer import RegexLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, Whitespace
