@@ -74,7 +74,9 @@ void Printer::let(const ExprNode *node) {
   if (is_let && !node->axes.empty()) list(node->axes, loop_of(*node));
   if (is_let) store(node->store);
   text_ += " = ";
-  expression(is_let ? node->args[0].node() : node, node);
+  const ExprNode *value = is_let ? node->args[0].node() : node;
+  const auto name = names_.find(value); // that of a window which is all of the let
+  expression(value, name != names_.end() && name->second == names_.at(node) ? value : node);
   if (is_let && node->args.size() > 1) {
     text_ += " from ";
     expression(node->args[1].node(), node);

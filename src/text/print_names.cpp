@@ -4,6 +4,8 @@
 #include "text/let_order.hpp"
 #include "text/printer.hpp"
 
+#include <algorithm>
+
 namespace broadloom::text {
 
 // One walk finds the inputs, counts the users of every node and lists what becomes a let, each
@@ -101,15 +103,32 @@ void Printer::name_windows(const std::vector<const ExprNode *> &order) {
     if (node->kind == ExprKind::Input && node->input->window)
       reads[node->input->name].push_back(node);
   std::vector<const ExprNode *> windows;
+  std::unordered_map<const ExprNode *, const ExprNode *> called; // windows that lets are
   for (const auto &decl : inputs_) {
     const auto found = reads.find(decl->name);
     if (found == reads.end()) continue;
     windows.push_back(found->second[0]);
-    const std::string name = fresh_name();
+    const ExprNode *let = other_name_of(found->second);
+    const std::string name = let != nullptr ? let->name : fresh_name();
     for (const ExprNode *node : found->second) let_names_[node] = name;
+    if (let != nullptr) called[found->second[0]] = let;
     reads.erase(found);
   }
   lets_ = LetOrder(windows, lets_, inputs_, let_names_).run();
+  for (const auto &[window, let] : called) {
+    std::erase(lets_, let);
+    std::ranges::replace(lets_, window, let);
+  }
+}
+
+// The let that is one of these windows and nothing else: `let e = h[2, p]`. A let of the window
+// beside it would make e another name, and what reads e would be printed as what reads that.
+const ExprNode *Printer::other_name_of(const std::vector<const ExprNode *> &windows) const {
+  const auto let = std::ranges::find_if(lets_, [&](const ExprNode *node) {
+    return node->kind == ExprKind::Let && node->axes.empty() && node->args.size() == 1 &&
+           std::ranges::count(windows, node->args[0].node()) > 0;
+  });
+  return let == lets_.end() ? nullptr : *let;
 }
 
 std::string Printer::fresh_name() {

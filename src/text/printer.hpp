@@ -35,6 +35,7 @@ private:
   static std::vector<std::string> labels_of(const Decls &decls);
   std::vector<std::string> labels_as_printed() const;
   void name_windows(const std::vector<const ExprNode *> &order);
+  const ExprNode *other_name_of(const std::vector<const ExprNode *> &windows) const;
   std::string fresh_name();
 
   void define(const AccumulatorDef &definition);

@@ -357,3 +357,16 @@ TEST_CASE("inputs that meet no label of a window have labels of their own beside
     CHECK(made["d_x"].data<double>()[k] == doctest::Approx(sum));
   }
 }
+
+TEST_CASE("the gradient of a part that is read again prints as a text that prints itself") {
+  const LoopSpec spec =
+      gradient(parse("kernel k { in l : f64[lb, la]; in w : f64[la]; let m[la, lb] = l\n"
+                     "let s[t < 4, la, lb] = s[t - 1, la, lb] * m[la, lb] + m from 1\n"
+                     "let r[n, la, lb] = stack(n, m * m + s[-1, la, lb], m, s[-1, la, lb])\n"
+                     "out y = sin(w) * r[1, la, lb] * l }"),
+               {"l", "w"});
+  const std::string text = print(spec);
+  CAPTURE(text);
+  CHECK(text.find("let d_r_part2 = d_r[2, ") != std::string::npos); // no other name of it
+  CHECK(print(parse(text)) == text);
+}
