@@ -210,6 +210,13 @@ struct Tiles {
     std::vector<std::size_t> boxes;         // [phase]: which of its parallel axes has them
     std::int64_t positions = 1;             // of that for each row
     std::vector<std::int64_t> scratch = {}; // [scratch array]: bytes of a row
+    // Of a piece of so many rows: where each scratch array begins, and what lies behind them.
+    std::vector<std::int64_t> starts(std::int64_t rows) const {
+      std::vector<std::int64_t> starts{0};
+      for (const std::int64_t row_bytes : scratch)
+        starts.push_back(starts.back() + (rows * row_bytes + 63) / 64 * 64);
+      return starts;
+    }
   };
   struct Nest { // that computes all rows of a let or of the outputs, or those of a part of a call
     act::Run run;
@@ -246,6 +253,7 @@ struct Tiles {
   std::vector<Array> arrays;
   std::vector<Nest> nests;
   std::vector<std::vector<Piece>> tasks; // each in order
+  std::int64_t scratch = 0; // bytes of the largest piece: its scratch arrays, and a thread's own
 };
 
 struct CallPlan {

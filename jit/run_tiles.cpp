@@ -21,10 +21,10 @@ using Piece = Tiles::Piece;
 // One task: the rows of each let that are there, and where they lie.
 class TileTask {
 public:
-  // `keeps_all`: no row of a let makes room for another. `bytes_all`: see `bytes`.
-  TileTask(const Tiles &tiles, std::span<char *const> arrays, bool keeps_all, std::size_t bytes_all)
+  // `keeps_all`: no row of a let makes room for another.
+  TileTask(const Tiles &tiles, std::span<char *const> arrays, bool keeps_all)
       : tiles_(tiles), arrays_(arrays.begin(), arrays.end()), keeps_all_(keeps_all),
-        memory_(bytes_all), rows_(tiles.arrays.size()) {
+        memory_(bytes(tiles, keeps_all)), rows_(tiles.arrays.size()) {
     std::int64_t at = 0;
     for (std::size_t a = 0; a < rows_.size(); ++a) {
       rows_[a].memory = memory_.data() + at;
@@ -36,13 +36,9 @@ public:
 
   // Its rows, and behind them what the largest piece needs.
   static std::size_t bytes(const Tiles &tiles, bool keeps_all) {
-    std::int64_t rows = 0, scratch = 0;
-    for (const Tiles::Array &array : tiles.arrays) rows += bytes(array, keeps_all);
-    for (const std::vector<Piece> &task : tiles.tasks)
-      for (const Piece &piece : task)
-        if (!piece.is_border)
-          scratch = std::max(scratch, scratch_of(tiles.nests[piece.nest], piece, nullptr));
-    return std::size_t(rows + scratch);
+    std::int64_t all = tiles.scratch;
+    for (const Tiles::Array &array : tiles.arrays) all += bytes(array, keeps_all);
+    return std::size_t(all);
   }
 
   void run(const std::vector<Piece> &pieces, const TileWatch *watch) {
@@ -83,18 +79,6 @@ private:
   static std::int64_t above(const Tiles::Array &array) {
     return array.border ? array.border->above : 0;
   }
-  // Scratch arrays have the rows of the piece alone. Behind them comes what a thread has for
-  // itself.
-  static std::int64_t scratch_of(const Tiles::Nest &nest, const Piece &piece,
-                                 std::vector<std::int64_t> *starts) {
-    std::int64_t bytes = 0;
-    for (const std::int64_t row_bytes : nest.rows.scratch) {
-      if (starts != nullptr) starts->push_back(bytes);
-      bytes += ((piece.end - piece.begin) * row_bytes + 63) / 64 * 64;
-    }
-    if (starts != nullptr) starts->push_back(bytes);
-    return bytes + nest.special->rows.bytes;
-  }
 
   // Rows that are still needed move to the front. Several nests may write parts of the same rows.
   void make_room(std::size_t a, const Piece &piece) {
@@ -130,9 +114,10 @@ private:
     const Specialisation &special = *nest.special;
     const loop::Program &program = special.pattern->program;
     const std::int64_t begin = piece.begin - nest.first, count = piece.end - piece.begin;
-    std::vector<std::int64_t> starts;
+    // Scratch arrays have the rows of the piece alone. Behind them comes what a thread has for
+    // itself.
+    const std::vector<std::int64_t> starts = nest.rows.starts(count);
     std::int64_t first_own = 0;
-    scratch_of(nest, piece, &starts);
     if (!special.rows.buffers.empty())
       first_own = special.buffers[special.rows.buffers.front()].scratch_at;
     buffers_.clear();
@@ -216,7 +201,7 @@ void run_tiles(const KernelImpl &kernel, const Tiles &tiles, std::span<char *con
     kernel::check_pointers(nest.run.kernel->typed(), pointers_to(nest.run.operands, views));
   }
   if (watch != nullptr || kernel.setup().verifies) {
-    TileTask all(tiles, arrays, true, TileTask::bytes(tiles, true));
+    TileTask all(tiles, arrays, true);
     for (const Tiles::Array &array : tiles.arrays)
       if (watch != nullptr) watch->let(array.name, all.at(array.whole));
     for (const std::vector<Piece> &task : tiles.tasks) all.run(task, watch);
@@ -225,12 +210,11 @@ void run_tiles(const KernelImpl &kernel, const Tiles &tiles, std::span<char *con
   }
   std::exception_ptr failure; // of the first task that fails; no error passes through oneTBB
   std::mutex mutex;
-  const std::size_t bytes = bytes_of_task(tiles);
   runtime::CallArena *const arena = runtime::CallArena::now();
   const auto run = [&](std::int64_t task) noexcept {
     const runtime::CallArena::Use here(arena);
     try {
-      TileTask(tiles, arrays, false, bytes).run(tiles.tasks[std::size_t(task)], nullptr);
+      TileTask(tiles, arrays, false).run(tiles.tasks[std::size_t(task)], nullptr);
     } catch (...) {
       const std::lock_guard lock(mutex);
       if (!failure) failure = std::current_exception();

@@ -139,10 +139,15 @@ bool TileChooser::in_tiles(const TileGroup &group, std::vector<Reader> &members,
     array.border = group.members[m].border;
   }
   for (const std::vector<Piece> &task : tiles.tasks)
-    for (const Piece &piece : task)
+    for (const Piece &piece : task) {
+      if (!piece.is_border)
+        if (const Tiles::Nest &nest = tiles.nests[piece.nest]; nest.special)
+          tiles.scratch = std::max(tiles.scratch, nest.rows.starts(piece.end - piece.begin).back() +
+                                                      std::int64_t(nest.special->rows.bytes));
       if (const auto array = piece.is_border ? std::optional<std::size_t>(piece.nest)
                                              : tiles.nests[piece.nest].array)
         tiles.arrays[*array].kept = std::max(tiles.arrays[*array].kept, piece.end - piece.needed);
+    }
   for (std::size_t m = 0; m + 1 < members.size(); ++m)
     tiles.arrays[m].room = tiles.arrays[m].kept + group.spare * group.members[m].times;
   for (Reader &member : members) copies_of(member, to);
