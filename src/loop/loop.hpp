@@ -140,6 +140,7 @@ std::string_view name(StrideClass stride); // as texts say it: "unit", "step 2"
 struct Walk {                              // the buffer moves along this axis
   AxisId axis;
   StrideClass stride = StrideClass::Other;
+  friend bool operator==(const Walk &, const Walk &) = default;
 };
 
 // A way to see an operand: the same memory may appear as several buffers with different walks. A

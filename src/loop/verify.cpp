@@ -112,9 +112,7 @@ private:
     const auto walks_shift = [&](const Walk &walk) { return walk.axis == buffer.shift->axis; };
     return buffer.role == Role::Input && of.role == Role::Input && of.dtype == buffer.dtype &&
            !of.shift && buffer.shift->by != 0 && std::ranges::any_of(buffer.walks, walks_shift) &&
-           std::ranges::equal(buffer.walks, of.walks, [](const Walk &a, const Walk &b) {
-             return a.axis == b.axis && a.stride == b.stride;
-           });
+           buffer.walks == of.walks;
   }
 
   void require(bool holds, const std::string &what) const {

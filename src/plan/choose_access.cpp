@@ -49,11 +49,7 @@ bool follows_another(const Request &request, std::size_t input) {
   };
   const auto is_same_but_for_starts = [&](const spec::TypedWindow &other) {
     const auto same = [](const spec::TypedWindow::Form &a, const spec::TypedWindow::Form &b) {
-      return (a.start == b.start || !a.terms.empty()) && a.from_end == b.from_end &&
-             a.counts == b.counts &&
-             std::ranges::equal(a.terms, b.terms, [](const auto &s, const auto &t) {
-               return s.axis == t.axis && s.times == t.times;
-             });
+      return (a.start == b.start || !a.terms.empty()) && are_same_but_for_start(a, b);
     };
     return other.of == window->of && other.pads == window->pads && !other.is_gather() &&
            std::ranges::equal(other.forms, window->forms, same);

@@ -63,6 +63,16 @@ struct Fillers {
   }
 };
 
+// Whether windows of one array differ along this dim in where they start, and in nothing else.
+inline bool are_same_but_for_start(const spec::TypedWindow::Form &a,
+                                   const spec::TypedWindow::Form &b) {
+  return a.from_end == b.from_end && a.counts == b.counts && a.divisor == b.divisor &&
+         a.stretches == b.stretches &&
+         std::ranges::equal(a.terms, b.terms, [](const auto &s, const auto &t) {
+           return s.axis == t.axis && s.times == t.times;
+         });
+}
+
 struct Request {
   const spec::TypedSpec &spec;
   Resolved resolved;

@@ -27,21 +27,6 @@ std::int64_t times(const Form &form, int axis) {
   return term == form.terms.end() ? 0 : term->times;
 }
 
-// But for where they start.
-bool are_alike(const Form &a, const Form &b) {
-  return a.from_end == b.from_end && a.indices.empty() && b.indices.empty() && a.divisor == 1 &&
-         b.divisor == 1 && a.stretches == b.stretches && a.counts == b.counts &&
-         a.terms.size() == b.terms.size() && std::ranges::all_of(a.terms, [&](const auto &term) {
-           return times(b, term.axis) == term.times;
-         });
-}
-
-bool are_walked_alike(const loop::Buffer &a, const loop::Buffer &b) {
-  return std::ranges::equal(a.walks, b.walks, [](const loop::Walk &one, const loop::Walk &other) {
-    return one.axis == other.axis && one.stride == other.stride;
-  });
-}
-
 std::vector<BufferId> loaded(const loop::Program &program, const loop::Loop &loop) {
   std::vector<BufferId> loads;
   for (const Stmt &s : loop.body)
@@ -62,7 +47,9 @@ int shift_along(const spec::TypedSpec &spec, std::size_t of, std::size_t by, int
   std::int64_t shift = 0;
   for (std::size_t dim = 0; dim < dims; ++dim) {
     const Form one = form_of(a, dim), other = form_of(b, dim);
-    if (!are_alike(one, other)) return 0;
+    if (!are_same_but_for_start(one, other) || one.divisor != 1 || !one.indices.empty() ||
+        !other.indices.empty())
+      return 0;
     const std::int64_t step = times(one, axis), apart = other.start - one.start;
     if (step == 0 ? apart != 0 : apart % step != 0) return 0;
     if (step == 0) continue;
@@ -92,7 +79,7 @@ void Lowering::find_shifts() {
       const Reading &reading = schedule_.reads[buffer.operand];
       if (!reading.stays_near || !reading.exceeds_nearest_cache) continue;
       const auto shift = [&](BufferId of) {
-        return are_walked_alike(plan_.program[of], buffer)
+        return plan_.program[of].walks == buffer.walks
                    ? shift_along(request_.spec, plan_.program[of].operand, buffer.operand, *axis)
                    : 0;
       };
