@@ -1,6 +1,7 @@
 // See steps.hpp.
 #include "jit/gpu/steps.hpp"
 
+#include "array/copy.hpp"
 #include "kernel/gather.hpp"
 #include "kernel/scatter.hpp"
 #include "support/check.hpp"
@@ -103,17 +104,9 @@ void play(Step step, const void *arguments) {
 
 void Steps::bring(const void *from, const Layout &read, void *to, const Layout &written,
                   std::size_t size, Wide number) const {
-  struct Dim {
-    std::int64_t extent, read, write;
-  };
-  std::vector<Dim> dims;
-  for (int d = 0; d < written.rank; ++d) {
-    if (written.extents[d] == 0) return;
-    if (written.extents[d] > 1 && (read.strides[d] != 0 || written.strides[d] != 0))
-      dims.push_back({written.extents[d], read.strides[d], written.strides[d]});
-  }
-  std::ranges::sort(
-      dims, [](const Dim &a, const Dim &b) { return std::abs(a.write) > std::abs(b.write); });
+  auto walked = array::dims_of_copy(read, written);
+  if (!walked) return;
+  std::vector<array::CopiedDim> &dims = *walked;
   for (std::size_t d = dims.size(); d-- > 1;) // those that lie behind each other in both are one
     if (dims[d - 1].read == dims[d].extent * dims[d].read &&
         dims[d - 1].write == dims[d].extent * dims[d].write) {
@@ -122,7 +115,7 @@ void Steps::bring(const void *from, const Layout &read, void *to, const Layout &
     }
   CopyStep step{.from = from, .to = to, .number = number};
   if (dims.empty()) dims.push_back({1, 0, 0});
-  for (const Dim &dim : dims) {
+  for (const array::CopiedDim &dim : dims) {
     step.from_steps[step.box.rank] = dim.read;
     step.to_steps[step.box.rank] = dim.write;
     add_dim(step.box, dim.extent);

@@ -11,9 +11,7 @@ namespace broadloom::array {
 
 namespace {
 
-struct Dim {
-  std::int64_t extent, read, write; // steps in bytes
-};
+using Dim = CopiedDim; // with steps in bytes
 
 template <std::size_t size> void copy_row(char *to, const char *from, const Dim &row) {
   for (std::int64_t i = 0; i < row.extent; ++i)
@@ -36,16 +34,28 @@ void copy_row(char *to, const char *from, const Dim &row, std::int64_t size) {
 
 } // namespace
 
+std::optional<std::vector<CopiedDim>> dims_of_copy(const Layout &read, const Layout &written) {
+  std::vector<CopiedDim> dims;
+  for (int d = 0; d < written.rank; ++d) {
+    if (written.extents[d] == 0) return std::nullopt;
+    if (written.extents[d] > 1 && (read.strides[d] != 0 || written.strides[d] != 0))
+      dims.push_back({written.extents[d], read.strides[d], written.strides[d]});
+  }
+  std::ranges::sort(dims, [](const CopiedDim &a, const CopiedDim &b) {
+    return std::abs(a.write) > std::abs(b.write);
+  });
+  return dims;
+}
+
 void copy_elements(const AnyView &from, void *to, const Layout &layout) {
   const auto size = std::int64_t(size_of(from.dtype));
-  std::vector<Dim> dims;
-  for (int d = 0; d < layout.rank; ++d) {
-    if (layout.extents[d] == 0) return;
-    if (layout.extents[d] > 1 && (from.layout.strides[d] != 0 || layout.strides[d] != 0))
-      dims.push_back({layout.extents[d], from.layout.strides[d] * size, layout.strides[d] * size});
+  auto walked = dims_of_copy(from.layout, layout);
+  if (!walked) return;
+  std::vector<Dim> &dims = *walked;
+  for (Dim &dim : dims) {
+    dim.read *= size;
+    dim.write *= size;
   }
-  std::sort(dims.begin(), dims.end(),
-            [](const Dim &a, const Dim &b) { return std::abs(a.write) > std::abs(b.write); });
   Dim row{1, size, size};
   if (!dims.empty()) {
     row = dims.back();
