@@ -2,6 +2,7 @@
 #include "kernel/padding.hpp"
 
 #include "array/copy.hpp"
+#include "array/layout.hpp"
 #include "kernel/layouts.hpp"
 
 #include <algorithm>
@@ -148,6 +149,12 @@ void Elements::copy(const AnyView &from, void *to, const Layout &layout) const {
 }
 
 void Elements::fill(DType dtype, const void *number, void *to, const Layout &layout) const {
+  const auto *bytes = static_cast<const char *>(number);
+  const bool is_zero = std::all_of(bytes, bytes + size_of(dtype), [](char c) { return c == 0; });
+  if (is_zero && array::is_c_contiguous(layout)) {
+    std::memset(to, 0, std::size_t(element_count(layout)) * size_of(dtype));
+    return;
+  }
   Layout still = layout;
   still.strides = {};
   array::copy_elements({dtype, const_cast<void *>(number), false, still}, to, layout);
