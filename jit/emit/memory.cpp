@@ -52,7 +52,7 @@ llvm::Value *Memory::load(const Place &here, BufferId id) {
   if (here.held != nullptr && (*here.held)[id.index] != nullptr) return (*here.held)[id.index];
   if (access.shared && here.shared != nullptr) {
     const Buffer::Shift shift = block::shift_along(program_, id, here.jam->axis);
-    llvm::Value *&row = here.shared->rows[{shift.of, shift.by + here.row}];
+    llvm::Value *&row = (*here.shared)[{shift.of, shift.by + here.row}];
     if (row != nullptr)
       context_.took(Path::RowShared);
     else

@@ -59,9 +59,8 @@ struct Copy {
 };
 
 // Rows that several loads of a jam read, each as the first that comes to it has loaded it.
-struct SharedRegisters {
-  std::map<std::pair<loop::BufferId, int>, llvm::Value *> rows; // by buffer, and rows from its own
-};
+// By buffer, and rows from its own.
+using SharedRegisters = std::map<std::pair<loop::BufferId, int>, llvm::Value *>;
 
 struct Place {
   const block::Box *box = nullptr; // how the body that we are in is run

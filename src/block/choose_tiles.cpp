@@ -37,7 +37,7 @@ std::optional<Run> Chooser::jam(LoopId id, const Place &place) const {
   if (!inner.vector || !inner.accs.empty() || inner.scan || inner.within == rows.axis ||
       facts(*found).inner_loops || facts(*found).costly)
     return std::nullopt;
-  if (const int count = rows_that_share(rows, inner); count > 1) return jam(id, place, count);
+  if (const int count = rows_that_share(rows, *found); count > 1) return jam(id, place, count);
   if (rows.parallel || inner.body.size() > machine_.sizes.copied_body ||
       !streams(program_, *found).empty())
     return std::nullopt;
@@ -58,8 +58,9 @@ std::optional<Run> Chooser::jam(LoopId id, const Place &place) const {
 
 // How many rows of a map at once load a quarter less, as they read each other's: no more than two,
 // as all is to stay in registers, and tiles have few rows; else 1.
-int Chooser::rows_that_share(const Loop &rows, const Loop &inner) const {
-  if (program_[rows.axis].tile != 0 || has_rows_in_lanes(*only_loop(rows.body))) return 1;
+int Chooser::rows_that_share(const Loop &rows, LoopId id) const {
+  if (program_[rows.axis].tile != 0 || has_rows_in_lanes(id)) return 1;
+  const Loop &inner = loop(id);
   const std::vector<SharedRows> shared = rows_of_jam(program_, inner, rows.axis);
   const bool own = std::ranges::all_of(inner.body, [&](const Stmt &s) {
     return s.kind != StmtKind::Set || walk(s.buffer, rows.axis) != nullptr;
