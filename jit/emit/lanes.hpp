@@ -116,6 +116,7 @@ private:
   llvm::Value *sign_integer(DType dtype, llvm::Value *x);
 
   llvm::Value *extreme(llvm::Value *a, llvm::Value *b, bool greater);
+  llvm::Value *extreme_by_range(llvm::Value *a, llvm::Value *b, bool greater);
   llvm::Value *extreme_of_constant(llvm::Value *x, llvm::Value *c, bool greater);
   llvm::Value *extreme_of_numbers(llvm::Value *a, llvm::Value *b, bool greater);
   llvm::Value *sign_float(llvm::Value *x);

@@ -7,8 +7,10 @@
 #include "support/check.hpp"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
 #include <numeric>
 
 namespace broadloom::jit {
@@ -84,6 +86,8 @@ llvm::Value *Lanes::on_float(Op op, DType compute, llvm::ArrayRef<llvm::Value *>
 llvm::Value *Lanes::extreme(llvm::Value *a, llvm::Value *b, bool greater) {
   if (number(b) != nullptr) return extreme_of_constant(a, b, greater);
   if (number(a) != nullptr) return extreme_of_constant(b, a, greater);
+  if (target_.isa->has_range && width(a) * a->getType()->getScalarSizeInBits() >= 128)
+    return extreme_by_range(a, b, greater);
   const auto pick = [&](llvm::Value *x, llvm::Value *y) {
     llvm::Value *wins = greater ? ir_.CreateFCmpOGT(x, y) : ir_.CreateFCmpOLT(x, y);
     return ir_.CreateSelect(wins, x, y);
@@ -96,6 +100,37 @@ llvm::Value *Lanes::extreme(llvm::Value *a, llvm::Value *b, bool greater) {
   llvm::Value *both = ir_.CreateAnd(one, other);
   llvm::Value *nan = ir_.CreateSExt(ir_.CreateFCmpUNO(a, b), bits);
   return ir_.CreateBitCast(ir_.CreateOr(both, nan), type);
+}
+
+// The same by AVX-512's vrange, a register at a time, and by the same NaN: all bits are set.
+llvm::Value *Lanes::extreme_by_range(llvm::Value *a, llvm::Value *b, bool greater) {
+  using namespace llvm::Intrinsic;
+  const bool single = a->getType()->getScalarSizeInBits() == 32;
+  const int count = width(a), piece = std::min(count, single ? 16 : 8);
+  const int bits = piece * (single ? 32 : 64);
+  const ID narrow = single        ? bits == 128   ? x86_avx512_mask_range_ps_128
+                                    : bits == 256 ? x86_avx512_mask_range_ps_256
+                                                  : x86_avx512_mask_range_ps_512
+                    : bits == 128 ? x86_avx512_mask_range_pd_128
+                    : bits == 256 ? x86_avx512_mask_range_pd_256
+                                  : x86_avx512_mask_range_pd_512;
+  constexpr int sign_of_result = 4, lesser_of_both = 0, greater_of_both = 1;
+  std::vector<llvm::Value *> picked;
+  for (int first = 0; first < count; first += piece) {
+    const auto part = [&](llvm::Value *x) {
+      return piece == count ? x : some_lanes(x, first, piece);
+    };
+    llvm::Value *left = part(a);
+    std::vector<llvm::Value *> args{
+        left, part(b), ir_.getInt32(sign_of_result | (greater ? greater_of_both : lesser_of_both)),
+        llvm::PoisonValue::get(left->getType()),
+        llvm::Constant::getAllOnesValue(ir_.getIntNTy(static_cast<unsigned>(std::max(piece, 8))))};
+    if (bits == 512) args.push_back(ir_.getInt32(4)); // rounding as it is
+    picked.push_back(ir_.CreateIntrinsic(narrow, {}, args));
+  }
+  llvm::Type *whole = widen(ir_.getIntNTy(single ? 32 : 64), count);
+  llvm::Value *nan = ir_.CreateBitCast(llvm::Constant::getAllOnesValue(whole), a->getType());
+  return ir_.CreateSelect(ir_.CreateFCmpUNO(a, b), nan, joined(std::move(picked)));
 }
 
 // The same with a constant: one instruction, or two beside a zero whose sign decides.
@@ -194,15 +229,7 @@ llvm::Value *Lanes::vector_math(Op op, DType compute, llvm::ArrayRef<llvm::Value
       part.push_back(count == piece ? arg : ir_.CreateShuffleVector(arg, lanes_from(first, piece)));
     results.push_back(call(part));
   }
-  for (int length = piece; results.size() > 1; length *= 2) { // W is a power of two
-    std::vector<llvm::Value *> joined;
-    for (std::size_t k = 0; k < results.size(); k += 2) {
-      joined.push_back(
-          ir_.CreateShuffleVector(results[k], results[k + 1], lanes_from(0, 2 * length)));
-    }
-    results = std::move(joined);
-  }
-  return results.front();
+  return joined(std::move(results));
 }
 
 // Calls a function of the system's libm, a lane at a time.

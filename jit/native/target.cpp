@@ -43,7 +43,8 @@ constexpr support::Machine neon{.vector_bits = 128, .registers = 32, .least_mask
 constexpr std::array isas = {
     Isa{"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64", BL_V3, "v3", avx2, EM_X86_64, true},
     Isa{"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64",
-        BL_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", "v4", avx512, EM_X86_64, true},
+        BL_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", "v4", avx512, EM_X86_64, true,
+        false, true},
     Isa{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "neon", neon, EM_AARCH64},
 // A GPU's code and math, played by this processor, for tests.
 #if defined(__x86_64__)

@@ -23,6 +23,7 @@ struct Isa {
   std::uint16_t elf = 0;       // what the ELF format calls the architecture
   bool fences_streams = false; // stores around the caches are not ordered with others
   bool device = false;         // a GPU, which this process reaches through its driver
+  bool has_range = false;      // one instruction takes the greater with -0 < +0, NaN being missing
 };
 
 // Null for a name that is unknown.
