@@ -2,6 +2,7 @@
 #include "jit/predict.hpp"
 
 #include "jit/calibrate.hpp"
+#include "jit/call_plan.hpp"
 #include "jit/shown.hpp"
 #include "kernel/overlap.hpp"
 #include "plan/predict.hpp"
@@ -9,7 +10,9 @@
 #include "support/float_control.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <set>
 
 namespace broadloom::jit {
 namespace {
@@ -88,23 +91,25 @@ std::vector<plan::PhaseRun> phase_runs(const loop::Program &program, const plan:
 } // namespace
 
 Prediction predict(const loop::Program &program, const block::Program &blocks,
-                   const plan::Binding &binding, std::span<const plan::InputMemory> inputs,
+                   const plan::Binding &binding, const plan::OperandMemory &memory,
                    const support::Machine &machine, const support::Rates &rates) {
   Bodies bodies(program, binding);
   for (const block::Box &phase : blocks.phases) bodies.visit(phase, 1);
   const std::vector<plan::BodyRun> loops = std::move(bodies).take();
   Prediction prediction;
   for (const double ns :
-       plan::predict(program, binding, phase_runs(program, binding, machine), loops, inputs, rates))
+       plan::predict(program, binding, phase_runs(program, binding, machine), loops, memory, rates))
     prediction.phases.push_back(ns * 1e-9);
   prediction.seconds = rates.call_ns * 1e-9 +
                        std::accumulate(prediction.phases.begin(), prediction.phases.end(), 0.0);
   return prediction;
 }
 
+namespace {
+
 // A window lies in its array, but for copies of what a gather reads.
-static std::vector<plan::InputMemory> memory_of(const spec::TypedSpec &typed,
-                                                const kernel::Layouts &layouts) {
+std::vector<plan::InputMemory> memory_of(const spec::TypedSpec &typed,
+                                         const kernel::Layouts &layouts) {
   std::vector<plan::InputMemory> made;
   for (std::uint32_t i = 0; i < layouts.inputs.size(); ++i) {
     const auto &window = typed.inputs[i].window;
@@ -116,33 +121,138 @@ static std::vector<plan::InputMemory> memory_of(const spec::TypedSpec &typed,
   return made;
 }
 
-static void add(Prediction &all, const Prediction &one) {
-  all.seconds += one.seconds;
-  all.phases.insert(all.phases.end(), one.phases.begin(), one.phases.end());
+void add(Prediction &all, const Prediction &one, double times = 1) {
+  all.seconds += times * one.seconds;
+  for (const double phase : one.phases) all.phases.push_back(times * phase);
 }
 
-static Prediction predict_own(const KernelImpl &kernel) {
+// The steps of a call, as the plan has them.
+class StepPredictor {
+public:
+  StepPredictor(const KernelImpl &kernel, const CallPlan &plan)
+      : setup_(kernel.setup()), plan_(plan),
+        rates_(rates_here(*setup_.target, setup_.threads, setup_.options.cache_dir)) {}
+
+  Prediction of(const std::vector<Action> &actions, std::int64_t turns = 1) const {
+    Prediction all;
+    for (const Action &action : actions)
+      add(all, std::visit([&](const auto &step) { return of(step, turns); }, action));
+    return all;
+  }
+
+private:
+  template <class Other> Prediction of(const Other &, std::int64_t) const { return {}; }
+
+  Prediction of(const act::Run &run, std::int64_t) const { return of_nest(run, {}); }
+
+  Prediction of_nest(const act::Run &run, const std::vector<bool> &near,
+                     bool near_output = false) const {
+    std::vector<AnyView> views;
+    for (const MemRef &operand : run.operands) views.push_back(operand.view);
+    const std::shared_ptr<const Specialisation> special =
+        run.kernel->bind(pointers_to(run.operands, views), {run.lies}, Use::Once);
+    if (special->pattern == nullptr || !special->pattern->code)
+      fail_without_code(*run.kernel, special->engine,
+                        special->pattern == nullptr ? special->failure : special->pattern->no_code);
+    std::vector<plan::InputMemory> inputs = memory_of(run.kernel->typed(), special->layouts);
+    for (std::size_t i = 0; i < inputs.size() && i < near.size(); ++i) inputs[i].near = near[i];
+    return predict(special->pattern->program, special->pattern->code->blocks(), special->binding,
+                   {inputs, near_output}, run.kernel->setup().machine(special->threads), rates_);
+  }
+
+  // Rows of lets stay near. Tiles that overlap compute some of them more than once.
+  Prediction of(const act::InTiles &in_tiles, std::int64_t) const {
+    const Tiles &tiles = plan_.tiles[in_tiles.number];
+    std::set<std::int32_t> near;
+    for (const Tiles::Array &array : tiles.arrays) {
+      near.insert(std::int32_t(array.number));
+      if (array.border) near.insert(array.border->copy.array);
+    }
+    struct Rows {
+      std::int64_t computed = 0, first = std::numeric_limits<std::int64_t>::max(), end = 0;
+    };
+    std::vector<Rows> rows(tiles.nests.size());
+    for (const std::vector<Tiles::Piece> &task : tiles.tasks)
+      for (const Tiles::Piece &piece : task)
+        if (!piece.is_border) {
+          Rows &own = rows[piece.nest];
+          own.computed += piece.end - piece.begin;
+          own.first = std::min(own.first, piece.begin);
+          own.end = std::max(own.end, piece.end);
+        }
+    Prediction all;
+    for (std::size_t n = 0; n < tiles.nests.size(); ++n) {
+      const Tiles::Nest &nest = tiles.nests[n];
+      std::vector<bool> is_near;
+      for (const MemRef &operand : nest.run.operands)
+        is_near.push_back(near.contains(operand.array));
+      if (rows[n].computed > 0)
+        add(all, of_nest(nest.run, is_near, nest.array.has_value()),
+            double(rows[n].computed) / double(rows[n].end - rows[n].first));
+    }
+    return all;
+  }
+
+  Prediction of(const act::For &step, std::int64_t) const {
+    const TimeLoop &loop = plan_.loops[step.loop];
+    Prediction all;
+    add(all, of(loop.body, std::max<std::int64_t>(loop.steps, 1)), double(loop.steps));
+    return all;
+  }
+  // All steps of the loop once more for each level, in the course of the turns of another one.
+  Prediction of(const act::Again &step, std::int64_t turns) const {
+    const TimeLoop &loop = plan_.loops[step.loop];
+    Prediction all;
+    add(all, of(loop.body, std::max<std::int64_t>(loop.steps, 1)),
+        double(loop.steps) * double(loop.blocks.size()) / double(turns));
+    return all;
+  }
+
+  Prediction of(const act::Pad &pad, std::int64_t) const {
+    if (pad.comes_later) return {};
+    const Layout &layout = pad.to.view.layout;
+    const double rows = pad.row ? double(layout.extents[pad.row->dim]) : 1;
+    return moved(pad.to.view, rows, 1);
+  }
+  Prediction of(const act::Gather &gather, std::int64_t) const {
+    return gather.what == act::Gather::What::Look ? Prediction{} : moved(gather.to.view, 1, 1);
+  }
+  Prediction of(const act::Scatter &scatter, std::int64_t) const {
+    return moved(scatter.values.view, 1, 2);
+  }
+  Prediction of(const act::Copy &copy, std::int64_t) const { return moved(copy.to.view, 1, 1); }
+
+  // So many reads of each element for a write of it, in one of so many parts.
+  Prediction moved(const AnyView &view, double parts, double reads) const {
+    const double bytes = double(element_count(view.layout)) * double(size_of(view.dtype)) / parts;
+    return {(reads * bytes / rates_.read_rate(2 * bytes, false) +
+             bytes / rates_.write_rate(2 * bytes, false)) *
+                1e-9,
+            {}};
+  }
+
+  const Setup &setup_;
+  const CallPlan &plan_;
+  const support::Rates rates_;
+};
+
+} // namespace
+
+Prediction predict_nest(const KernelImpl &kernel) {
   const support::FloatWorld world;
-  if (fills_output(kernel)) return {};
   const Setup &setup = kernel.setup();
   const Shown shown = native_to_show(kernel);
-  Prediction all;
-  for (const auto &let : kernel.subs().lets().kernels())
-    if (let) add(all, predict(*let));
-  add(all, predict(shown.program, shown.pattern->code->blocks(), shown.binding,
-                   memory_of(kernel.typed(), shown.layouts), setup.machine(shown.threads),
-                   rates_here(*setup.target, setup.threads, setup.options.cache_dir)));
-  return all;
+  return predict(shown.program, shown.pattern->code->blocks(), shown.binding,
+                 {memory_of(kernel.typed(), shown.layouts), false}, setup.machine(shown.threads),
+                 rates_here(*setup.target, setup.threads, setup.options.cache_dir));
 }
 
 Prediction predict(const KernelImpl &kernel) {
-  if (const auto kernels = latest_kernels(kernel); kernels.back() != &kernel) {
-    Prediction all;
-    for (const KernelImpl *part : kernels)
-      add(all, part == &kernel ? predict_own(kernel) : predict(*part));
-    return all;
-  }
-  return predict_own(kernel);
+  if (kernel.setup().is_plain || kernel.setup().device || !kernel.setup().target)
+    return predict_nest(kernel);
+  const support::FloatWorld world;
+  const std::shared_ptr<const CallPlan> plan = plan_to_show(kernel);
+  return StepPredictor(kernel, *plan).of(plan->actions);
 }
 
 } // namespace broadloom::jit

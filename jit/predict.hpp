@@ -9,10 +9,13 @@
 
 namespace broadloom::jit {
 
+// Of a call: its nests, and what is copied around them. Only nests have phases.
 Prediction predict(const detail::KernelImpl &kernel);
+// Of the kernel's own nest alone, without lets and copies.
+Prediction predict_nest(const detail::KernelImpl &kernel);
 
 Prediction predict(const loop::Program &program, const block::Program &blocks,
-                   const plan::Binding &binding, std::span<const plan::InputMemory> inputs,
+                   const plan::Binding &binding, const plan::OperandMemory &memory,
                    const support::Machine &machine, const support::Rates &rates);
 
 } // namespace broadloom::jit

@@ -29,7 +29,7 @@ text::GraphPart graph_part(const KernelImpl &kernel, std::string name, bool time
   for (std::size_t o = 0; o < kernel.typed().outputs.size(); ++o)
     if (shown.layouts.wanted[o]) take(kernel.typed().outputs[o].axes, shown.layouts.outputs[o]);
   if (timed && engine_used(kernel) == Engine::jit && !fills_output(kernel)) {
-    part.ns = predict(kernel).seconds * 1e9;
+    part.ns = predict_nest(kernel).seconds * 1e9;
     part.notes.push_back(support::time_text(part.ns) + " predicted");
   }
   std::vector<std::string> fused;

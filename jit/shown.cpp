@@ -86,10 +86,12 @@ std::shared_ptr<const CallPlan> planned_call(const KernelImpl &kernel) try {
 
 } // namespace
 
-calls::Call describe_call(const KernelImpl &kernel) {
+std::shared_ptr<const CallPlan> plan_to_show(const KernelImpl &kernel) {
   const auto latest = kernel.plans().latest();
-  return latest ? latest->shown : planned_call(kernel)->shown;
+  return latest ? latest : planned_call(kernel);
 }
+
+calls::Call describe_call(const KernelImpl &kernel) { return plan_to_show(kernel)->shown; }
 
 bool fills_output(const KernelImpl &kernel) {
   const auto is_gather = [](const spec::TypedInput &input) {
@@ -195,12 +197,15 @@ Shown native_to_show(const KernelImpl &kernel) {
                   {}, "compile it with Engine::automatic or Engine::jit");
   Shown shown = program_to_show(kernel);
   find_engine(kernel, shown);
-  if (shown.engine != Engine::jit)
-    support::fail("E0501",
-                  fmt::format("kernel '{}' has no native code, and runs in the {}: {}",
-                              kernel.typed().name, name(shown.engine), shown.pattern->no_code),
-                  {}, "`--stage loop` shows what runs, `--stage why` the reasons");
+  if (shown.engine != Engine::jit) fail_without_code(kernel, shown.engine, shown.pattern->no_code);
   return shown;
+}
+
+void fail_without_code(const KernelImpl &kernel, Engine engine, const std::string &why) {
+  support::fail("E0501",
+                fmt::format("kernel '{}' has no native code, and runs in the {}: {}",
+                            kernel.typed().name, name(engine), why),
+                {}, "`--stage loop` shows what runs, `--stage why` the reasons");
 }
 
 } // namespace jit

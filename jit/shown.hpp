@@ -22,12 +22,15 @@ struct Shown {
 // Of a call or `prepare`. Which engine that is shows only when the code is made, so then it is.
 Shown what_to_show(const KernelImpl &kernel);
 kernel::Layouts layouts_to_show(const KernelImpl &kernel);
+std::shared_ptr<const CallPlan> plan_to_show(const KernelImpl &kernel);
 void find_engine(const KernelImpl &kernel, Shown &shown);
 Engine engine_used(const KernelImpl &kernel);
 
 // The same where there is a program, and one whose calls run as native code. Both throw E0501.
 Shown program_to_show(const KernelImpl &kernel);
 Shown native_to_show(const KernelImpl &kernel);
+[[noreturn]] void fail_without_code(const KernelImpl &kernel, Engine engine,
+                                    const std::string &why);
 
 // C-contiguous, of typical extents, without memory.
 std::vector<AnyView> typical_views(const spec::TypedSpec &typed);

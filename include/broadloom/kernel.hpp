@@ -94,8 +94,8 @@ struct CompileSteps {
 // The time that a call is predicted to take, by the loop program and by what this machine was
 // measured to do.
 struct Prediction {
-  double seconds = 0;         // of a call
-  std::vector<double> phases; // of them
+  double seconds = 0;         // of a call, with what it copies
+  std::vector<double> phases; // of its loop nests; one in a loop over time counts for all steps
 };
 
 struct Counters {

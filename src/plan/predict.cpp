@@ -150,30 +150,41 @@ double function_cost(ops::Op op, DType compute) {
 
 std::vector<double> predict(const loop::Program &program, const Binding &binding,
                             std::span<const PhaseRun> phases, std::span<const BodyRun> loops,
-                            std::span<const InputMemory> inputs, const support::Rates &rates) {
+                            const OperandMemory &memory, const support::Rates &rates) {
   const Predictor predictor(program, binding, loops, rates);
   std::vector<std::vector<Moved>> moved;
   std::map<std::pair<loop::Role, std::uint32_t>, double> operands;
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
-    moved.push_back(read_once(bytes_moved(program, binding, p), inputs));
+    moved.push_back(read_once(bytes_moved(program, binding, p), memory.inputs));
     for (const Moved &m : moved.back()) {
       double &most = operands[{m.role, m.operand}];
       most = std::max(most, m.bytes);
     }
   }
+  const auto is_near = [&](loop::Role role, std::uint32_t operand) {
+    if (role == loop::Role::Output) return memory.near_outputs;
+    return role == loop::Role::Input && operand < memory.inputs.size() &&
+           memory.inputs[operand].near;
+  };
   double all_bytes = 0; // a call finds in the caches what the call before has left there
-  for (const auto &[operand, bytes] : operands) all_bytes += bytes;
+  for (const auto &[operand, bytes] : operands)
+    all_bytes += is_near(operand.first, operand.second) ? 0 : bytes;
 
   std::vector<double> result;
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     const int threads = std::max(1, phases[p].threads);
     const double bytes = phases[p].cached ? std::min(near_bytes, all_bytes) : all_bytes;
-    double memory = 0;
+    double moving = 0;
     for (const Moved &m : moved[p])
-      memory += m.bytes / (m.stored ? rates.write_rate(bytes, threads > 1)
-                                    : rates.read_rate(bytes, threads > 1));
+      if (is_near(m.role, m.operand)) // in the caches of each thread
+        moving +=
+            m.bytes / threads /
+            (m.stored ? rates.write_rate(near_bytes, false) : rates.read_rate(near_bytes, false));
+      else
+        moving += m.bytes / (m.stored ? rates.write_rate(bytes, threads > 1)
+                                      : rates.read_rate(bytes, threads > 1));
     const double arithmetic = predictor.arithmetic_ns(p) / threads;
-    result.push_back(std::max(memory, arithmetic) + (1 - overlap) * std::min(memory, arithmetic) +
+    result.push_back(std::max(moving, arithmetic) + (1 - overlap) * std::min(moving, arithmetic) +
                      (threads > 1 ? rates.share_ns : 0));
   }
   return result;

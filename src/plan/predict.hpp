@@ -42,11 +42,16 @@ struct BodyRun {
 struct InputMemory {
   std::uint32_t array = 0;
   double bytes = 0;
+  bool near = false; // of an array whose rows are in the caches when they are read
+};
+struct OperandMemory {
+  std::vector<InputMemory> inputs = {}; // [input operand]; none: each has memory of its own
+  bool near_outputs = false;            // as are those that are written
 };
 
-// [phase], in ns. `inputs`: [input operand]; none: each has memory of its own.
+// [phase], in ns.
 std::vector<double> predict(const loop::Program &program, const Binding &binding,
                             std::span<const PhaseRun> phases, std::span<const BodyRun> loops,
-                            std::span<const InputMemory> inputs, const support::Rates &rates);
+                            const OperandMemory &memory, const support::Rates &rates);
 
 } // namespace broadloom::plan

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <vector>
 
 namespace broadloom {
@@ -53,6 +54,38 @@ TEST_CASE("windows of one array are predicted to read it once") {
                                        "2, j] + x[i, j + 2] + x[i + 1, j + 2] }"));
   const std::vector<std::int64_t> large{4096, 4096};
   CHECK(of(windows, large).seconds < 2 * of(map, large).seconds);
+}
+
+TEST_CASE("a loop over time is predicted to take as long as all its steps") {
+  const auto heat = [](int steps) {
+    return compile(parse("kernel k { in u0 : f64[i]\n let u[t < " + std::to_string(steps) +
+                         ", i] = (u[t - 1, i] + pad(u, 1: (1, 1), edge)[t - 1, i]) / 2 from u0\n"
+                         "out y[i] = u[-1, i] }"));
+  };
+  const double few = of(heat(10), {100000}).seconds, many = of(heat(1000), {100000}).seconds;
+  CHECK(many > 50 * few);
+  CHECK(many < 200 * few);
+}
+
+TEST_CASE("a copy without a nest has a predicted time and no phases") {
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f32[i, j]; in p : i64[m]; out y[m, j] = x[p[m], j] }"));
+  const Prediction small = of(kernel, {256, 256}), large = of(kernel, {2048, 2048});
+  CHECK(small.seconds > 0);
+  CHECK(large.seconds > 4 * small.seconds);
+  CHECK(large.phases.empty());
+}
+
+TEST_CASE("a let whose rows stay in the caches is predicted to cost less than two kernels") {
+  const std::string rows = "(x[i, j] + x[i, j + 1] + x[i, j + 2])";
+  const std::string columns = "(h[i, j] + h[i + 1, j] + h[i + 2, j])";
+  const Kernel both = compile(parse("kernel k { in x : f32[:, :]\n let h[i, j] = " + rows +
+                                    "\n out y[i, j] = " + columns + " }"));
+  const Kernel first = compile(parse("kernel k { in x : f32[:, :]; out y[i, j] = " + rows + " }"));
+  const Kernel second =
+      compile(parse("kernel k { in h : f32[:, :]; out y[i, j] = " + columns + " }"));
+  const std::vector<std::int64_t> shape{4096, 4096};
+  CHECK(of(both, shape).seconds < 0.9 * (of(first, shape).seconds + of(second, shape).seconds));
 }
 
 TEST_CASE("a kernel without native code has no predicted time") {
