@@ -287,10 +287,12 @@ private:
         }
       }
       if (nothing && wanted)
-        throw DataError("E0307",
-                        fmt::format("{} over axis '{}' of 0 elements has no value",
-                                    spec_.graph.recipe(NodeId{n}).name, axis_name),
-                        spec_.where(NodeId{n}), "give the axis at least one element");
+        throw DataError(
+            "E0307",
+            fmt::format("{} over axis '{}' of 0 elements has no value",
+                        spec_.graph.recipe(NodeId{n}).name, axis_name),
+            spec_.where(NodeId{n}),
+            "give the axis at least one element, or min and max a value to begin with: init=e");
     }
   }
 

@@ -200,7 +200,9 @@ private:
     for (const Extent &e : of_args(id))
       if (e.count == 0)
         throw DataError("E0307", spec_.graph.recipe(id).name + " of no elements has no value",
-                        spec_.where(id), "give the folded axes at least one element");
+                        spec_.where(id),
+                        "give the folded axes at least one element, or min and max a value to "
+                        "begin with: init=e");
   }
 
   const spec::TypedSpec &spec_;
