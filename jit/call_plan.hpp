@@ -150,19 +150,18 @@ using Action = std::variant<act::CheckInput, act::CheckApart, act::Run, act::Pad
                             act::Scatter, act::Copy, act::Count, act::Save, act::Again, act::For,
                             act::Told, act::ByReference, act::InTiles>;
 
-// With `blocks` its rows are computed again from some that are saved (checkpoints.cpp).
+// With `segments` its rows are computed again from some that are saved (checkpoints.cpp).
 struct TimeLoop {
   struct Member {
     MemRef rows; // with those that it starts with
-    // What it goes on from: `lag` rows of each block, the largest blocks first, and the last row.
+    // What it goes on from: `lag` rows in each place, and the last row.
     MemRef saved;
     std::size_t dim = 0;
     std::int64_t lag = 0, kept = 0;
   };
   std::int64_t steps = 0;
   bool backwards = false;
-  // Of so many steps: the segment, and those that have rows for each before.
-  std::vector<std::int64_t> blocks = {};
+  Segments segments = {};
   std::int64_t last_step_read = 0; // so far ahead of the step of the loop that follows it
   std::vector<Member> members = {};
   std::vector<Action> body = {};
@@ -182,7 +181,7 @@ struct TimeLoop {
   std::optional<Rest> rest = {};
   std::int64_t step(std::int64_t n) const { return backwards ? steps - 1 - n : n; }
   // Steps that are there at once; 0: all.
-  std::int64_t segment() const { return blocks.empty() ? 0 : blocks[0]; }
+  std::int64_t segment() const { return segments.steps; }
 };
 
 // Lets that are computed a few rows at a time, just before what reads these rows

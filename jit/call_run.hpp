@@ -24,9 +24,8 @@ public:
   CallRun(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
           std::span<char *const> arrays, std::span<const Ready> ready = {})
       : kernel_(kernel), plan_(plan), call_(call), arrays_(arrays), ready_(ready),
-        there_(plan.loops.size()), recorder_(calls::Recorder::here()) {
+        there_(plan.loops.size()), saved_(plan.loops.size()), recorder_(calls::Recorder::here()) {
     if (kernel.setup().device) steps_.emplace(*kernel.setup().device);
-    for (const TimeLoop &loop : plan.loops) held_.emplace_back(loop.blocks.size(), -1);
   }
 
   void run(const LetWatch &watch);
@@ -102,11 +101,8 @@ private:
   void copy_elements(const AnyView &from, const AnyView &to) const;
   // What the next segment goes on from.
   void take(const act::Save &save);
-  // Of each level at which a block begins. Those from which it is computed again are there.
-  void save_rows(const TimeLoop &loop, std::size_t number);
-  // Where the rows before a block lie: those of the largest blocks first, in units of the rows of
-  // one.
-  static std::int64_t place_of_saved(const TimeLoop &loop, std::size_t level, std::int64_t n);
+  // Where a segment begins: whether what it begins with is kept (revolve.hpp).
+  bool save_rows(const TimeLoop &loop, std::size_t number);
   void save_last(const TimeLoop &loop, std::size_t number);
   // Has the steps there that what follows reads at its own step.
   void take(const act::Again &again);
@@ -125,10 +121,9 @@ private:
   std::int64_t n_ = 0, t_ = 0;      // the n-th step, for position t
   std::size_t number_ = 0;          // of the loop
   bool is_in_loop_ = false;
-  std::optional<std::size_t> again_from_ = {}; // steps are run again: from the blocks of this level
-  std::vector<std::vector<std::int64_t>>
-      held_;                        // [loop][level]: the block of the next one whose rows are there
-  std::optional<gpu::Steps> steps_; // of a device
+  std::optional<std::int64_t> again_to_ = {};    // steps are run again: up to this segment
+  std::vector<std::vector<std::int64_t>> saved_; // [loop][place]: the segment that begins there
+  std::optional<gpu::Steps> steps_;              // of a device
   calls::Recorder *const recorder_;
 };
 

@@ -5,19 +5,14 @@
 //                                                      the 23 from the one at hand on
 //   let d_u[t, i] = d_u[t + 1, i] * f'(u_1[t, i])      reads them from the last one down
 //
-// With a row of every L, L the root of the steps, 2 L rows take the place of L^2, and each step but
-// the last L is computed twice. Where that is too much memory, there are blocks of blocks: rows of
-// every L^2 for all steps, and of every L for those of the block at hand. With k such levels each
-// step is computed k + 1 times at most, and (k + 1) times the root of that order of rows are there
-// (Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse automatic
-// differentiation", 1992).
+// Segments of as many steps are computed from the rows that some of them begin with, each as few
+// times as there is memory for (revolve.hpp).
 #include "jit/lets.hpp"
 
 #include "array/copy.hpp"
 #include "jit/kernel.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace broadloom::jit {
 
@@ -122,32 +117,6 @@ bool Lets::is_followed(std::size_t first) {
   return true;
 }
 
-namespace {
-
-constexpr int most_levels = 6;
-
-// The segment, and each further block so many times the one before that all take as many rows.
-std::vector<std::int64_t> blocks_of(std::int64_t steps, std::int64_t lag, int levels) {
-  const double times = std::pow(double(steps) / double(lag), 1.0 / (levels + 1));
-  std::vector<std::int64_t> blocks{std::int64_t(std::ceil(double(lag) * times - 1e-9))};
-  if (levels == 1) blocks[0] = std::int64_t(std::ceil(std::sqrt(double(steps) * double(lag))));
-  while (int(blocks.size()) < levels)
-    blocks.push_back(blocks.back() *
-                     std::max<std::int64_t>(2, std::int64_t(std::ceil(times - 1e-9))));
-  return blocks;
-}
-
-} // namespace
-
-// Before each of the largest blocks, before each smaller one of one that is larger, and the last.
-std::int64_t rows_saved(std::span<const std::int64_t> blocks, std::int64_t steps,
-                        std::int64_t lag) {
-  std::int64_t all = (steps + blocks.back() - 1) / blocks.back();
-  for (std::size_t level = 0; level + 1 < blocks.size(); ++level)
-    all += blocks[level + 1] / blocks[level];
-  return all * lag + 1;
-}
-
 // For the shapes of its members.
 void Lets::choose_segments(std::size_t first, std::span<const std::vector<std::int64_t>> shapes,
                            Layouts &made) const {
@@ -159,7 +128,7 @@ void Lets::choose_segments(std::size_t first, std::span<const std::vector<std::i
   std::int64_t lag = 1;
   for (std::size_t m = first; m < end; ++m) {
     made.kept_rows.push_back(lets_[m].kept_rows);
-    made.blocks.emplace_back();
+    made.segments.emplace_back();
     const std::int64_t m_lag = recurrence(m)->lag;
     lag = std::max(lag, m_lag);
     double row = double(size_of(specs_[m]->typed.outputs[0].dtype));
@@ -171,21 +140,13 @@ void Lets::choose_segments(std::size_t first, std::span<const std::vector<std::i
     bytes += row * double(steps + m_lag);
   }
   if (!lets_[first].followed_by || bytes <= double(most_bytes_)) return;
-  const auto bytes_of = [&](const std::vector<std::int64_t> &blocks) {
-    return kept * double(blocks[0] + lag) + saved * double(rows_saved(blocks, steps, lag));
-  };
-  // No more levels than are needed, or than take less.
-  std::vector<std::int64_t> blocks = blocks_of(steps, lag, 1);
-  for (int levels = 2; levels <= most_levels && bytes_of(blocks) > double(most_bytes_); ++levels) {
-    std::vector<std::int64_t> more = blocks_of(steps, lag, levels);
-    if (more.back() >= steps || bytes_of(more) >= bytes_of(blocks)) break;
-    blocks = std::move(more);
-  }
-  const std::int64_t segment = blocks[0];
-  if (segment + lag >= steps) return;
+  const double always = kept * double(lag) + saved; // beside the first segment, and the last row
+  const Segments segments =
+      jit::choose_segments(steps, {kept, saved * double(lag), double(most_bytes_) - always});
+  if (segments.steps + lag >= steps) return;
   for (std::size_t m = first; m < end; ++m) {
-    made.blocks[m] = blocks;
-    if (lets_[m].kept_rows == 0) made.kept_rows[m] = segment + recurrence(m)->lag;
+    made.segments[m] = segments;
+    if (lets_[m].kept_rows == 0) made.kept_rows[m] = segments.steps + recurrence(m)->lag;
   }
 }
 
@@ -214,8 +175,7 @@ void Lets::add_checkpoints(std::size_t k, const Layouts &layouts, char *memory,
   const spec::Recurrence &loop = *recurrence(k);
   AnyView rows = views[k];
   if (layouts.segment(k) > 0) {
-    std::int64_t &count = rows.layout.extents[loop.dim];
-    count = rows_saved(layouts.blocks[k], count, loop.lag);
+    rows.layout.extents[loop.dim] = layouts.rows_saved(k, loop.lag);
     rows.data = memory;
   }
   AnyView last = views[k];

@@ -315,7 +315,7 @@ private:
     const std::size_t index = plan_->loops.size();
     loops_[first] = index;
     made_at_[first] = now_;
-    TimeLoop &made = plan_->loops.emplace_back(steps, loop.backwards, layouts_->blocks[first],
+    TimeLoop &made = plan_->loops.emplace_back(steps, loop.backwards, layouts_->segments[first],
                                                lets_.last_step_read(first));
     Step turns{.kind = Kind::For};
     Steps inside{turns.body, made.body};
@@ -479,7 +479,7 @@ private:
   }
 
   void save(std::size_t first, std::size_t end, std::size_t index, Steps to) {
-    const std::vector<std::int64_t> &blocks = layouts_->blocks[first];
+    const Segments &segments = layouts_->segments[first];
     for (std::size_t k = first; k < end; ++k) {
       const spec::Recurrence &loop = *recurrence(k);
       const std::string saved = fresh(name_of(k) + "_saved");
@@ -487,15 +487,12 @@ private:
       calls::Array &array = add(Owner::Temp, saved, lets_.specs()[k]->typed.outputs[0].dtype,
                                 lets_.checkpoints(k, views_).layout);
       array.note =
-          fmt::format("{} of each {} steps, ", support::count(loop.lag, "row"), blocks.back());
-      for (std::size_t level = blocks.size() - 1; level-- > 0;)
-        array.note +=
-            fmt::format("of each {} of the latest {}, ", blocks[level], blocks[level + 1]);
-      array.note += "and the last row";
+          fmt::format("{} before each of {}, and the last row", support::count(loop.lag, "row"),
+                      support::count(segments.places, "segment"));
       Step step{.kind = Kind::Save};
       step.to = {{saved, {}}};
       step.from = {{name_of(k), {}}};
-      step.each = blocks[0];
+      step.each = segments.steps;
       to.shown.push_back(std::move(step));
     }
     to.actions.push_back(Save{index});

@@ -228,7 +228,7 @@ void Lets::place(std::size_t k, std::span<const std::int64_t> shape, Layouts &ma
   made.checkpoints.push_back(elements + numbers);
   std::int64_t again = 0; // rows before each segment, and the last one
   if (segment > 0) {
-    lies[0] = rows_saved(made.blocks[k], shape[loop.dim], loop.lag);
+    lies[0] = made.rows_saved(k, loop.lag);
     again = element_count(contiguous_layout(lies)) * size;
   }
   made.bytes.push_back(elements + numbers + again);
@@ -276,7 +276,7 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
       made->first.push_back(0);
       made->positions.push_back(0);
       made->kept_rows.push_back(0);
-      made->blocks.emplace_back();
+      made->segments.emplace_back();
       made->checkpoints.push_back(0);
       shapes.emplace_back(layout.shape().begin(), layout.shape().end());
     }

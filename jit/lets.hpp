@@ -2,6 +2,7 @@
 // the one that reads them.
 #pragma once
 
+#include "jit/revolve.hpp"
 #include "kernel/join.hpp"
 #include "kernel/operands.hpp"
 #include "spec/earlier_rows.hpp"
@@ -23,9 +24,6 @@
 namespace broadloom::jit {
 
 using detail::KernelImpl;
-
-// Of a loop that is computed again, for blocks of so many steps: the rows that it goes on from.
-std::int64_t rows_saved(std::span<const std::int64_t> blocks, std::int64_t steps, std::int64_t lag);
 
 class Lets {
 public:
@@ -65,10 +63,12 @@ public:
     // Of a loop that is computed again: where the rows are that it goes on from, in bytes from its
     // place; the row behind these is the last.
     std::vector<std::int64_t> checkpoints; // [let]; 0: it is not
-    // Of so many steps each, the segment first, of which all are there at once: a block has rows to
-    // begin from for each block before it.
-    std::vector<std::vector<std::int64_t>> blocks = {}; // [let]; none: it is not computed again
-    std::int64_t segment(std::size_t k) const { return blocks[k].empty() ? 0 : blocks[k][0]; }
+    std::vector<Segments> segments = {};   // [let]
+    std::int64_t segment(std::size_t k) const { return segments[k].steps; }
+    // `lag` of each place, and the last.
+    std::int64_t rows_saved(std::size_t k, std::int64_t lag) const {
+      return segments[k].places * lag + 1;
+    }
     std::vector<support::Lifetime> lifetimes = {}; // [let]
     std::vector<bool> in_tiles = {};               // [let]; empty: none. They lie elsewhere.
     // Lets that lie in another order than the one that writes them alone would have, and what that

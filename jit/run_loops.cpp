@@ -14,6 +14,7 @@ using calls::Step;
 void CallRun::take(const For &action) {
   const TimeLoop &loop = plan_.loops[action.loop];
   number_ = action.loop;
+  saved_[number_].clear();
   std::int64_t rested = 0, skipped = 0; // steps in a row
   for (n_ = 0; n_ < loop.steps; ++n_) {
     rested = loop.rest && is_at_rest(loop) ? rested + 1 : 0;
@@ -77,7 +78,7 @@ void CallRun::count_path(Path path) const {
 void CallRun::repeat_row(const TimeLoop &loop, std::int64_t n, std::int64_t skipped) {
   const bool all = *watch_ || loop.segment() > 0;
   t_ = loop.step(n_);
-  if (loop.segment() > 0 && n_ % loop.segment() == 0) save_rows(loop, number_);
+  if (loop.segment() > 0) save_rows(loop, number_);
   kernel_.setup().stop_if_cancelled();
   for (const TimeLoop::Member &member : loop.members) {
     const AnyView from = row_of(member, row_at(loop, member, n)),
@@ -126,31 +127,29 @@ void CallRun::copy_elements(const AnyView &from, const AnyView &to) const {
 
 void CallRun::take(const Save &save) {
   const TimeLoop &loop = plan_.loops[save.loop];
-  if (n_ % loop.segment() != 0) return;
-  save_rows(loop, save.loop);
+  if (!save_rows(loop, save.loop) || recorder_ == nullptr || again_to_) return;
   for (const TimeLoop::Member &member : loop.members)
-    if (recorder_ != nullptr && !again_from_)
-      recorder_->add(Step::Kind::Save, whole(member.rows), whole(member.saved));
+    recorder_->add(Step::Kind::Save, whole(member.rows), whole(member.saved));
 }
 
-void CallRun::save_rows(const TimeLoop &loop, std::size_t number) {
-  for (std::size_t level = 0; level < again_from_.value_or(loop.blocks.size()); ++level) {
-    if (n_ % loop.blocks[level] != 0) continue;
-    for (const TimeLoop::Member &member : loop.members)
-      for (std::int64_t c = 0; c < member.lag; ++c)
-        copy_elements(row_of(member, row_before(loop, n_, c)),
-                      saved_row(member, place_of_saved(loop, level, n_) * member.lag + c));
-    if (level + 1 < loop.blocks.size()) held_[number][level] = n_ / loop.blocks[level + 1];
+bool CallRun::save_rows(const TimeLoop &loop, std::size_t number) {
+  if (n_ % loop.segment() != 0) return false;
+  const std::int64_t segment = n_ / loop.segment(),
+                     last = again_to_.value_or(loop.segments.count(loop.steps) - 1);
+  std::vector<std::int64_t> &saved = saved_[number];
+  if (!saved.empty()) {
+    const std::int64_t from = saved.back(),
+                       places = loop.segments.places + 1 - std::int64_t(saved.size());
+    if (segment == last || places < 2 || segment != from + saved_next(last + 1 - from, places))
+      return false;
   }
-}
-
-std::int64_t CallRun::place_of_saved(const TimeLoop &loop, std::size_t level, std::int64_t n) {
-  const std::vector<std::int64_t> &blocks = loop.blocks;
-  if (level + 1 == blocks.size()) return n / blocks[level];
-  std::int64_t place = (loop.steps + blocks.back() - 1) / blocks.back();
-  for (std::size_t above = blocks.size() - 1; --above > level;)
-    place += blocks[above + 1] / blocks[above];
-  return place + n % blocks[level + 1] / blocks[level];
+  const auto place = std::int64_t(saved.size());
+  for (const TimeLoop::Member &member : loop.members)
+    for (std::int64_t c = 0; c < member.lag; ++c)
+      copy_elements(row_of(member, row_before(loop, n_, c)),
+                    saved_row(member, place * member.lag + c));
+  saved.push_back(segment);
+  return true;
 }
 
 void CallRun::save_last(const TimeLoop &loop, std::size_t number) {
@@ -167,22 +166,20 @@ void CallRun::take(const Again &again) {
   const std::int64_t n =
       std::clamp<std::int64_t>(loop.backwards ? loop.steps - 1 - last : last, 0, loop.steps - 1);
   if (n >= there && n < there + loop.segment()) return;
-  there = n - n % loop.segment();
-  // From the smallest blocks whose rows are there.
-  std::size_t level = 0;
-  while (level + 1 < loop.blocks.size() && held_[again.loop][level] != n / loop.blocks[level + 1])
-    ++level;
-  const std::int64_t begin = n - n % loop.blocks[level];
+  const std::int64_t segment = n / loop.segment();
+  there = segment * loop.segment();
+  std::vector<std::int64_t> &saved = saved_[again.loop];
+  while (saved.back() > segment) saved.pop_back();
+  const std::int64_t begin = saved.back() * loop.segment(), place = std::int64_t(saved.size()) - 1;
   const AnyView rows = whole(loop.members[0].rows);
   if (recorder_ != nullptr) recorder_->add(Step::Kind::Again, rows, rows); // until the next
   for (std::size_t m = 0; m < loop.members.size(); ++m)
     for (std::int64_t c = 0; c < loop.members[m].lag; ++c)
-      bring_row(loop, m, row_before(loop, begin, c),
-                place_of_saved(loop, level, begin) * loop.members[m].lag + c);
+      bring_row(loop, m, row_before(loop, begin, c), place * loop.members[m].lag + c);
   const std::int64_t t = t_, n_here = n_;
-  again_from_ = level;
+  again_to_ = segment;
   for (n_ = begin; n_ < std::min(there + loop.segment(), loop.steps); ++n_) step(loop, n_);
-  again_from_.reset();
+  again_to_.reset();
   t_ = t;
   n_ = n_here;
   if (recorder_ != nullptr) recorder_->add(Step::Kind::Again, rows, rows);

@@ -342,15 +342,23 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
                              "in all, {:.3g} in the order of what it reads",
                              name, layouts->traffic, layouts->traffic_before),
                  {{"the order of what it reads", "more lines are read across"}}));
-    if (layouts->segment(k) > 0 && !lets.keeps_last_rows(k))
-      why.push_back(decide(
-          Reason::LetCheckpoints, name,
-          fmt::format("every {} steps", fmt::join(layouts->blocks[k], " and ")),
-          fmt::format(
-              "of let '{}' {} positions are kept at once, and one of every {}, from which the "
-              "others are computed again for what goes back along it",
-              name, layouts->kept_rows[k], layouts->segment(k)),
-          {{"all positions", "they take more than BROADLOOM_LOOP_BYTES"}}));
+    if (layouts->segment(k) > 0 && !lets.keeps_last_rows(k)) {
+      const Segments &segments = layouts->segments[k];
+      const std::int64_t steps = layouts->lets[k].extents[spec.recurrence->dim];
+      const std::int64_t run =
+          steps + segments.steps * segments_again(segments.count(steps), segments.places);
+      why.push_back(
+          decide(Reason::LetCheckpoints, name,
+                 fmt::format("{} of {}, {}", support::count(segments.places, "segment"),
+                             segments.count(steps), support::count(run, "step")),
+                 fmt::format("of let '{}' {} are kept at once, and what {} of {} begin with: "
+                             "the others are computed again for what goes back along it, in {} "
+                             "in place of {}",
+                             name, support::count(layouts->kept_rows[k], "position"),
+                             segments.places, support::count(segments.count(steps), "segment"),
+                             support::count(run, "step"), steps),
+                 {{"all positions", "they take more than BROADLOOM_LOOP_BYTES"}}));
+    }
   }
   append(why, why_one(let));
   return why;

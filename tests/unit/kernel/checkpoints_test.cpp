@@ -3,6 +3,9 @@
 // None of it changes a bit.
 #include "split_calls.hpp"
 
+#include "calls/record.hpp"
+#include "jit/revolve.hpp"
+
 #include <algorithm>
 
 using namespace broadloom;
@@ -99,40 +102,66 @@ TEST_CASE("states that take too much are computed again from a few of them, with
   }
 }
 
-TEST_CASE("a gradient of many steps keeps the root of them") {
-  const LoopSpec spec = kernel_of(with_mode(diffusion, "edge"));
-  const LoopSpec derived = gradient(spec, {"u0", "k"}, {.carry = true});
-  const Inputs inputs = with_cotangents(
-      derived, {{"u0", counted({500}, 0.03125)}, {"k", counted({}, -1 / 64.0)}}, {500});
-  const double whole = bytes_of_lets(compiled(derived, inputs));
-  const LoopBytes few("100000"); // 20 rows of 4000 bytes take the place of 78
-  const Kernel kernel = compiled(derived, inputs);
-  CHECK(bytes_of_lets(kernel) < whole / 2);
-  CHECK(choice_of_checkpoints(kernel) == "every 9 steps");
+TEST_CASE("no schedule computes fewer segments again in as many places") {
+  // Of so many segments, the least; and what the schedule does, from the first one on.
+  const std::int64_t most = 60;
+  std::vector<std::int64_t> least(std::size_t(most + 1)), done(std::size_t(most + 1));
+  for (std::int64_t l = 1; l <= most; ++l)
+    least[std::size_t(l)] = done[std::size_t(l)] = l * (l - 1) / 2;
+  for (std::int64_t places = 1; places <= 6; ++places) {
+    std::vector<std::int64_t> best(least.size()), made(least.size());
+    for (std::int64_t l = 1; l <= most; ++l) {
+      const auto at = [](std::vector<std::int64_t> &of, std::int64_t k) -> std::int64_t & {
+        return of[std::size_t(k)];
+      };
+      for (std::int64_t next = 1; next < l && places > 1; ++next) {
+        const std::int64_t here = next + at(least, l - next) + at(best, next);
+        at(best, l) = next == 1 ? here : std::min(at(best, l), here);
+      }
+      if (places == 1) at(best, l) = at(least, l);
+      if (l == 1) continue;
+      const std::int64_t next = jit::saved_next(l, places);
+      REQUIRE((next > 0 && next < l));
+      if (places == 1) CHECK(next == l - 1);
+      at(made, l) = places == 1 ? at(done, l) : next + at(done, l - next) + at(made, next);
+      CHECK(at(made, l) == at(best, l));
+      CHECK(jit::segments_again(l, places) == at(best, l));
+    }
+    least = best;
+    done = made;
+  }
 }
 
-TEST_CASE("where a row of every so many takes too much, blocks have rows for smaller blocks") {
+TEST_CASE("the less memory there is for the states of a loop, the more steps are run again") {
   const LoopSpec spec = kernel_of(with_mode(diffusion, "edge"));
   const LoopSpec derived = gradient(spec, {"u0", "k"}, {.carry = true});
   const Inputs inputs = with_cotangents(
       derived, {{"u0", counted({500}, 0.03125)}, {"k", counted({}, -1 / 64.0)}}, {500});
-  const Results all = compile(derived, with(Engine::jit, 2)).call(views(inputs));
-  double before = 1e9;
-  for (const auto &[most, choice] : {std::pair("80000", "every 9 steps"),
-                                     {"65000", "every 5 and 25 steps"},
-                                     {"60000", "every 3 and 9 and 27 steps"},
-                                     {"0", "every 3 and 9 and 27 steps"}}) {
+  const Kernel all = compiled(derived, inputs);
+  const Results truth = all.call(views(inputs));
+  double before = bytes_of_lets(all) / 2;
+  for (const auto &[most, choice] : // of 77 rows of 4000 bytes
+       {std::pair("100000", "6 segments of 7, 143 steps"),
+        {"80000", "6 segments of 7, 143 steps"},
+        {"65000", "5 segments of 20, 209 steps"},
+        {"40000", "3 segments of 20, 257 steps"},
+        {"0", "3 segments of 77, 413 steps"}}) {
+    CAPTURE(most);
     const LoopBytes bytes_of_loop(most);
     const Kernel kernel = compiled(derived, inputs);
     CHECK(choice_of_checkpoints(kernel) == choice);
     CHECK(bytes_of_lets(kernel) <= before);
     before = bytes_of_lets(kernel);
+    const calls::Recorder recorder;
     const Results got = kernel.call(views(inputs));
-    for (const auto &[name, array] : all) CHECK(bytes(got[name]) == bytes(array));
+    for (const auto &[name, array] : truth) CHECK(bytes(got[name]) == bytes(array));
+    const auto steps = std::ranges::count_if(
+        recorder.record().events, [](const auto &event) { return event.kernel.ends_with("_u"); });
+    CHECK(choice_of_checkpoints(kernel).ends_with(" " + std::to_string(steps) + " steps"));
   }
 }
 
-TEST_CASE("blocks of blocks are computed again of loops the other way, and of two steps") {
+TEST_CASE("segments are computed again of loops the other way, and of two steps") {
   const Inputs inputs{{"x", counted({230, 3}, 0.0625)}};
   for (const char *body :
        {"in x : f64[t, i]; let u[t, i] = tanh(u[t - 1, i] + x[t, i]); "
