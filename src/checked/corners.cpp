@@ -408,6 +408,7 @@ private:
     Given given;
     for (std::uint32_t i = 0; i < let.typed.given_inputs(); ++i) {
       const spec::TypedInput &input = let.typed.inputs[i];
+      if (input.is_lent()) break; // with_said
       const auto read = std::ranges::find(loop.reads, i, &spec::Recurrence::Read::input);
       if (read != loop.reads.end()) {
         const std::size_t of = read->let - loop.first;
@@ -426,7 +427,7 @@ private:
         given.add(lets_.at(input.name));
       }
     }
-    return given;
+    return with_said(let.typed, std::move(given));
   }
 
   Given given_to(const spec::TypedSpec &reader) const {
@@ -434,6 +435,10 @@ private:
     for (std::size_t i = 0; i < inputs_.size(); ++i) given.add(inputs_[i], zeros_[i], i == moved_);
     for (const spec::TypedInput &input : reader.given())
       if (input.materialised) given.add(lets_.at(input.name));
+    return with_said(reader, std::move(given));
+  }
+
+  static Given with_said(const spec::TypedSpec &reader, Given given) {
     given.views = reference::with_said(reader, std::move(given.views));
     given.behind = reference::with_said(reader, std::move(given.behind));
     given.moved.resize(given.views.size());

@@ -216,7 +216,11 @@ private:
 
   void show(NodeId id, const Visit &visit) {
     Array &elements = elements_[id.index];
-    if (is_given(spec_.graph[id])) elements = copied(id);
+    const expr::Node &node = spec_.graph[id];
+    if (is_given(node)) // an extent that is said has no elements
+      elements = spec_.inputs[node.payload].is_lent()
+                     ? Array(node.dtype, std::vector{points_of(extents_[id.index])})
+                     : copied(id);
     visit(id, elements);
     if (uses_[id.index] == 0) elements = Array();
   }

@@ -210,7 +210,10 @@ TEST_CASE("extents that positions and outputs name are of the inputs as they are
   for (const char *body :
        {"let s[r] = parts(v[q + 1] at [q + extent(v, 0)], v[q] at [q]); out y = sum(exp(s[r]), r)",
         "out y[i < extent(v, 0) - 2] = exp(v[i + 1])",
-        "let h[i < extent(v, 0) - 1] = exp(v[i + 0]); out y = sum(h[k], k)"}) {
+        "let h[i < extent(v, 0) - 1] = exp(v[i + 0]); out y = sum(h[k], k)",
+        "let h[i < 2, j < 3] = tanh(v[i + 0]); out y = min(h[u, 0], u)", // the same for all j
+        "let h[t < 4, i < 3] = h[t - 1, 0] / 2 + max(v[i + u], u < 2) from v[0]; out y[i] = h[-1, "
+        "i]"}) {
     CAPTURE(body);
     const LoopSpec spec = parse("kernel k { in v : f32[:]; " + std::string(body) + " }");
     CHECK(check_gradient(spec, std::vector<NamedView>{{"v", View<const float>(v, {5})}}).passed());
