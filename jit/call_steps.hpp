@@ -217,6 +217,7 @@ protected:
                               ? window_ref(reader, i, &part.seen[i - typed.given_inputs()], extents)
                               : array_ref(reader, typed.inputs[i].axis_of_dim, reader.given[i],
                                           layouts.inputs[i], extents));
+      see_all(typed, typed.inputs[i].axis_of_dim, layouts.inputs[i], extents, step.from.back());
     }
     for (std::size_t o = 0; o < typed.outputs.size(); ++o) {
       if (!part.wanted[o]) continue;
@@ -237,6 +238,21 @@ protected:
       step.over.push_back(range);
     }
     return step;
+  }
+
+  // Along axes of which an input has more elements than others of the step have.
+  static void see_all(const TypedSpec &typed, const std::vector<int> &axes, const Layout &layout,
+                      const std::vector<std::int64_t> &extents, Ref &ref) {
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      if (axes[d] == typed.time || layout.extents[d] == 1 ||
+          layout.extents[d] == extents[std::size_t(axes[d])])
+        continue;
+      const std::string &axis = typed.axes[std::size_t(axes[d])].name;
+      for (Affine &position : ref.at)
+        position.all = position.all || std::ranges::any_of(position.terms, [&](const auto &term) {
+                         return term.axis == axis;
+                       });
+    }
   }
 
   std::string axis_name(const Reader &reader, int axis) const {

@@ -253,7 +253,9 @@ private:
 
   void save(const Step &step) {
     const Event *event = next(Kind::Save);
-    if (event == nullptr || event->from[0].view.data != memory_[step.from[0].array].begin) return;
+    if (event == nullptr || next(Kind::Run) < event ||
+        event->from[0].view.data != memory_[step.from[0].array].begin)
+      return;
     take(*event);
     memory_.emplace(step.to[0].array, memory_of(event->to[0].view));
   }
@@ -357,9 +359,10 @@ private:
 
   // `y[:]`: more elements along an axis than others of the step have.
   static bool has_own_shapes(const Step &step) {
-    return std::ranges::any_of(step.to, [](const Ref &ref) {
+    const auto has = [](const Ref &ref) {
       return std::ranges::any_of(ref.at, [](const Affine &position) { return position.all; });
-    });
+    };
+    return std::ranges::any_of(step.to, has) || std::ranges::any_of(step.from, has);
   }
 
   // An array that is first seen here, of which this is all: where it lies its axes say.
