@@ -260,8 +260,10 @@ private:
                         "can flow back through it",
                     shown(where),
                     "give the dims of its inputs labels, or read these at positions, too");
-    const Expr cotangent =
-        make_let(fresh("d_" + name), flowed->second.value, where, axes_into_[name]);
+    std::vector<AxisRef> &listed = axes_into_[name];
+    if (listed.empty())
+      listed = axes_if_named(name, let.typed.outputs[0].axes.size(), flowed->second.value);
+    const Expr cotangent = make_let(fresh("d_" + name), flowed->second.value, where, listed);
     cotangents_.push_back(cotangent);
     GradientOptions options = options_;
     options.value = options.add = false;
@@ -460,8 +462,33 @@ private:
                        [&](const Expr &let) { return let.node()->name == name; });
   }
 
+  // The axes of an array, where what flows into it reads along some of them itself, as for an
+  // extent: they would come in the order of that. Else none.
+  std::vector<AxisRef> axes_if_named(const std::string &array, std::size_t rank,
+                                     const Expr &value) const {
+    std::vector<AxisRef> axes;
+    for (std::size_t dim = 0; dim < rank; ++dim) axes.emplace_back(spec::own_axis(array, dim));
+    bool named = false;
+    const auto note = [&](const InputDecl &decl) {
+      for (const Dim &dim : decl.dims)
+        for (const AxisRef &axis : axes)
+          named = named || std::get<std::string>(axis.value()) == dim.label;
+    };
+    expr::Walker().walk(value.node(), [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Input) note(*node.input);
+      for (const auto *decls : {&windows_, &data_.inputs})
+        for (const auto &decl : *decls)
+          if (std::ranges::count(node.of, decl->name) != 0) note(*decl);
+    });
+    return named && rank > 1 ? axes : std::vector<AxisRef>();
+  }
+
   void add_output(const std::string &name) {
     OutputDecl output = into_.at(name);
+    for (const auto &input : data_.inputs)
+      if (input->name == name && !input->labelled() && !output.has_axes)
+        output.axes = axes_if_named(name, input->dims.size(), output.value);
+    output.has_axes = output.has_axes || !output.axes.empty();
     output.name = fresh("d_" + name);
     output.add = options_.add;
     made_.outputs.push_back(std::move(output));
