@@ -386,8 +386,9 @@ private:
     for (const Read &read : reads_) {
       if (read.of != m || !read.sent.node() || !members_[read.by].reached) continue;
       where = read.where;
-      for (std::int64_t c = 0; c < read.lag; ++c)
-        sum = facts::Terms(where).add(sum, sent_by(read, c, axes));
+      if (read.lag > most_first_steps) sum = facts::Terms(where).add(sum, sent_by_all(read, axes));
+      for (std::int64_t c = 0; c < read.lag && read.lag <= most_first_steps; ++c)
+        sum = facts::Terms(where).add(sum, sent_by(read, {c, {}, {}}, axes));
     }
     if (!sum.node()) return;
     std::vector<AxisRef> left;
@@ -407,18 +408,25 @@ private:
                    "only its let begins with it");
   }
 
-  // The c-th step from the start, where there may be fewer.
-  Expr sent_by(const Read &read, std::int64_t c, const std::vector<std::string> &axes) {
-    if (read.lag > most_first_steps)
-      support::fail("E0607",
-                    "what let '" + members_[read.of].name + "' begins with stands for " +
-                        std::to_string(read.lag) + " steps, and nothing flows back to it",
-                    all_.shown(read.where), "read no further back than 16 steps");
+  // What a step sends, so many behind the first, where there may be fewer.
+  Expr sent_by(const Read &read, AffineForm step, const std::vector<std::string> &axes) {
     const Expr let = find_let(read.let);
     std::vector<AffineForm> forms = positions_of(axes);
-    forms[time(read.of)] = {backwards() ? -1 - c : c, {}, {}};
-    if (read.lag == 1) return make_window(let, std::move(forms), read.where);
-    return make_window(with_zeros(let, read), std::move(forms), read.where);
+    if (backwards()) {
+      step.constant = -1 - step.constant;
+      for (AffineForm::Term &term : step.terms) term.times = -term.times;
+    }
+    forms[time(read.of)] = std::move(step);
+    return make_window(read.lag == 1 ? let : with_zeros(let, read), std::move(forms), read.where);
+  }
+  // Of many steps: they are folded.
+  Expr sent_by_all(const Read &read, const std::vector<std::string> &axes) {
+    const std::string step = all_.fresh_axis(axes[time(read.of)] + "_" + members_[read.of].name);
+    all_.said_.push_back(
+        make_said("axis", {{step, {read.lag, {}, {}}}}, [&] { return read.where; }));
+    AffineForm position{0, {{step, 1}}, {}};
+    position.stays_inside = true;
+    return make_fold({}, {sent_by(read, std::move(position), axes)}, {AxisRef(step)}, read.where);
   }
   // In place of steps that are not there.
   Expr with_zeros(const Expr &let, const Read &read) const {

@@ -316,16 +316,39 @@ TEST_CASE("the gradient of the heat equation is its transpose, step for step") {
   }
 }
 
-TEST_CASE("what flows back through a start far back is refused") {
-  const LoopSpec spec = parse("kernel k { in u0 : f64[i]\n"
-                              "let u[t < 40, i] = pad(u, 1: (1, 0))[t - 20, i] from u0\n"
-                              "out y[t, i] = u }");
-  try {
-    gradient(spec, {"u0"});
-    FAIL("it was derived");
-  } catch (const SpecError &error) {
-    CHECK(std::string(error.code()) == "E0607");
-  }
+TEST_CASE("what flows back into a start that stands for many steps comes from each of them") {
+  const std::string back = "let u[t < 40, i] = tanh(pad(u, 1: (1, 0))[t - 20, i]) * 0.9 from u0\n",
+                    ahead = "let u[t < 23, i] = sin(u[t + 17, i]) + u[t + 1, i] / 2 from u0\n",
+                    one = "let u[t < 5, i] = tanh(u[t - 18, i] + iota(i)) from sum(u0, i)\n";
+  for (const std::string &loop : {back, ahead, one})
+    first_and_second("in u0 : f64[i]\n" + loop + "out y[t, i < extent(u0, 0)] = u", {{"u0", {3}}},
+                     {"u0"},
+                     {{"d_y",
+                       {loop == back    ? 40
+                        : loop == ahead ? 23
+                                        : 5,
+                        3}}});
+}
+
+TEST_CASE("a let that a loop alone reads is a part of its step") {
+  const std::string loop = "in x : f64[:]; in s : f64\n"
+                           "let p[t < 2] = s + q[t + 3, 0] * 0.5 from 2\nLET"
+                           "let q[t < 2, i < 2] = tanh(x[i + 0]) + READ * 0.5 from s\n"
+                           "out y[i] = q[0, i]";
+  const auto with = [&](const std::string &let, const std::string &read) {
+    std::string text = loop;
+    text.replace(text.find("LET"), 3, let).replace(text.find("READ"), 4, read);
+    return text;
+  };
+  const std::vector<Array> arrays = arrays_of({{"x", {3}}, {"s", {}}}, 1);
+  const std::vector<NamedView> inputs{{"x", arrays[0]}, {"s", arrays[1]}};
+  const auto values = [&](const std::string &body) {
+    const Array made = compile(parse("kernel k {\n" + body + "\n}")).call(inputs)["y"].copy();
+    return std::vector<double>(made.data<double>(), made.data<double>() + made.size());
+  };
+  const std::string named = with("let c = p[t + 2]\n", "c"); // no position of p as an array
+  CHECK(values(named) == values(with("", "p[t + 2]")));
+  first_and_second(named, {{"x", {3}}, {"s", {}}}, {"x", "s"}, {{"d_y", {2}}});
 }
 
 TEST_CASE(
