@@ -41,8 +41,10 @@ public:
     split_.rest = data_;
     split_.rest.lets.clear();
     for (auto &axis : split_.rest.axes) axis = of_arrays(axis);
+    const Names elsewhere = lets_of_arrays_alone();
     for (const Expr &let : data_.lets)
-      if (!wanted_.contains(let.node()->name) && !reads_a_loop(let))
+      if (!wanted_.contains(let.node()->name) && !elsewhere.contains(let.node()->name) &&
+          !reads_a_loop(let))
         split_.rest.lets.push_back(rewritten(let));
     for (OutputDecl &output : split_.rest.outputs) {
       output.value = rewritten(output.value);
@@ -137,6 +139,28 @@ private:
     bool found = false;
     walk_kernel(let, [&](const ExprNode &node) { found = found || reads_ahead(node); });
     return found;
+  }
+
+  // Those that arrays read, and no output: they are parts of these, with their extents, and at
+  // `z[t + 1]` a loop may read an earlier step of another.
+  Names lets_of_arrays_alone() const {
+    Names lets;
+    for (const std::string &array : wanted_)
+      walk_kernel(lets_.at(array).node()->args[0], [&](const ExprNode &node) {
+        if (node.kind == ExprKind::Let) lets.insert(node.name);
+      });
+    for_each_value(data_.outputs, [&](const Expr &value) {
+      walk_kernel(value, [&](const ExprNode &node) {
+        if (node.kind == ExprKind::Let) lets.erase(node.name);
+      });
+    });
+    for (const ScheduleClause &clause : data_.schedule.clauses()) // which is told of them
+      for (const std::string &name : clause.names) lets.erase(name);
+    for (const Pairing &pairing : data_.pairings) {
+      lets.erase(pairing.a);
+      lets.erase(pairing.b);
+    }
+    return lets;
   }
 
   // Each after those that it needs; of several that could be next, the first by the order of
