@@ -14,10 +14,11 @@ void Printer::collect() {
   std::unordered_map<const ExprNode *, std::size_t> users;
   std::vector<const ExprNode *> order;
   inputs_ = spec::declared_inputs(data_);
-  for (const auto &decl : inputs_) taken_.insert(decl->name);
+  for (const auto &decl : inputs_) take_names(*decl);
   expr::Walker walker;
   auto visit = [&](const ExprNode &node) {
     order.push_back(&node);
+    if (node.kind == ExprKind::Input) take_names(*node.input);
     if (node.kind == ExprKind::Let) taken_.insert(node.name);
     for (const Expr &arg : node.args) ++users[arg.node()];
   };
@@ -43,6 +44,12 @@ void Printer::collect() {
   }
   if (labels_as_printed() != labels_of(inputs_)) name_windows(order);
   collect_definitions();
+}
+
+// A let that is called as an axis would have a read along that say another thing.
+void Printer::take_names(const InputDecl &decl) {
+  taken_.insert(decl.name);
+  for (const Dim &dim : decl.dims) taken_.insert(dim.label);
 }
 
 // In the order of the text, so that it prints itself: what becomes a let moves to the front, and

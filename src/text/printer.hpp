@@ -31,6 +31,7 @@ private:
   using Decls = std::vector<std::shared_ptr<const InputDecl>>;
 
   void collect();
+  void take_names(const InputDecl &decl);
   void collect_definitions();
   static std::vector<std::string> labels_of(const Decls &decls);
   std::vector<std::string> labels_as_printed() const;

@@ -52,6 +52,10 @@ TEST_CASE("a shared operation becomes a let with a name that is free") {
   CHECK(stable(bl::LoopSpec("demo").out("z", s + s)) ==
         "kernel demo {\n  in  t0 : f32[:]\n  let t1 = exp(t0)\n  let t2 = t1 * t1\n"
         "  out z = t2 + t2\n}\n");
+  auto y = bl::input("y", bl::f32, {"t0"}).at({bl::axis("t1")}); // axes, too
+  auto r = exp(y);
+  CHECK(stable(bl::LoopSpec("demo").out("z", r * r)).find("let t2 = exp(y[t1])\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("accumulators print in the order in which the text folds with them") {
