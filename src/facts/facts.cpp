@@ -157,6 +157,12 @@ std::vector<std::string> Facts::lenders(const Expr &written, int axis) {
   return names;
 }
 
+bool Facts::is_as_long(const std::string &input, const std::string &other, int axis) {
+  if (input == other) return true;
+  const auto value = shapes_.find(input);
+  return value != shapes_.end() && lenders(value->second, axis) == std::vector{other};
+}
+
 spec::SetId Facts::lenders_of(const ExprNode &node, int axis, const Lenders &known) {
   const auto lent_by = [&](std::string name) -> spec::SetId {
     if (const auto window = likes_.find(name); window != likes_.end()) name = window->second;

@@ -30,6 +30,10 @@ public:
                const std::vector<int> &dims); // at most one for each output
   // An input that the kernel lacks, along the axes and with the extents of one that it has.
   void declare_like(const std::string &name, const std::string &like) { likes_[name] = like; }
+  // Such an input has the extents of this value.
+  void declare_shape(const std::string &name, const Expr &value) { shapes_[name] = value; }
+  // Whether an input is as long along an axis as another, in any call.
+  bool is_as_long(const std::string &input, const std::string &other, int axis);
   // The axis of each dim: of any input, new ones and their windows too.
   std::vector<int> dims(const InputDecl &input) const;
   // The axes of what is like an input, or of what is summed through a window.
@@ -116,6 +120,7 @@ private:
   std::unordered_set<const ExprNode *> depends_;
   std::unordered_map<const ExprNode *, AxisSet> axes_;
   std::unordered_map<int, Lenders> lenders_;
+  std::unordered_map<std::string, Expr> shapes_; // by the name of an input
   spec::InputSets sets_;
   std::unordered_map<const ExprNode *, Expr> bodies_; // by call
   std::vector<Expr> kept_; // what axes_, bodies_ and lenders_ know must not go away

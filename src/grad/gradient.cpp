@@ -113,6 +113,7 @@ private:
     Expr g = new_input({"d_" + output.name, output.dtype, output.axes, declarations_.may_be_one(k),
                         value, data_.outputs[k].where});
     facts_.declare(g.node()->input->name, output.axes);
+    facts_.declare_shape(g.node()->input->name, value);
     const facts::Terms t(data_.outputs[k].where);
     if (is_complex(output.dtype) && !facts_.is_complex(value)) g = t.op(ops::Op::Real, {g});
     sweep.seed(value, g);

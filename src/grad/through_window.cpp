@@ -131,7 +131,8 @@ private:
       }
     } else {
       for (const int axis : facts_.dims(decl)) {
-        if (forms_.contains(axis) && !facts_.is_firm(expr::AxisSet::of(axis)))
+        if (forms_.contains(axis) && !facts_.is_firm(expr::AxisSet::of(axis)) &&
+            !facts_.is_as_long(decl.name, window_.window->of->name, axis))
           fail("an input that may be repeated");
         forms.push_back(form_of(axis));
       }

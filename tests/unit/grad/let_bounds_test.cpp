@@ -342,6 +342,7 @@ TEST_CASE("inputs that meet no label of a window have labels of their own beside
   const Array x = wavy(5, 0.3), w = wavy(3, 0.4), b = wavy(5, 0.5), d_z = wavy(5, -0.2),
               d_y = wavy(3, 0.1);
   const std::vector<NamedView> inputs{{"x", x}, {"w", w}, {"b", b}, {"d_z", d_z}, {"d_y", d_y}};
+  CHECK(check_gradient(spec, inputs).passed()); // what flows into d_x is as long as x
   const Results made = compile(parse(print(spec))).call(inputs);
   const auto at = [](const Array &array, int k) { return array.data<double>()[k]; };
   for (int u = 0; u < 3; ++u) {
@@ -369,4 +370,25 @@ TEST_CASE("the gradient of a part that is read again prints as a text that print
   CAPTURE(text);
   CHECK(text.find("let d_r_part2 = d_r[2, ") != std::string::npos); // no other name of it
   CHECK(print(parse(text)) == text);
+}
+
+TEST_CASE(
+    "what flows into an array has its dims in their order, whatever is read along them first") {
+  // The bound of the outer pad is the extent of dim 1, which would come before dim 0.
+  const LoopSpec spec = parse("kernel k { in x : f64[:, :]; in d : f64[q]\n"
+                              "let h[i, j] = x[i, j]^2\n"
+                              "let g = sum(d * pad(h, 0: (1, 2))[5 - q, 3 - q], like=pad(h, 0: (1, "
+                              "2))[5 - q, 3 - q])\nout z = g[h_0, h_1] }");
+  for (const std::int64_t columns : {4, 5, 7}) {
+    Array x(DType::F64, {5, columns});
+    for (std::int64_t k = 0; k < x.size(); ++k)
+      x.data<double>()[k] = 0.3 + 0.07 * double(k * k % 11);
+    const Array d = wavy(4, 0.5), d_z = wavy(5 * columns, -0.2);
+    CHECK(check_gradient(spec, std::vector<NamedView>{{"x", x}, {"d", d}}).passed());
+    const View<const double> d_z_view(d_z.data<double>(), {5, columns});
+    const LoopSpec derived = gradient(spec, {"x", "d"});
+    CAPTURE(print(derived));
+    CHECK(check_gradient(derived, std::vector<NamedView>{{"x", x}, {"d", d}, {"d_z", d_z_view}})
+              .passed());
+  }
 }
