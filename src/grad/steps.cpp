@@ -157,12 +157,19 @@ expr::AxisSet folded_axes(facts::Facts &facts, const ExprNode &node) {
 
 int only_axis(facts::Facts &facts, const ExprNode &node, const std::string &name) {
   const expr::AxisSet folded = folded_axes(facts, node);
-  if (folded.size() != 1 || !node.use->like.empty())
-    support::fail("E0601",
-                  "the gradient of '" + name + "' runs along one axis, and this one folds " +
-                      facts.space().axis_list(folded),
-                  facts.space().shown(node.where),
-                  "fold one axis at a time, by name, or give it a combine");
+  if (folded.size() != 1 || !node.use->like.empty()) {
+    const AccumulatorDef *own = node.use->accumulator.definition().get();
+    const bool in_order = own != nullptr && own->combine.empty();
+    support::fail(
+        "E0601",
+        "what flows back through '" + name + "' goes along one axis, and this one folds " +
+            facts.space().axis_list(folded) +
+            (in_order ? ", in order, as it has no combine" : ", as like= says"),
+        facts.space().shown(node.where),
+        in_order ? "give it a combine; without one two axes with labels may be folded, in "
+                   "a kernel without lets that are arrays"
+                 : "name the axes that it folds");
+  }
   int axis = 0;
   while (!folded.has(axis)) ++axis;
   return axis;
