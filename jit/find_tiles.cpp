@@ -36,12 +36,48 @@ public:
       if (root < count && (!needed_[root] || taken_[root] || !lets_.stands_alone(root))) continue;
       if (std::optional<TileGroup> group = group_of(root)) groups.push_back(std::move(*group));
     }
+    for (std::size_t k = 0; k < count; ++k)
+      if (needed_[k] && !taken_[k] && why_not_[k].empty()) why_not_[k] = why_in_no_group(k);
     return groups;
   }
 
 private:
   const KernelImpl &kernel_of(std::size_t k) const {
     return k < lets_.specs().size() ? *lets_.kernels()[k] : kernel_;
+  }
+
+  // Of one that was not looked at as a part of tiles.
+  std::string why_in_no_group(std::size_t k) const {
+    const auto specs = std::span(lets_.specs());
+    if (specs[k]->recurrence) return "each row of it waits for the one before";
+    for (std::size_t other = 0; other < specs.size(); ++other) {
+      if (specs[other]->join && std::ranges::count(specs[other]->join->parts, name_of(k)) != 0)
+        return fmt::format("it is computed where it lies in '{}'", name_of(other));
+      if (specs[other]->recurrence && specs[other]->recurrence->start == k)
+        return fmt::format("'{}' begins with all of it", name_of(other));
+    }
+    for (const std::size_t reader : readers_[k]) {
+      if (reader < specs.size() && specs[reader]->join)
+        return fmt::format("'{}', which reads it, is made up of several", name_of(reader));
+      const std::string_view why = why_no_rows(reader);
+      return fmt::format("'{}', which reads it, {}", name_of(reader),
+                         why.empty() ? "has no rows that are computed one by one" : why);
+    }
+    return {};
+  }
+
+  // What a kernel does that cannot go by rows, whichever axis these are along.
+  std::string_view why_no_rows(std::size_t k) const {
+    const TypedSpec &typed = kernel_of(k).typed();
+    if (typed.time) return "goes step by step";
+    for (std::size_t i = typed.given_inputs(); i < typed.inputs.size(); ++i) {
+      if (typed.inputs[i].window->is_gather())
+        return "reads at elements of another array, which are all looked up before it runs";
+      if (typed.inputs[i].window->sum) return "adds at elements of another array, in their order";
+    }
+    if (kernel_of(k).subs().before() != nullptr)
+      return "adds at elements of another array, in their order";
+    return {};
   }
 
   // By rows along the axis that lies outermost, or else along one within it: of y[c, i, j] by rows
@@ -157,9 +193,7 @@ private:
   std::optional<TileMember> member_of(std::size_t k, kernel::Operands written, int axis) const {
     const KernelImpl &kernel = kernel_of(k);
     const TypedSpec &typed = kernel.typed();
-    if (typed.time || kernel.subs().before() != nullptr) return std::nullopt;
-    for (std::size_t i = typed.given_inputs(); i < typed.inputs.size(); ++i)
-      if (typed.inputs[i].window->is_gather() || typed.inputs[i].window->sum) return std::nullopt;
+    if (!why_no_rows(k).empty()) return std::nullopt;
     std::optional<TileMember> made;
     for (std::size_t o = 0; o < written.size(); ++o) {
       if (written[o] == nullptr) continue;
@@ -186,6 +220,7 @@ private:
     if (!dim) return no("it has no rows of which one lies behind the other");
     const int axis = kernel_of(k).typed().outputs[0].axes[*dim];
     std::optional<TileMember> made = member_of(k, {&view, 1}, axis);
+    if (!made && !why_no_rows(k).empty()) return no(fmt::format("it {}", why_no_rows(k)));
     if (!made) return no("one row of it cannot be computed without the others");
     made->row_bytes = view->layout.strides[*dim] * std::int64_t(size_of(view->dtype));
     std::vector<std::pair<std::size_t, RowsRead>> reads;

@@ -241,6 +241,36 @@ TEST_CASE("arrays are small enough for the caches or go in tiles") {
   unsetenv("BROADLOOM_CACHES");
 }
 
+TEST_CASE("why says of each array what keeps it from going in tiles") {
+  const Array x = counted({12, 5}, 0.0625), k = [] {
+    Array indices(DType::I64, {12});
+    for (int i = 0; i < 12; ++i) indices.data<std::int64_t>()[i] = 11 - i;
+    return indices;
+  }();
+  const auto reason = [&](const std::string &body, const std::string &let) {
+    const Kernel kernel =
+        compile(kernel_of("in x : f64[:, :]; in k : i64[:]\n" + body), with(Engine::interpreter));
+    kernel.call(std::vector<NamedView>{{"x", x}, {"k", k}});
+    for (const Decision &decision : kernel.why())
+      if (decision.code == "let-is-array" && decision.subject == let)
+        for (const Alternative &other : decision.alternatives)
+          if (other.choice == "in tiles") return other.why_not;
+    return std::string("none");
+  };
+  const std::string h = "let h[i, j] = exp(x[i, j])\n",
+                    u = "let u[t < 9, j] = u[t - 1, j] + h[t, j]\n",
+                    looked_up = "reads at elements of another array, which are all looked up "
+                                "before it runs";
+  CHECK(reason(h + "out y = h[k[m], n]", "h") == "'k', which reads it, " + looked_up);
+  CHECK(reason("let g[i, j] = 2 * x[k[i], j]\nout y = g[m + 1, n]", "g") == "it " + looked_up);
+  CHECK(reason(h + "out y = sum(h[i, j], like=x[k[i], j])", "h") ==
+        "'k', which reads it, adds at elements of another array, in their order");
+  CHECK(reason(h + u + "out y[j] = u[-1, j]", "u") == "each row of it waits for the one before");
+  CHECK(reason(h + u + "out y[j] = u[-1, j]", "h") == "'u', which reads it, goes step by step");
+  CHECK(reason(h + "let z[i, j] = concat(i, h, x[i, j])\nout y = z[m + 1, n]", "h") ==
+        "it is computed where it lies in 'z'");
+}
+
 TEST_CASE("`at` asks for tiles of any size, and `keep` for whole arrays") {
   const std::string body = "in x : f64[r, c]; let h[r, c] = exp(x[r, c] / 99); "
                            "out y[i, j] = h[i, j] + h[i + 1, j]; schedule { ";
