@@ -71,6 +71,18 @@ TEST_CASE("tune says how many clauses change what runs, and which are worth writ
   CHECK(std::regex_match(r.out, form));
 }
 
+TEST_CASE("clauses that put lets that are arrays in tiles, or do without them, change what runs") {
+  const auto tried = [](const std::string &schedule) {
+    const LoopSpec spec = parse("kernel k { in x : f32[i, j]; let h[i, j] = exp(x)\n"
+                                "out y[i, n < extent(x, 1) - 1] = h[i, n] + h[i, n + 1]\n" +
+                                schedule + " }");
+    const Array x(DType::F32, {40, 30}), y(DType::F32, {40, 29});
+    const std::vector<AnyView> in{x}, out{y};
+    return cli::tune(spec, {.threads = 1}, in, out, 1e-5).tried;
+  };
+  CHECK(tried("") - tried("schedule { keep h }") == 2); // at h i, recompute h
+}
+
 TEST_CASE("tune needs the data of every input") {
   const Run r = run({"tune", "-e", "kernel k { in x : f32[i]; out y = x }"});
   CHECK(r.status == 2);

@@ -46,9 +46,9 @@ bool is_legal(const LoopSpec &spec) {
   }
 }
 
-// What runs, and how it is shared out.
+// What runs, in which order, and how it is shared out. The order tells of lets in tiles.
 std::string what_runs(const Kernel &kernel) {
-  std::string text = kernel.show(Stage::block);
+  std::string text = kernel.show(Stage::call) + kernel.show(Stage::block);
   for (const Decision &decision : kernel.why())
     if (decision.topic == "threads") text += decision.subject + ": " + decision.choice + "\n";
   return text;
