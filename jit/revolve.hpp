@@ -1,10 +1,10 @@
-// Which states of a loop are kept while it is computed again back to front. Griewank's schedule needs
-// the fewest steps for so many places (Griewank and Walther, "Algorithm 799: revolve", 2000). All
-// rows of a segment, which is a number of steps, are there at once.
+// Which states of a loop are kept while it is computed again back to front. Griewank's schedule
+// needs the fewest steps for so many places (Griewank and Walther, "Algorithm 799: revolve", 2000).
+// All rows of a segment, which is a number of steps, are there at once.
 //
-//   10 segments, 3 places     the way there saves what segments 0, 4 and 7 begin with, and segment 9
-//                             is there then. 8 is computed from 7, and 7; 5 has the place of 7 when
-//                             6 is computed from 4.
+//   10 segments, 3 places     the way there saves what segments 0, 4 and 7 begin with, and
+//                             segment 9 is there then. 8 is computed from 7, and 7; 5 has the
+//                             place of 7 when 6 is computed from 4.
 //
 // No segment is computed more than `times` times more, the least number for which there are no more
 // segments than binomial(places + times, places).
