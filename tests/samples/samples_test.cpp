@@ -86,6 +86,33 @@ TEST_CASE(
   CHECK(apart[0] < 1e-5);
 }
 
+TEST_CASE("the device sample learns on the device that is played what this processor learns, to "
+          "the bit, and says where it runs") {
+  const Ran ran = run("digits_device --epochs 1");
+  CAPTURE(ran.output);
+  CHECK(ran.status == 0);
+  CHECK((has(ran, "NOT ON A GPU: ") == has(ran, "device: played")));
+  CHECK((has(ran, "device: played") || has(ran, "device: cuda:")));
+  CHECK(has(ran, "numbers that it learned have the bits of this processor's."));
+  const std::vector<double> losses = numbers_after(ran, "  loss ");
+  REQUIRE(losses.size() == 1);
+  CHECK(losses[0] < 2.4);
+  const std::vector<double> accuracy = numbers_after(ran, "test accuracy: ");
+  REQUIRE(accuracy.size() == 1);
+  CHECK(accuracy[0] > 25); // guesses know a tenth
+
+  const Ran unknown = run("digits_device --device tpu");
+  CAPTURE(unknown.output);
+  CHECK(unknown.status == 1);
+  CHECK(has(unknown, "E0505"));
+  for (const std::string words : {"--device", "--epochs 0", "--epochs 3x", "--help"}) {
+    const Ran wrong = run("digits_device " + words);
+    CAPTURE(wrong.output);
+    CHECK(wrong.status == 2);
+    CHECK(has(wrong, "usage: digits_device"));
+  }
+}
+
 TEST_CASE("the softmax sample says what is missing or not understood") {
   const Ran without = run("digits_softmax /nowhere");
   CAPTURE(without.output);
