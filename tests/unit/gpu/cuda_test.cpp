@@ -146,6 +146,61 @@ TEST_CASE(
   CHECK(seen.depth == 0);
 }
 
+TEST_CASE("an array of another device is refused by its name, either way: E0322") {
+  fake();
+  const LoopSpec spec = parse("kernel k { in x : f32[i]; out y[i] = x * 4 }");
+  const Device cuda("cuda"), played("played");
+  const Array there = cuda.allocate(DType::F32, {10}), here = played.allocate(DType::F32, {10});
+  CHECK(code_of([&] { compile(spec, {.device = "cuda"})({{"x", here}}); }) == "E0322");
+  CHECK(code_of([&] { compile(spec, {.device = "played"})({{"x", there}}); }) == "E0322");
+  CHECK(code_of([&] {
+          compile(spec, {.device = "cuda"}).run({AnyView(there)}, {AnyView(here)});
+        }) == "E0322");
+  CHECK(code_of([&] { cuda.to_host(here); }) == "E0322");
+}
+
+TEST_CASE(
+    "a call for which a device has too little memory launches nothing, and may be made again") {
+  Seen &seen = fake();
+  const Device device("cuda");
+  constexpr std::int64_t n = 1 << 22;
+  const Array x = device.allocate(DType::F32, {n});
+  AnyView shifted = x, begin = x; // which overlap, so that the call copies its input first
+  shifted.layout = begin.layout = contiguous_layout(std::vector<std::int64_t>{n - 1});
+  shifted.data = static_cast<float *>(x.raw()) + 1;
+  const Kernel kernel =
+      compile(parse("kernel k { in x : f32[i]; out y[i] = x * 11 }"), {.device = "cuda"});
+  const int copies = seen.copies_there;
+  const std::size_t before = seen.bytes;
+  seen.most_bytes = before; // the copy has no place
+  CHECK(help_of([&] { kernel.run({begin}, {shifted}); }) ==
+        "E0305 let arrays go that nobody needs");
+  CHECK(seen.launches.empty());
+  CHECK(seen.copies_there == copies);
+  CHECK(seen.bytes <= before);
+  CHECK(seen.depth == 0);
+  seen.most_bytes = std::size_t(1) << 30;
+  kernel.run({begin}, {shifted});
+  CHECK(seen.launches.size() == 1);
+  CHECK(seen.copies_there == copies + 1);
+}
+
+TEST_CASE("a call that is cancelled after a launch begins no other: E0701") {
+  Seen &seen = fake();
+  const auto cancel = std::make_shared<std::atomic<bool>>(false);
+  const Device device("cuda");
+  const Array x = device.allocate(DType::F32, {1 << 20});
+  const Kernel kernel = compile(parse("kernel k { in x : f32[i]; out y = sum(x * 7) }"),
+                                {.device = "cuda", .cancel = cancel});
+  seen.sets = cancel.get();
+  CHECK(code_of([&] { kernel({{"x", x}}); }) == "E0701");
+  CHECK(seen.launches.size() == 1); // of two
+  seen.sets = nullptr;
+  *cancel = false;
+  kernel({{"x", x}});
+  CHECK(seen.launches.size() == 3);
+}
+
 TEST_CASE(
     "inputs that overlap outputs are copied by the device itself, and borders are filled there") {
   Seen &seen = fake();

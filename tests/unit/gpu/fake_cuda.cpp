@@ -121,6 +121,7 @@ int cuLaunchKernel(void *function, unsigned grid, unsigned, unsigned, unsigned b
   std::vector<std::int64_t> words(called->bytes / 8);
   std::memcpy(words.data(), parameters[0], called->bytes);
   seen.launches.push_back({called->name, grid, block, std::move(words), stream});
+  if (seen.sets != nullptr) seen.sets->store(true);
   return 0;
 }
 int cuStreamSynchronize(void *) { return result_of("cuStreamSynchronize", 702); }

@@ -1,6 +1,7 @@
 // What the fake driver has been asked for, and what it shall do.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,7 +25,8 @@ struct Seen {
   int copies_out = 0, copies_there = 0; // to the host, and within the device
   int fails_with = 0;                   // what fails_at gives; 0: what is likely there
   std::size_t bytes = 0, most_bytes = std::size_t(1) << 30;
-  std::string fails_at; // a function of the driver
+  std::string fails_at;              // a function of the driver
+  std::atomic<bool> *sets = nullptr; // by each launch
 };
 
 } // namespace broadloom::gpu::test
