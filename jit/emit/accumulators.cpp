@@ -68,7 +68,11 @@ States Accumulators::join_lanes(AccId acc, std::vector<States> lanes) {
     lanes[std::size_t(into)] = join(acc, lanes[std::size_t(into)], lanes[std::size_t(from)]);
   });
   States states = lanes.front();
-  if (lanes_.are_threads()) return join_threads(acc, std::move(states));
+  if (lanes_.are_threads()) { // as above, one state in each thread, and all have what comes of it
+    for (unsigned half = unsigned(fold_ways) / 2; half >= 1; half /= 2)
+      states = join(acc, states, of_later_thread(states, half));
+    return of_thread(states, ir_.getInt32(0));
+  }
   const auto part = [&](int first, int count) {
     States out;
     for (llvm::Value *state : states) out.push_back(lanes_.some_lanes(state, first, count));
@@ -79,17 +83,22 @@ States Accumulators::join_lanes(AccId acc, std::vector<States> lanes) {
   return states;
 }
 
-// As above, one state in each thread; those that have no partner join what nobody looks at. In the
-// end all have what the first one has.
-States Accumulators::join_threads(AccId acc, States states) {
-  const auto of = [&](llvm::Value *number) {
-    States taken;
-    for (llvm::Value *state : states) taken.push_back(lanes_.of_thread(state, number));
-    return taken;
-  };
-  for (unsigned half = unsigned(fold_ways) / 2; half >= 1; half /= 2)
-    states = join(acc, states, of(ir_.CreateAdd(lanes_.thread(), ir_.getInt32(half))));
-  return of(ir_.getInt32(0));
+States Accumulators::of_thread(const States &states, llvm::Value *number) {
+  States taken;
+  for (llvm::Value *state : states) taken.push_back(lanes_.of_thread(state, number));
+  return taken;
+}
+
+States Accumulators::of_later_thread(const States &states, unsigned apart) {
+  return of_thread(states, ir_.CreateAdd(lanes_.thread(), ir_.getInt32(apart)));
+}
+
+// One state in each thread; those that have no partner join what nobody looks at. In the end all
+// have what the first one has.
+States Accumulators::join_neighbours(AccId acc, States states) {
+  for (unsigned apart = 1; apart < unsigned(fold_ways); apart *= 2)
+    states = join(acc, states, of_later_thread(states, apart));
+  return of_thread(states, ir_.getInt32(0));
 }
 
 States Accumulators::join_identities(AccId acc, const States &states, int count) {

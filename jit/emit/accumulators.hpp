@@ -18,7 +18,8 @@ struct Accumulator {
   States now;                // running inside its loop, joined after it
   States carried;            // inside a scan in blocks: the blocks before
   States before;             // inside a scan's group: the groups before
-  bool early = false;        // in a group: the step is still to come
+  States earlier, last;      // inside a chain of threads: before each one's step, and in the end
+  bool early = false;        // in a group or chain: the step is still to come
   bool takes_blocks = false; // a leaf is the block that it is given
 };
 
@@ -32,6 +33,8 @@ public:
   AllStates join(const loop::Loop &loop, const AllStates &left, const AllStates &right);
   // By the tree's halving: first whole vectors, then the halves of the one that is left.
   States join_lanes(loop::AccId acc, std::vector<States> lanes);
+  // Of threads, by the tree's pairs.
+  States join_neighbours(loop::AccId acc, States states);
   // With `count` lanes that have had no step.
   States join_identities(loop::AccId acc, const States &states, int count);
 
@@ -56,7 +59,8 @@ public:
   void store(const Slots &slots, llvm::Value *index, const Values &states);
 
 private:
-  States join_threads(loop::AccId acc, States states);
+  States of_thread(const States &states, llvm::Value *number);
+  States of_later_thread(const States &states, unsigned apart);
 
   const loop::Program &program_;
   Builder &ir_;

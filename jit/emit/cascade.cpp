@@ -4,7 +4,7 @@
 // one before it, so that one leaf alone would leave most of the adders idle. Of these, four say,
 // the joins of the lowest levels are known; what comes of them goes on the stack some levels up, as
 // if one leaf after the other had been put there.
-#include "jit/emit/folds.hpp"
+#include "jit/emit/phase.hpp"
 
 #include "loop/tree.hpp"
 
@@ -101,6 +101,14 @@ AllStates Folds::cascade(const Place &here, const block::Run &run, Range range) 
 AllStates Folds::joined_leaves(const Place &here, const block::Run &run, llvm::Value *start) {
   const Loop &loop = program_[run.loop];
   const int leaves = run.whole().positions();
+  if (run.whole().count(block::As::Lanes) > 1) {
+    context_.took(Path::LeavesInLanes);
+    accs_.set_running(loop, this->start(here, loop, false));
+    walk_.turn(context_.lanes_of(here, loop, leaves), run.whole(), run.loop, start);
+    AllStates joined;
+    for (const AccId acc : loop.accs) joined.push_back(accs_.join_neighbours(acc, accs_[acc].now));
+    return joined;
+  }
   llvm::Value *stop = ir_.CreateNSWAdd(start, context_.number(loop.leaf));
   Blocks blocks(static_cast<std::size_t>(leaves), this->start(here, loop, false));
   blocks = steps(here, run, run.whole(), {start, stop}, 1, blocks, loop.leaf, {}, true);

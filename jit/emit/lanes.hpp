@@ -60,7 +60,8 @@ public:
   llvm::Value *of_thread(llvm::Value *value, llvm::Value *number); // what that lane has (i32)
   llvm::Value *counts(llvm::Value *active);                        // this lane is below (i1)
   void meet();                                                     // what others stored is there
-  void store_once(llvm::function_ref<void()> store);               // by one lane, for all
+  llvm::Value *shared(std::size_t bytes);            // memory that all of a warp share: its address
+  void store_once(llvm::function_ref<void()> store); // by one lane, for all
 
   // A complex value is a pair of two real ones.
   llvm::Value *part(llvm::Value *value, unsigned index);

@@ -103,6 +103,10 @@ llvm::Value *Lanes::shuffle_threads(llvm::Value *a, llvm::Value *b, llvm::ArrayR
 
 void Lanes::meet() { call_warp(ir_, warp_meet, ir_.getVoidTy(), {}); }
 
+llvm::Value *Lanes::shared(std::size_t bytes) {
+  return call_warp(ir_, warp_shared, ir_.getPtrTy(), {ir_.getInt64(bytes)});
+}
+
 // Whoever has read the place before has done so, and whoever reads it next finds the value.
 void Lanes::store_once(llvm::function_ref<void()> store) {
   meet();

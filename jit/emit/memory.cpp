@@ -137,7 +137,8 @@ void Memory::store_row(const Row &row, llvm::Value *value) {
 
 llvm::Value *Memory::load_lanes(const Row &row) {
   const BufferId id = row.access.buffer;
-  if (lanes_.are_threads() && row.access.move != Move::Stack) return load_of_thread(row);
+  if (lanes_.are_threads() && row.access.move != Move::Stack && row.access.move != Move::Transposed)
+    return load_of_thread(row);
   switch (row.access.move) {
   case Move::Scalar:
     return ir_.CreateAlignedLoad(lanes_.memory_type(row.dtype), row.at,

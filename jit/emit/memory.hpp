@@ -29,9 +29,10 @@ public:
   // leaves to store_columns after them.
   Registers columns(const Place &here, const block::Run &run, bool store, bool on_stack);
   void store_columns(const Place &here, Registers &awaited);
-  // A block of as many rows along `along` as it has lanes along `across`, from these positions on.
-  Elements load_block(const Place &here, loop::BufferId id, loop::AxisId along, llvm::Value *row,
-                      loop::AxisId across, llvm::Value *lane, int width);
+  // Of each operand of a tile's box that lies across: a block of as many rows along `along` as it
+  // has lanes along `across`, from these positions on.
+  Registers load_blocks(const Place &here, const block::Box &box, loop::AxisId along,
+                        llvm::Value *row, loop::AxisId across, llvm::Value *lane);
 
   // prefetch.cpp: lines of the next block of a tile, as many as a block has rows.
   struct NextLines {
@@ -99,6 +100,9 @@ private:
   llvm::Value *load_element(const Place &here, const Elements &elements);
   void store_element(const Place &here, Elements &elements, llvm::Value *value);
   void put_on_stack(Elements &elements, llvm::Type *type);
+  Elements load_block(loop::BufferId id, llvm::Value *there, loop::AxisId across, int width);
+  Elements load_block_of_threads(loop::BufferId id, llvm::Value *there, loop::AxisId across,
+                                 llvm::Value *shared);
 
   // prefetch.cpp
   void read_ahead(const Row &row);

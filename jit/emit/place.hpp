@@ -49,6 +49,8 @@ struct Elements {
   Values vectors;                   // of each position: its element in each lane
   llvm::AllocaInst *room = nullptr; // or the same on the stack
   llvm::Value *row = nullptr;       // which of them; null: that of the position
+  llvm::Value *shared = nullptr;    // or, of threads, where this one's first lies in shared memory
+  llvm::Type *type = nullptr;       // of an element there
 };
 using Registers = std::map<loop::BufferId, Elements>;
 

@@ -60,8 +60,73 @@ void Scans::scan_in_blocks(const Place &here, const block::Run &run, Range range
 
 AllStates Scans::scan_block(const Place &here, const block::Run &run, Range range,
                             const AllStates &start) {
-  return run.shape == block::Shape::GroupScan ? scan_groups(here, run, range, start)
-                                              : folds_.serial_leaf(here, run, range, start);
+  if (run.shape == block::Shape::GroupScan) return scan_groups(here, run, range, start);
+  if (run.whole().count(block::As::Lanes) == 1) return folds_.serial_leaf(here, run, range, start);
+  block::Run singles = run;
+  singles.boxes.erase(singles.boxes.begin());
+  llvm::Value *rest = context_.whole(range, run.whole().positions());
+  const Range whole{range.begin, rest}, part{rest, range.end};
+  return program_[run.loop].reverse
+             ? chain(here, run, whole, folds_.serial_leaf(here, singles, part, start))
+             : folds_.serial_leaf(here, singles, part, chain(here, run, whole, start));
+}
+
+// Neighbours in the threads of a warp, which load and store them together, and take all steps one
+// after the other: each the same ones, of which it keeps the states of its own.
+AllStates Scans::chain(const Place &here, const block::Run &run, Range range,
+                       const AllStates &start) {
+  const Loop &loop = program_[run.loop];
+  const int width = run.whole().positions();
+  llvm::Value *last = ir_.CreateSub(ir_.CreateAdd(range.begin, range.end), context_.number(width));
+  const auto turn = [&](llvm::Value *position, Blocks &now) {
+    if (loop.reverse) position = ir_.CreateSub(last, position);
+    context_.took(Path::ScanChain);
+    for (std::size_t k = 0; k < loop.accs.size(); ++k) {
+      accs_[loop.accs[k]].before = now[0][k];
+      accs_[loop.accs[k]].now.clear();
+    }
+    walk_.turn(context_.lanes_of(here, loop, width), run.whole(), run.loop, position);
+    for (std::size_t k = 0; k < loop.accs.size(); ++k) {
+      now[0][k] = accs_[loop.accs[k]].last;
+      accs_[loop.accs[k]].before.clear();
+    }
+  };
+  return accs_.counted_loop(loop, range, width, {start}, turn).front();
+}
+
+void Scans::step_chain(const Place &here, AccId acc, const std::vector<ValueId> &args) {
+  Accumulator &own = accs_[acc];
+  Values given;
+  for (const ValueId arg : args) given.push_back(walk_.value(arg));
+  const std::size_t states = own.before.size();
+  Values carried = own.before; // then before this thread's step, and after it
+  for (int k = 0; k < 2; ++k) carried.insert(carried.end(), own.before.begin(), own.before.end());
+  const int width = here.group.width;
+  const auto turn = [&](llvm::Value *k, const Values &now) {
+    llvm::Value *number = ir_.CreateTrunc(k, ir_.getInt32Ty());
+    if (here.group.loop->reverse) number = ir_.CreateSub(ir_.getInt32(unsigned(width) - 1), number);
+    llvm::Value *mine = ir_.CreateICmpEQ(lanes_.thread(), number);
+    Values taken, next(now.begin(), now.begin() + std::ptrdiff_t(states));
+    for (llvm::Value *value : given) taken.push_back(lanes_.of_thread(value, number));
+    if (own.takes_blocks) {
+      next = taken;
+    } else {
+      next.insert(next.end(), taken.begin(), taken.end());
+      next = lanes_.run(program_.recipe(acc).step, next);
+    }
+    for (std::size_t s = 0; s < states; ++s)
+      next.push_back(lanes_.select(mine, now[s], now[states + s]));
+    for (std::size_t s = 0; s < states; ++s)
+      next.push_back(lanes_.select(mine, next[s], now[2 * states + s]));
+    return next;
+  };
+  const Values all =
+      lanes_.counted_loop(ir_.getInt64(0), context_.number(width), 1, std::move(carried), turn);
+  const auto part = [&](std::size_t number) {
+    const auto first = all.begin() + std::ptrdiff_t(number * states);
+    return States(first, first + std::ptrdiff_t(states));
+  };
+  own.last = part(0), own.earlier = part(1), own.now = part(2);
 }
 
 llvm::Value *Scans::running_state(const Place &here, AccId acc, std::uint32_t state) {

@@ -87,6 +87,7 @@ void Scans::step_group(const Place &here, AccId acc, const std::vector<ValueId> 
     accumulator.early = false;
     return;
   }
+  if (here.group.loop->ways == 1) return step_chain(here, acc, args);
   const int width = here.group.width;
   States inputs = accs_.identity(acc, width);
   for (const ValueId arg : args) inputs.push_back(lanes_.splat(walk_.value(arg), width));
@@ -219,6 +220,10 @@ States Scans::running_group(const Place &here, AccId acc) {
     });
     step_group(here, acc, step->args);
     accumulator.early = true;
+  }
+  if (loop->ways == 1) {
+    const States &own = accumulator.early ? accumulator.earlier : accumulator.now;
+    return accumulator.carried.empty() ? own : accs_.join(acc, accumulator.carried, own);
   }
   States before = accumulator.before;
   if (!accumulator.carried.empty()) before = accs_.join(acc, accumulator.carried, before);

@@ -27,6 +27,9 @@ private:
   AllStates scan_block(const Place &here, const block::Run &run, Range range,
                        const AllStates &start);
 
+  AllStates chain(const Place &here, const block::Run &run, Range range, const AllStates &start);
+  void step_chain(const Place &here, loop::AccId acc, const std::vector<loop::ValueId> &args);
+
   // scan_groups.cpp
   AllStates scan_groups(const Place &here, const block::Run &run, Range range,
                         const AllStates &start);

@@ -107,11 +107,7 @@ void PhaseEmitter::transposed_blocks(const Place &here, const block::Run &run, R
   context_.each(rows, width, [&](llvm::Value *row) {
     context_.each(lanes, width, [&](llvm::Value *lane) {
       context_.took(Path::TileBlock);
-      Registers blocks;
-      for (const block::Access &access : box.accesses)
-        if (!access.store && access.move == block::Move::Transposed)
-          blocks[access.buffer] =
-              memory_.load_block(here, access.buffer, outer.axis, row, inner.axis, lane, width);
+      Registers blocks = memory_.load_blocks(here, box, outer.axis, row, inner.axis, lane);
       const auto ahead = memory_.next_lines(here, run, rows, row, lane);
       const auto one_row = [&](const Place &around, llvm::Value *k) {
         for (const Memory::NextLines &lines : ahead) memory_.ask(lines, k);

@@ -147,6 +147,9 @@ void Memory::put_on_stack(Elements &elements, llvm::Type *type) {
 
 llvm::Value *Memory::load_element(const Place &here, const Elements &elements) {
   llvm::Value *row = elements.row != nullptr ? elements.row : here.positions[elements.along.index];
+  if (elements.shared != nullptr)
+    return ir_.CreateAlignedLoad(elements.type, ir_.CreateGEP(elements.type, elements.shared, row),
+                                 llvm::Align(elements.type->getPrimitiveSizeInBits() / 8));
   if (elements.room == nullptr)
     return elements.vectors[llvm::cast<llvm::ConstantInt>(row)->getZExtValue()];
   llvm::Type *type = elements.room->getAllocatedType();
@@ -286,14 +289,10 @@ void Memory::store_block(const Place &here, BufferId id, int first, Values colum
   }
 }
 
-Elements Memory::load_block(const Place &here, BufferId id, AxisId along, llvm::Value *row,
-                            AxisId across, llvm::Value *lane, int width) {
+Elements Memory::load_block(BufferId id, llvm::Value *there, AxisId across, int width) {
   const std::size_t size = size_of(program_[id].dtype);
   llvm::Type *type = lanes_.widen(lanes_.memory_type(program_[id].dtype), width);
-  llvm::Value *there = context_.address(here.at[id.index], id, along, row);
-  there = context_.address(there, id, across, lane);
   Elements block;
-  block.along = along;
   for (int k = 0; k < width; ++k) {
     block.vectors.push_back(ir_.CreateAlignedLoad(type, there, llvm::Align(size)));
     there = context_.address(there, context_.step_bytes(id, across));
@@ -301,6 +300,62 @@ Elements Memory::load_block(const Place &here, BufferId id, AxisId along, llvm::
   block.vectors = transposed(ir_, std::move(block.vectors), size);
   put_on_stack(block, type);
   return block;
+}
+
+// Thread t stores element t of each lane's row, and takes the row of lane t. Rows have a place more
+// than elements there, so that neither asks the same bank of all threads.
+Elements Memory::load_block_of_threads(BufferId id, llvm::Value *there, AxisId across,
+                                       llvm::Value *shared) {
+  const llvm::Align align(size_of(program_[id].dtype));
+  llvm::Type *type = lanes_.memory_type(program_[id].dtype);
+  const auto width = static_cast<std::uint64_t>(context_.machine.warp);
+  llvm::Value *thread = ir_.CreateZExt(lanes_.thread(), ir_.getInt64Ty());
+  there = ir_.CreateGEP(type, there, thread);
+  Values loaded; // all before the first is stored: they wait for memory together
+  for (std::uint64_t k = 0; k < width; ++k) {
+    loaded.push_back(ir_.CreateAlignedLoad(type, there, align));
+    there = context_.address(there, context_.step_bytes(id, across));
+  }
+  llvm::Value *column = ir_.CreateGEP(type, shared, thread);
+  for (std::uint64_t k = 0; k < width; ++k)
+    ir_.CreateAlignedStore(loaded[k], ir_.CreateConstGEP1_64(type, column, k * (width + 1)), align);
+  Elements block;
+  block.type = type;
+  block.shared = ir_.CreateGEP(type, shared, ir_.CreateMul(thread, ir_.getInt64(width + 1)));
+  return block;
+}
+
+Registers Memory::load_blocks(const Place &here, const block::Box &box, AxisId along,
+                              llvm::Value *row, AxisId across, llvm::Value *lane) {
+  Registers blocks;
+  const int width = box.positions();
+  const auto bytes_of = [&](const block::Access &access) {
+    return size_of(program_[access.buffer].dtype) * std::size_t(width) * std::size_t(width + 1);
+  };
+  llvm::Value *shared = nullptr;
+  if (lanes_.are_threads()) {
+    std::size_t bytes = 0;
+    for (const block::Access &access : box.accesses)
+      if (access.move == block::Move::Transposed) bytes += bytes_of(access);
+    context_.took(Path::TileOfThreads);
+    lanes_.meet(); // nobody reads what lies there any more
+    shared = lanes_.shared(bytes);
+  }
+  for (const block::Access &access : box.accesses) {
+    const BufferId id = access.buffer;
+    if (access.store || access.move != block::Move::Transposed) continue;
+    llvm::Value *there = context_.address(here.at[id.index], id, along, row);
+    there = context_.address(there, id, across, lane);
+    if (shared == nullptr) {
+      blocks[id] = load_block(id, there, across, width);
+    } else {
+      blocks[id] = load_block_of_threads(id, there, across, shared);
+      shared = ir_.CreateConstGEP1_64(ir_.getInt8Ty(), shared, bytes_of(access));
+    }
+    blocks[id].along = along;
+  }
+  if (shared != nullptr) lanes_.meet();
+  return blocks;
 }
 
 } // namespace broadloom::jit

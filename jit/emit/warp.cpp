@@ -123,6 +123,26 @@ private:
   Builder ir_;
 };
 
+// The memory of all warps of a group: so much for each as any of the module asks for.
+llvm::Value *shared_of_device(Builder &ir, llvm::Function &function) {
+  std::uint64_t bytes = 0;
+  for (const llvm::User *user : function.users())
+    bytes = std::max(
+        bytes, llvm::cast<llvm::ConstantInt>(llvm::cast<llvm::CallInst>(user)->getArgOperand(0))
+                   ->getZExtValue());
+  constexpr unsigned shared_memory = 3; // NVPTX's name of it
+  auto *type = llvm::ArrayType::get(ir.getInt8Ty(), bytes * runtime::warps_of_group);
+  auto *all = new llvm::GlobalVariable(*function.getParent(), type, false,
+                                       llvm::GlobalValue::InternalLinkage,
+                                       llvm::UndefValue::get(type), "bl_shared", nullptr,
+                                       llvm::GlobalValue::NotThreadLocal, shared_memory);
+  all->setAlignment(llvm::Align(16));
+  llvm::Value *warp = ir.CreateUDiv(special(ir, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x),
+                                    ir.getInt64(runtime::warp_threads));
+  return ir.CreateGEP(ir.getInt8Ty(), ir.CreateAddrSpaceCast(all, ir.getPtrTy()),
+                      ir.CreateMul(warp, ir.getInt64(bytes)));
+}
+
 // Gives a function that is called by this name its body.
 void define(llvm::Module &module, const char *name,
             llvm::function_ref<llvm::Value *(Builder &, llvm::Function &)> body) {
@@ -154,6 +174,7 @@ void define_warp(llvm::Module &module) {
     return ir.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid, {}, {});
   });
   define(module, warp_number, [](Builder &ir, llvm::Function &) { return warp_of_device(ir); });
+  define(module, warp_shared, shared_of_device);
   define(module, warp_shuffle, [](Builder &ir, llvm::Function &function) {
     return ir.CreateIntrinsic(
         llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},

@@ -24,7 +24,7 @@
 namespace broadloom::jit::gpu {
 namespace {
 
-constexpr unsigned warps_of_group = 4; // that the device starts together
+constexpr unsigned warps_of_group = runtime::warps_of_group;
 constexpr int warps_of_processor =
     32; // at once, where each needs half of the registers that there are
 constexpr std::size_t granule = 512; // bytes

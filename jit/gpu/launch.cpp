@@ -43,7 +43,7 @@ plan::Grid grid_of(const loop::Program &program, std::size_t phase,
 
 int warps_with_rows(int warps, std::int64_t row_bytes) {
   constexpr std::int64_t most_bytes = std::int64_t{256} << 20; // of all together
-  constexpr int least = 8, together = 4;                       // warps that are started together
+  constexpr int least = 8, together = runtime::warps_of_group; // warps
   if (row_bytes == 0) return warps;
   const auto fit = int(std::min<std::int64_t>(warps, most_bytes / row_bytes));
   return std::min(warps, std::max(least, fit / together * together));

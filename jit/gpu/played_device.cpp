@@ -23,7 +23,7 @@ namespace {
 
 class PlayedDevice final : public Device, public std::enable_shared_from_this<PlayedDevice> {
 public:
-  PlayedDevice() : Device("played", target_to_build("warp"), 8) {}
+  PlayedDevice() : Device("played", target_of_played(), 8) {}
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     const auto page = std::size_t(sysconf(_SC_PAGESIZE));
@@ -112,6 +112,11 @@ public:
   }
 
 private:
+  static Target target_of_played() {
+    Target found = target_to_build("warp");
+    found.cpu = "played";
+    return found;
+  }
   void count(std::int64_t Launched::*what) {
     const std::lock_guard lock(mutex_);
     ++(launched_.*what);

@@ -16,7 +16,8 @@ namespace broadloom::jit {
 namespace {
 
 constexpr std::size_t threads = 32;
-constexpr std::size_t stack_bytes = std::size_t{2} << 20; // of each: a phase takes at most half
+constexpr std::size_t shared_bytes = std::size_t{12} << 10; // a quarter of a group's
+constexpr std::size_t stack_bytes = std::size_t{2} << 20;   // of each: a phase takes at most half
 
 class Warp {
 public:
@@ -66,6 +67,11 @@ public:
 
   void meet() { wait(Wait::Meeting); }
 
+  char *shared(std::size_t bytes) {
+    support::check(bytes <= shared_.size(), "the threads of a warp share more than there is");
+    return shared_.data();
+  }
+
   static Warp &own() {
     thread_local Warp warp;
     return warp;
@@ -95,6 +101,7 @@ private:
   }
 
   char *stacks_ = nullptr;
+  alignas(16) std::array<char, shared_bytes> shared_;
   std::array<ucontext_t, threads> fibres_;
   ucontext_t caller_;
   std::array<Wait, threads> waiting_for_{};
@@ -115,6 +122,7 @@ std::uint32_t shuffle_warp(std::uint32_t value, std::uint32_t number) {
   return Warp::own().shuffle(value, number);
 }
 void meet_in_warp() { Warp::own().meet(); }
+char *shared_of_warp(std::size_t bytes) { return Warp::own().shared(bytes); }
 
 } // namespace
 
@@ -124,6 +132,7 @@ std::span<const WarpSymbol> warp_symbols() {
       WarpSymbol{"bl_warp_thread", reinterpret_cast<void *>(&thread_of_warp)},
       WarpSymbol{"bl_warp_shuffle", reinterpret_cast<void *>(&shuffle_warp)},
       WarpSymbol{"bl_warp_meet", reinterpret_cast<void *>(&meet_in_warp)},
+      WarpSymbol{"bl_warp_shared", reinterpret_cast<void *>(&shared_of_warp)},
   };
   return symbols;
 }

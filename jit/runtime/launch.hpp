@@ -44,5 +44,6 @@ struct LaunchLayout { // the place of each table's first word
 };
 
 inline constexpr int warp_threads = 32;
+inline constexpr int warps_of_group = 4; // that a device starts together
 
 } // namespace broadloom::jit::runtime

@@ -32,18 +32,19 @@
 // shape              as a block                        (the field's term)
 //   Turns            1 turn
 //   Short            n copies, or n turns              (full unrolling)
-//   SerialFold       leaves as copies                  (interleaved pairwise summation)
+//   SerialFold       leaves as copies, or lanes        (interleaved pairwise summation)
 //   Unrolled         n copies: all steps of a fold     (full unrolling)
 //   VectorFold       k copies x lanes
 //   SerialScan       1 turn; in lanes of a row each, n copies or turns of which the rows move
-//                    transposed
+//                    transposed; in threads, n lanes that all take each step
 //   GroupScan        groups as copies x 16 lanes
 //   Map              j copies x lanes                  (strip of columns where there are copies)
 //   MaskedMap        j lanes, always masked
 //   StreamedMap      j lanes                           (non-temporal stores)
 //   Jam              i copies around a map             (unroll-and-jam)
 //   RowTile          i copies x j lanes                (register tile)
-//   TransposedTile   i turns x j lanes                 (transposition in registers)
+//   TransposedTile   i turns x j lanes                 (transposition in registers; of threads: in
+//                    shared memory)
 #pragma once
 
 #include "block/survey.hpp"
@@ -68,7 +69,7 @@ struct Dim {
   loop::AxisId axis;
   int count = 1;
   As as = As::Turns;
-  bool leaves = false; // the copies are a leaf of the fold's tree apart, not one position
+  bool leaves = false; // lanes or copies are a leaf of the fold's tree apart, not one position
 };
 
 // How the elements of a buffer come into registers, or go out of them.

@@ -36,9 +36,10 @@ Run Chooser::run(LoopId id, const Place &place) const {
   if (l.scan || l.reverse) return scan(id, place);
   if (!l.accs.empty()) return fold(id, place);
   if (l.vector) return map(id, place);
-  if (lanes_are_threads()) return turns(id, place);
-  if (std::optional<Run> found = jam(id, place)) return *found;
-  if (std::optional<Run> found = row_tile(id, place)) return *found;
+  if (!lanes_are_threads()) {
+    if (std::optional<Run> found = jam(id, place)) return *found;
+    if (std::optional<Run> found = row_tile(id, place)) return *found;
+  }
   if (std::optional<Run> found = transposed_tile(id, place)) return *found;
   return turns(id, place);
 }
@@ -193,9 +194,21 @@ Run Chooser::fold(LoopId id, Place place) const {
   Run run{id, Shape::SerialFold, {}, {}};
   const int leaves = leaves_together(id, place.width);
   if (leaves > 1) run.boxes.push_back(box({{l.axis, leaves, As::Copies, true}}, l.body, place));
+  if (has_leaves_in_threads(id, place)) {
+    Place threads = place;
+    threads.vector = &l;
+    threads.width = machine_.warp;
+    run.boxes.push_back(box({{l.axis, machine_.warp, As::Lanes, true}}, l.body, threads));
+  }
   run.boxes.push_back(box({turns_of(l.axis, 1)}, l.body, place));
-  run.boxes.back().rest = leaves > 1;
+  run.boxes.back().rest = run.boxes.size() > 1;
   return run;
+}
+
+// Joins of what chunks have come to: a thread takes each of them, and neighbours are joined.
+bool Chooser::has_leaves_in_threads(LoopId id, const Place &place) const {
+  return lanes_are_threads() && place.vector == nullptr && loop(id).leaf == 1 &&
+         !facts(id).inner_loops && !has_stores(loop(id).body);
 }
 
 // Of all steps of a fold over few positions, and of those inside it; as good as infinite where
@@ -261,6 +274,13 @@ Run Chooser::serial_scan(LoopId id, const Place &place) const {
         !facts(id).costly && statements * std::size_t(count) <= machine_.sizes.short_statements / 8;
     const Dim dim = light ? copies_of(l.axis, count) : turns_of(l.axis, count);
     run.boxes.push_back(box({dim}, l.body, strip));
+  }
+  // Threads of a warp load, and store, neighbours together; all of them take each step.
+  if (lanes_are_threads() && place.vector == nullptr && is_chain(program_, l)) {
+    Place threads = place;
+    threads.vector = &l;
+    threads.width = machine_.warp;
+    run.boxes.push_back(box({lanes_of(l.axis, machine_.warp)}, l.body, threads));
   }
   run.boxes.push_back(box({turns_of(l.axis, 1)}, l.body, place));
   run.boxes.back().rest = run.boxes.size() > 1;

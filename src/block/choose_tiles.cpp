@@ -1,5 +1,5 @@
-// Two loops as one block: unroll-and-jam, register tiles, and tiles that are transposed in
-// registers. See block.hpp.
+// Two loops as one block: unroll-and-jam, register tiles, and tiles that are transposed. See
+// block.hpp.
 #include "block/chooser.hpp"
 
 #include "block/rules.hpp"
@@ -155,12 +155,16 @@ std::vector<BufferId> Chooser::lying_across(const Loop &rows, const Loop &lanes,
     if (along == nullptr || along->stride != StrideClass::Unit || across == nullptr) continue;
     const DType dtype = program_[id].dtype;
     const std::size_t size = size_of(dtype);
-    if (is_complex(dtype) || (size != 4 && size != 8) ||
-        size * std::size_t(width) > std::size_t(machine_.vector_bytes()) ||
+    const bool fits = (size == 4 || size == 8) &&
+                      size * std::size_t(width) <= std::size_t(machine_.vector_bytes());
+    if (is_complex(dtype) || !(fits || lanes_are_threads()) ||
         !moves_as_one(program_, lanes.body, id))
       continue;
     if (std::find(found.begin(), found.end(), id) == found.end()) found.push_back(id);
   }
+  std::size_t bytes = 0; // at one position
+  for (const BufferId id : found) bytes += size_of(program_[id].dtype);
+  if (lanes_are_threads() && bytes > most_bytes_across_warp) return {};
   return found.size() > std::size_t(machine_.sizes.transposed) ? std::vector<BufferId>{} : found;
 }
 
@@ -172,7 +176,8 @@ std::vector<BufferId> Chooser::lying_across(const Loop &rows, const Loop &lanes,
 // along i, which are transposed in registers by log2(W) rounds of shuffles; then each vector has
 // the lanes along j for one i, and a loop runs the body for each of them. What is left over at the
 // ends runs row by row. Example, W = 2: rows (b00 b01) and (b10 b11) in memory; i = 0 takes (b00
-// b10), i = 1 takes (b01 b11).
+// b10), i = 1 takes (b01 b11). The threads of a warp transpose in memory that they share: each
+// stores elements along i there and takes those along j.
 std::optional<Run> Chooser::transposed_tile(LoopId id, const Place &place) const {
   const Loop &rows = loop(id);
   const std::optional<LoopId> inner = only_loop(rows.body);
@@ -189,7 +194,7 @@ std::optional<Run> Chooser::transposed_tile(LoopId id, const Place &place) const
   tile.vector = &lanes;
   tile.width = width;
   tile.in_tile = true;
-  tile.streamed = streams(program_, *inner);
+  tile.streamed = streamed(*inner);
   // Rows that lie far apart are no stream that the hardware would follow. With plain stores the
   // lines come in time.
   for (const Stmt &s : lanes.body) {

@@ -52,6 +52,7 @@ private:
   int map_width(loop::LoopId id, const Place &place) const;
   std::size_t statements_unrolled(loop::LoopId id) const;
   int leaves_together(loop::LoopId id, int width) const;
+  bool has_leaves_in_threads(loop::LoopId id, const Place &place) const;
 
   // choose_tiles.cpp
   std::optional<Run> jam(loop::LoopId id, const Place &place) const;

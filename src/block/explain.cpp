@@ -194,8 +194,9 @@ private:
         if (access.move == Move::Transposed)
           add(Reason::TransposedBlock, subject(along), fmt::format("{0} by {0}", box.positions()),
               fmt::format("'{1}' is loaded along {2} in blocks of {0} by {0}, which are transposed "
-                          "in registers",
-                          box.positions(), program_[access.buffer].name, program_[axis].name));
+                          "in {3}",
+                          box.positions(), program_[access.buffer].name, program_[axis].name,
+                          blocks_.machine.warp > 0 ? "memory that threads share" : "registers"));
       return;
     }
     }

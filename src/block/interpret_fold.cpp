@@ -164,9 +164,10 @@ Interpreter::AllStates Interpreter::vector_leaf(const Run &run, Range range) {
   return all;
 }
 
-// Leaves from `begin` on, step by step in turn.
+// Leaves from `begin` on, step by step in turn, or of one position in a lane each.
 Interpreter::AllStates Interpreter::leaves_together(const Run &run, std::int64_t begin) {
   const Loop &loop = program_[run.loop];
+  if (run.whole().count(As::Lanes) > 1) return leaves_in_lanes(run, begin);
   const Addresses outer = at_;
   std::vector<AllStates> leaves(std::size_t(run.whole().positions()), start(loop, false));
   for (std::int64_t p = begin; p < begin + loop.leaf; ++p)
@@ -181,6 +182,26 @@ Interpreter::AllStates Interpreter::leaves_together(const Run &run, std::int64_t
     leaves[std::size_t(into)] = std::move(leaves[std::size_t(from)]);
   });
   return leaves[0];
+}
+
+Interpreter::AllStates Interpreter::leaves_in_lanes(const Run &run, std::int64_t begin) {
+  const Loop &loop = program_[run.loop];
+  const Addresses outer = at_;
+  const int lanes = run.whole().positions();
+  set_lanes(&loop, lanes, lanes);
+  set_running(loop, start(loop, false));
+  turn(run.whole(), run.loop, outer, begin);
+  set_lanes(nullptr, 1, 1);
+  at_ = outer;
+  AllStates all = running(loop);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    tree::pair(lanes, [&](int into, int from) {
+      States &state = all[k][std::size_t(into)];
+      accs_[loop.accs[k].index].code.join(state, all[k][std::size_t(from)], state);
+    });
+    all[k].resize(1);
+  }
+  return all;
 }
 
 // Each lane has a row of its own, of so many known positions.

@@ -52,8 +52,17 @@ Interpreter::AllStates Interpreter::first_states(const Loop &loop, Range range) 
 }
 
 Interpreter::AllStates Interpreter::scan_block(const Run &run, Range range, AllStates start) {
-  if (run.shape != Shape::GroupScan) return serial_leaf(run, range, std::move(start));
   const Box &box = run.whole();
+  if (run.shape == Shape::SerialScan && box.count(As::Lanes) > 1) {
+    Run singles = run;
+    singles.boxes.erase(singles.boxes.begin());
+    const std::int64_t rest = range.whole(box.positions());
+    const Range whole{range.begin, rest}, part{rest, range.end};
+    return program_[run.loop].reverse
+               ? chain(run, whole, serial_leaf(singles, part, std::move(start)))
+               : serial_leaf(singles, part, chain(run, whole, std::move(start)));
+  }
+  if (run.shape != Shape::GroupScan) return serial_leaf(run, range, std::move(start));
   if (box.masked) return groups(run, box, range, std::move(start));
   const std::int64_t rest = range.whole(box.positions());
   const Range whole{range.begin, rest}, part{rest, range.end};
@@ -95,6 +104,52 @@ Interpreter::AllStates Interpreter::groups(const Run &run, const Box &box, Range
   return start;
 }
 
+// Positions in lanes, whose steps are taken one after the other.
+Interpreter::AllStates Interpreter::chain(const Run &run, Range range, AllStates start) {
+  const Loop &loop = program_[run.loop];
+  const Addresses outer = at_;
+  const int width = run.whole().positions();
+  for (std::int64_t p = range.begin; p < range.end; p += width) {
+    set_lanes(&loop, width, width);
+    for (std::size_t k = 0; k < loop.accs.size(); ++k) {
+      Acc &acc = accs_[loop.accs[k].index];
+      acc.stepped = start[k].at(0);
+      acc.now.clear();
+      acc.first = 0;
+    }
+    turn(run.whole(), run.loop, outer, loop.reverse ? range.begin + range.end - width - p : p);
+    for (std::size_t k = 0; k < loop.accs.size(); ++k) {
+      Acc &acc = accs_[loop.accs[k].index];
+      start[k][0] = loop.reverse ? acc.now.front() : acc.now.back();
+      acc.stepped.clear();
+    }
+    set_lanes(nullptr, 1, 1);
+  }
+  at_ = outer;
+  return start;
+}
+
+void Interpreter::step_chain(AccId id, const std::vector<ValueId> &args) {
+  Acc &acc = accs_[id.index];
+  acc.now.resize(std::size_t(width_));
+  acc.earlier.resize(std::size_t(width_));
+  States state = acc.stepped;
+  for (int k = 0; k < width_; ++k) {
+    const int lane = vector_->reverse ? width_ - 1 - k : k;
+    acc.earlier[std::size_t(lane)] = state;
+    States given;
+    for (const ValueId arg : args) given.push_back(value(arg, lane));
+    if (acc.takes_blocks) {
+      state = given;
+    } else {
+      acc.code.inputs = state;
+      acc.code.inputs.insert(acc.code.inputs.end(), given.begin(), given.end());
+      acc.code.take(acc.code.recipe->step, state);
+    }
+    acc.now[std::size_t(lane)] = state;
+  }
+}
+
 // One step in each lane, then the joins of each group.
 void Interpreter::step_group(AccId id, const std::vector<ValueId> &args) {
   Acc &acc = accs_[id.index];
@@ -102,6 +157,7 @@ void Interpreter::step_group(AccId id, const std::vector<ValueId> &args) {
     acc.early = false;
     return;
   }
+  if (vector_->ways == 1) return step_chain(id, args);
   acc.now.resize(std::size_t(width_));
   for (int lane = 0; lane < active_; ++lane) {
     acc.code.inputs = acc.code.recipe->start;
@@ -145,6 +201,14 @@ void Interpreter::running_in_group(AccId id, std::uint32_t state, Lanes &out) {
         vector_->body, [&](const Stmt &s) { return s.kind == StmtKind::Step && s.acc == id; });
     step_group(id, step->args);
     acc.early = true;
+  }
+  if (vector_->ways == 1) {
+    for (int lane = 0; lane < active_; ++lane) {
+      States now = (acc.early ? acc.earlier : acc.now).at(std::size_t(lane));
+      if (!acc.carried.empty()) acc.code.join(acc.carried.at(0), now, now);
+      out[std::size_t(lane)] = now.at(state);
+    }
+    return;
   }
   States before = acc.stepped, now;
   if (!acc.carried.empty()) acc.code.join(acc.carried.at(0), before, before);

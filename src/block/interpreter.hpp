@@ -47,7 +47,8 @@ private:
         0; // of `now`: the state of lane 0, of those that are in registers of their own
     LaneStates carried; // inside a scan in blocks: the blocks before
     States stepped;     // inside a scan's group: the groups before
-    bool early = false; // in a group: the step is still to come
+    LaneStates earlier; // inside a chain of lanes: before the step of each
+    bool early = false; // in a group or chain: the step is still to come
     bool takes_blocks = false;
   };
 
@@ -94,6 +95,7 @@ private:
   AllStates strips(const Run &run, Range range, AllStates start);
   AllStates vector_leaf(const Run &run, Range range);
   AllStates leaves_together(const Run &run, std::int64_t begin);
+  AllStates leaves_in_lanes(const Run &run, std::int64_t begin);
   void short_row(const Run &run);
   AllStates short_tree(const Run &run);
 
@@ -102,7 +104,9 @@ private:
   AllStates first_states(const loop::Loop &loop, Range range);
   AllStates scan_block(const Run &run, Range range, AllStates start);
   AllStates groups(const Run &run, const Box &box, Range range, AllStates start);
+  AllStates chain(const Run &run, Range range, AllStates start);
   void step_group(loop::AccId acc, const std::vector<loop::ValueId> &args);
+  void step_chain(loop::AccId acc, const std::vector<loop::ValueId> &args);
   States last_of_group(const Acc &acc, const Box &box, int group) const;
   void running_state(loop::AccId acc, std::uint32_t state, Lanes &out);
   void running_in_group(loop::AccId acc, std::uint32_t state, Lanes &out);

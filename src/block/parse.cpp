@@ -247,9 +247,13 @@ private:
     if (!axis) line.unexpected("an axis");
     constexpr std::uint64_t most = 1024; // positions of one dim
     Dim dim{*axis, int(line.integer("a number of positions", most)), As::Turns, false};
-    if (line.accept("lanes") || line.accept("lane"))
+    if (line.accept("lanes") || line.accept("lane")) {
       dim.as = As::Lanes;
-    else if (line.accept("copies") || line.accept("copy"))
+      if (line.accept("of")) {
+        line.expect("leaves");
+        dim.leaves = true;
+      }
+    } else if (line.accept("copies") || line.accept("copy"))
       dim.as = As::Copies;
     else if (line.accept("leaves"))
       dim.as = As::Copies, dim.leaves = true;

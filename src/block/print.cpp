@@ -105,7 +105,7 @@ std::string print_dims(const loop::Program &program, const Box &box) {
                                                     : std::string(as) + "s";
     words += (words.empty() ? "" : " x ") +
              (same ? "" : loop::quoted(program[dim.axis].name) + " ") + std::to_string(dim.count) +
-             " " + many;
+             " " + many + (dim.as == As::Lanes && dim.leaves ? " of leaves" : "");
     before = &dim.axis;
   }
   return words;

@@ -151,6 +151,28 @@ bool moves_as_one(const loop::Program &program, const std::vector<Stmt> &body, B
   });
 }
 
+bool is_chain(const loop::Program &program, const Loop &loop) {
+  if (!loop.scan || loop.ways > 1 || loop.turns > 0 || loop.vector || has_loops(loop.body))
+    return false;
+  std::set<std::uint32_t> later; // arguments of steps that come
+  for (const Stmt &s : loop.body)
+    if (s.kind == StmtKind::Let) later.insert(s.value.index);
+  for (const Stmt &s : loop.body) {
+    if (s.kind == StmtKind::Set && (walk(program, s.buffer, loop.axis) == nullptr ||
+                                    !moves_as_one(program, loop.body, s.buffer)))
+      return false;
+    if (s.kind != StmtKind::Let) continue;
+    later.erase(s.value.index);
+    const Value &v = program[s.value];
+    if (v.kind != ValueKind::Running) continue;
+    for (const Stmt &step : loop.body)
+      if (step.kind == StmtKind::Step && step.acc == v.acc &&
+          std::ranges::any_of(step.args, [&](ValueId arg) { return later.contains(arg.index); }))
+        return false;
+  }
+  return true;
+}
+
 bool has_loops(const std::vector<Stmt> &body) {
   return std::ranges::any_of(body, [](const Stmt &s) { return s.kind == StmtKind::Loop; });
 }

@@ -55,6 +55,14 @@ bool moves_as_one(const loop::Program &program, const std::vector<loop::Stmt> &b
 // vectors: 2, 3, 4 or -1; else 0.
 int window_step(const loop::Buffer &buffer, loop::AxisId lanes);
 
+// Whether positions of the scan may be lanes whose steps are taken one after the other: what they
+// step with hangs on no state, and no position moves what is another's.
+bool is_chain(const loop::Program &program, const loop::Loop &loop);
+
+// Bytes at one position of all operands that a warp transposes: their blocks lie in memory that its
+// threads share, of which a processor of a GPU has little.
+constexpr std::size_t most_bytes_across_warp = 8;
+
 // Whether there are loops, or stores, in the body itself.
 bool has_loops(const std::vector<loop::Stmt> &body);
 bool has_stores(const std::vector<loop::Stmt> &body);

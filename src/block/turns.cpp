@@ -92,8 +92,8 @@ private:
     const std::int64_t each = leaf > 0 ? leaf / size : n;
     const std::int64_t blocks = leaf > 0 ? n / leaf : 0;
     const std::int64_t boxes = blocks * each + (leaf > 0 ? n % leaf : n) / size;
-    const bool copies = whole.dims[0].as == As::Copies;
-    turn(whole, entry.times * double(boxes * (copies ? 1 : size)));
+    const bool one = whole.dims[0].as != As::Turns;
+    turn(whole, entry.times * double(boxes * (one ? 1 : size)));
     turn(rest, entry.times * double(n - boxes * size));
   }
 

@@ -80,7 +80,8 @@ private:
     require(!run.boxes.empty(), "a run without boxes");
     box_ = run.whole().id;
     require(!run.whole().rest, "a run begins with its rest");
-    require(!run.takes_inner() || blocks_.machine.warp == 0, "threads of a warp take one loop");
+    require(!run.takes_inner() || blocks_.machine.warp == 0 || run.shape == Shape::TransposedTile,
+            "threads of a warp take one loop, or a transposed tile");
     require(!run.takes_inner() || run.boxes.size() == 2,
             "two loops as one block have whole blocks and a rest");
     for (const Box &box : run.boxes) dims(run, box, around);
@@ -102,7 +103,8 @@ private:
           !box.masked && (run.shape == Shape::StreamedMap || run.shape == Shape::VectorFold ||
                           run.shape == Shape::GroupScan);
     }
-    const bool strip = run.shape == Shape::SerialScan && run.boxes.size() > 1 && whole;
+    const bool strip = run.shape == Shape::SerialScan && run.boxes.size() > 1 && whole &&
+                       box.count(As::Lanes) == 1;
     if (run.shape == Shape::Short || strip) around.short_row = &own, around.short_box = &box;
     if (run.shape == Shape::Jam && whole) around.jammed = &own;
     if (run.shape == Shape::RowTile && whole) around.tiled = &own;
@@ -129,14 +131,15 @@ private:
       positions *= dim.count;
       require(positions <= most_positions, "a block of more than 1024 positions");
       require(!dim.leaves ||
-                  (dim.as == As::Copies && loop.leaf > 0 && run.shape == Shape::SerialFold),
+                  (dim.as != As::Turns && loop.leaf > 0 && run.shape == Shape::SerialFold),
               "leaves of no serial fold");
       require(!dim.leaves || dim.count > 1, "one leaf is not side by side");
       if (dim.as != As::Lanes) continue;
       ++lane_dims;
       require(dim.count >= 2 && std::has_single_bit(unsigned(dim.count)),
               "lanes are a power of two");
-      require(loop.vector || (run.takes_inner() && program_[run.inner].vector),
+      require(loop.vector || dim.leaves || run.shape == Shape::SerialScan ||
+                  (run.takes_inner() && program_[run.inner].vector),
               "lanes of a loop that is no vector loop");
     }
     require(lane_dims <= 1, "two dims of lanes");
@@ -168,8 +171,12 @@ private:
                      "no serial fold of known positions");
     case Shape::VectorFold: return require(folds && !ordered && lanes, "no fold over lanes");
     case Shape::SerialScan:
-      require(run.boxes.size() == 1 || (around.lanes != nullptr && !has_loops(loop.body)),
-              "a block of positions of a scan that has no lanes around, or loops inside");
+      if (run.whole().count(As::Lanes) > 1)
+        require(blocks_.machine.warp == run.whole().positions() && is_chain(program_, loop),
+                "lanes of a scan that are no threads, or move what is another's");
+      else
+        require(run.boxes.size() == 1 || (around.lanes != nullptr && !has_loops(loop.body)),
+                "a block of positions of a scan that has no lanes around, or loops inside");
       return require(ordered && loop.ways == 1, "no serial scan");
     case Shape::GroupScan:
       return require(loop.scan && loop.ways == scan_ways && lanes, "no scan in groups");
@@ -230,10 +237,10 @@ private:
     case Shape::SerialScan:
       require(boxes <= 2 && single, "a rest of single turns");
       box_ = whole.id;
-      return require(boxes == 1 || (whole.dims.size() == 1 && whole.dims[0].as != As::Lanes &&
-                                    !whole.dims[0].leaves && whole.positions() > 1 &&
-                                    whole.positions() <= fold_ways),
-                     "a block of a scan is 2 to 32 copies or turns");
+      return require(boxes == 1 ||
+                         (whole.dims.size() == 1 && !whole.dims[0].leaves && !whole.masked &&
+                          whole.positions() > 1 && whole.positions() <= fold_ways),
+                     "a block of a scan is 2 to 32 copies, turns or lanes");
     case Shape::SerialFold:
       require(boxes <= 2 && single, "a rest of single turns");
       if (boxes == 2) leaves(whole, loop);
@@ -267,17 +274,30 @@ private:
       require(is(whole, {{axis, As::Turns}, {inner, As::Lanes}}) && !whole.masked &&
                   whole.count(As::Turns) == whole.count(As::Lanes),
               "a transposed tile is as many turns by lanes");
+      if (blocks_.machine.warp > 0) tile_of_warp(whole);
       break;
     }
     box_ = rest.id;
     require(single && rest.runs.size() == 1, "a rest of single rows");
   }
 
+  void tile_of_warp(const Box &box) const {
+    require(box.count(As::Lanes) == blocks_.machine.warp,
+            "a tile of a warp has a turn for each of its threads");
+    std::size_t bytes = 0;
+    for (const Access &access : box.accesses)
+      if (access.move == Move::Transposed) bytes += size_of(program_[access.buffer].dtype);
+    require(bytes <= most_bytes_across_warp, "a warp transposes more than its threads share");
+  }
+
   void leaves(const Box &box, const Loop &loop) {
     box_ = box.id;
-    require(is(box, {{loop.axis, As::Copies}}) && box.dims[0].leaves && is_power(box.positions()) &&
-                std::has_single_bit(std::uint64_t(loop.leaf)),
+    const bool lanes = is(box, {{loop.axis, As::Lanes}});
+    require((lanes || is(box, {{loop.axis, As::Copies}})) && box.dims[0].leaves &&
+                is_power(box.positions()) && std::has_single_bit(std::uint64_t(loop.leaf)),
             "leaves side by side are a power of two, of such leaves");
+    require(!lanes || (blocks_.machine.warp == box.positions() && loop.leaf == 1 && !box.masked),
+            "leaves in lanes are of one position, in each thread of a warp");
     require(!has_loops(loop.body) && !has_stores(loop.body), "leaves side by side only fold");
   }
 

@@ -48,6 +48,7 @@ private:
     case Move::Single:
     case Move::Stack:
     case Move::Slots: return a_.prefetch.lines || a_.prefetch.steps || a_.prefetch.block;
+    case Move::Transposed: return around_.transposed == nullptr || a_.prefetch.block;
     default: return true;
     }
   }

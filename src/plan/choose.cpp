@@ -51,7 +51,7 @@ Schedule choose(const Request &request, const Machine &machine) {
   // Beyond this point items have their loops and their phases.
 
   chosen.rows = choose_rows(request, trees, chosen.nests, why);
-  chosen.chunk_sizes = choose_chunk_sizes(request, ways.cuts, chosen.nests);
+  chosen.chunk_sizes = choose_chunk_sizes(request, machine, ways.cuts, chosen.nests);
   chosen.few = choose_few(request, trees, chosen, why);
   chosen.stores = choose_stores(request, chosen.nests, machine);
   chosen.reads = choose_reads(request, ways.cuts, machine);
@@ -140,8 +140,12 @@ Cuts all_cuts(const Request &request, const Trees &trees, Cuts cuts, const Ways 
   return cuts;
 }
 
-std::map<Group, std::int64_t> choose_chunk_sizes(const Request &request, const Cuts &cuts,
-                                                 const Nests &nests) {
+std::map<Group, std::int64_t> choose_chunk_sizes(const Request &request, const Machine &machine,
+                                                 const Cuts &cuts, const Nests &nests) {
+  // Each warp of a GPU has its chunk, of a leaf or more, and all of a warp join what they come to.
+  const bool warps = machine.warp > 0;
+  const double least = warps ? 0 : least_chunk,
+               most = warps ? std::max(most_chunks, double(machine.threads)) : most_chunks;
   std::map<Group, std::int64_t> sizes;
   for (const Item &item : nests.items) {
     if (item.kind != ItemKind::Fold && item.kind != ItemKind::Scan) continue;
@@ -158,7 +162,7 @@ std::map<Group, std::int64_t> choose_chunk_sizes(const Request &request, const C
           nests[*node.parent].key.group == group)
         inner = std::max(inner, double(group_extent(request.resolved, node.key.group)));
     const bool asked = asks_for_threads(request, group); // few positions, all the same
-    while ((!asked && double(size) * inner < least_chunk) || double(size) * most_chunks < extent) {
+    while ((!asked && double(size) * inner < least) || double(size) * most < extent) {
       if (double(size) >= extent) break;
       size *= 2;
     }

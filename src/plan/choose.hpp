@@ -15,8 +15,8 @@ Cuts choose_chunks(const Request &request, const Trees &trees, Why &why);
 Cuts all_cuts(const Request &request, const Trees &trees, Cuts chunks, const Ways &ways);
 // Chunks of leaves are a power of two of them, large enough to be worth a task, and most_chunks at
 // most.
-std::map<Group, std::int64_t> choose_chunk_sizes(const Request &request, const Cuts &cuts,
-                                                 const Nests &nests);
+std::map<Group, std::int64_t> choose_chunk_sizes(const Request &request, const Machine &machine,
+                                                 const Cuts &cuts, const Nests &nests);
 
 // choose_folds.cpp: a fold of values into the start of its recipe, with a combine: its tree may be
 // cut in other ways.

@@ -175,7 +175,10 @@ public:
         case_.inputs.empty() || elements > most_elements ? 0 : case_.inputs[0].seed % 8;
     if (turn == 1 || turn == 6) {
       ++tally_.in_warps;
-      compare({.threads = threads.front(), .target = "warp", .engine = Engine::jit});
+      compare({.threads = threads.front(),
+               .target = "warp",
+               .engine = Engine::jit,
+               .profile = Profile::paths});
     }
     // Or all on a GPU, where BROADLOOM_TEST_DEVICE names one (tests/gpu/gpu.sh).
     const char *named = std::getenv("BROADLOOM_TEST_DEVICE");

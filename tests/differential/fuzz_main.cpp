@@ -315,6 +315,13 @@ int run_file(const fs::path &path, bool make_smaller, bool chooses) {
 constexpr std::array run_time_paths{"blocks-in-turn",     "pattern-generic", "phases-interleaved",
                                     "rows-computed-once", "shared-if-awake", "work-shared"};
 
+// Taken where a warp runs a long kernel, and no device runs large ones here: warps_test.cpp counts
+// these.
+bool is_of_warps(const std::string &path) {
+  return path == "tile-of-threads" || path == "leaves-in-lanes" || path == "scan-chain" ||
+         path.starts_with("step-on-");
+}
+
 int verdicts(const Plan &plan, Counts &all, std::uint64_t failed,
              const std::vector<std::string> &missing, const std::string &how,
              const std::string &complete) {
@@ -332,7 +339,7 @@ int verdicts(const Plan &plan, Counts &all, std::uint64_t failed,
     // Few large kernels have loops or lets that are arrays: differential_test.cpp counts these.
     for (const std::string &path : missing)
       if ((masks || path != "map-masked") && path != "loop-ended" && path != "let-in-tiles" &&
-          path != "tiles-padded" && !path.starts_with("step-on-")) // no device runs large kernels
+          path != "tiles-padded" && !is_of_warps(path))
         list += " " + path;
     bad += verdict(list.empty(), complete + (list.empty() ? "" : ", but not" + list) +
                                      (masks ? "" : " (this machine has no masks)"));

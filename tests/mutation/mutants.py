@@ -216,7 +216,7 @@ MUTANTS = [
      "      place.streamed = streamed(id);\n      run.boxes", "      run.boxes"),
     ("streams: never in scans", "src/block/choose.cpp", "    if (!totals) place.streamed = streamed(id);\n", ""),
     ("streams: never in maps", "src/block/choose.cpp", "  place.streamed = streamed(id);\n  if", "  if"),
-    ("streams: never in tiles", "src/block/choose_tiles.cpp", "  tile.streamed = streams(program_, *inner);\n", ""),
+    ("streams: never in tiles", "src/block/choose_tiles.cpp", "  tile.streamed = streamed(*inner);\n", ""),
     ("jam: two rows", "src/support/machine.hpp", "int jammed_rows = 4;", "int jammed_rows = 2;"),
     ("register tile: two rows", "src/support/machine.hpp", "int tile_rows = 4;", "int tile_rows = 2;"),
     ("masked moves of bytes on AVX2", "src/block/access.cpp",

@@ -76,7 +76,7 @@ TEST_CASE("native code of the blocks that a file gives has the interpreter's bit
         INFO(name, " with ", nest.choices, ", the blocks of line ", listing.first + 1);
         const block::Program blocks = block::parse(nest.program, listing.text, name);
         std::vector<Runner> runners;
-        for (const std::string &target : jit::targets_here())
+        for (const std::string &target : targets_for(blocks.machine))
           runners.push_back(jit::test::runner_of(
               jit::compile_native(nest.program, blocks, jit::find_target(target)), target));
         Runs runs(nest.program, std::move(runners));
@@ -95,7 +95,7 @@ TEST_CASE("native code of blocks of any sizes, for any machine, has the interpre
     std::vector<Runner> runners;
     for (block::Machine machine : machines()) {
       machine.sizes = block::random_sizes(std::hash<std::string>()(name) % 1000);
-      for (const std::string &target : jit::targets_here())
+      for (const std::string &target : targets_for(machine))
         runners.push_back(jit::test::runner_of(
             jit::compile_native(nest.program, block::choose(nest.program, machine),
                                 jit::find_target(target)),
