@@ -2,6 +2,7 @@
 #include "jit/build.hpp"
 #include "support/text.hpp"
 
+#include <broadloom.h>
 #include <broadloom/version.hpp>
 
 #include <fmt/format.h>
@@ -80,6 +81,9 @@ public:
     line(" * Each function returns a status, and where that is not BL_OK, bl_latest_error() tells "
          "why. */");
     line("#ifndef {}\n#define {}\n\n#include <broadloom.h>\n", guard, guard);
+    line("#if BL_ABI_VERSION != {}", BL_ABI_VERSION);
+    line("#error \"{} was built for version {} of broadloom.h: build it again\"\n#endif\n",
+         built_.name, BL_ABI_VERSION);
     line("#ifdef __cplusplus\nextern \"C\" {{\n#endif");
     line("extern const unsigned char {}_built[{}];", built_.name, built_.data.size());
     line("extern bl_kernel *{}_handle;", built_.name);

@@ -9,8 +9,10 @@
 #include "jit/native/bytes.hpp"
 #include "support/fail.hpp"
 
+#include <broadloom.h>
 #include <broadloom/version.hpp>
 
+#include <fmt/format.h>
 #include <llvm/Config/llvm-config.h>
 
 #include <algorithm>
@@ -21,10 +23,11 @@ namespace {
 
 constexpr std::string_view built_magic = "BLBUILT1";
 
-// What makes plans and code: those of another Broadloom need other images.
+// What makes plans and code, and what headers call: those of another Broadloom need other images.
 std::string version() {
-  return std::string(BROADLOOM_VERSION) + " with LLVM " LLVM_VERSION_STRING + ", code generator " +
-         std::string(code_version).substr(0, 16);
+  return fmt::format("{} with C interface {}, LLVM {}, code generator {}", BROADLOOM_VERSION,
+                     BL_ABI_VERSION, LLVM_VERSION_STRING,
+                     std::string_view(code_version).substr(0, 16));
 }
 
 void put_text(std::string &bytes, std::string_view text) {
@@ -33,6 +36,8 @@ void put_text(std::string &bytes, std::string_view text) {
 }
 
 std::string_view text_in(ByteReader &reader) { return reader.take(reader.number<std::uint64_t>()); }
+
+bool is_printed(char c) { return c >= ' ' && c <= '~'; }
 
 [[noreturn]] void refuse_built(const std::string &why) {
   support::fail(
@@ -70,11 +75,13 @@ std::shared_ptr<BuiltCode> BuiltCode::read(std::string_view bytes) {
   if (reader.take(built_magic.size()) != built_magic) refuse_built("it does not begin as one");
   if (reader.number<std::uint64_t>() != bytes.size() || bytes.size() < checksum_bytes)
     refuse_built("it has another size than it says");
+  const std::string_view made_by = text_in(reader); // what follows goes by it
+  const bool is_ours = made_by == version();
+  if (!is_ours && made_by.size() <= 200 && std::ranges::all_of(made_by, is_printed))
+    refuse_built(fmt::format("it was built by Broadloom {}, and this is {}", made_by, version()));
   const std::string_view most = bytes.substr(0, bytes.size() - checksum_bytes);
-  if (checksum_of(most) != bytes.substr(most.size())) refuse_built("its checksum is wrong");
-  if (const std::string_view made_by = text_in(reader); made_by != version())
-    refuse_built("it was built by Broadloom " + std::string(made_by) + ", and this is " +
-                 version());
+  if (!is_ours || checksum_of(most) != bytes.substr(most.size()))
+    refuse_built("its bytes were changed");
   const std::shared_ptr<BuiltCode> built(new BuiltCode);
   built->text_ = text_in(reader);
   built->caches_.own = reader.number<std::int64_t>();

@@ -119,11 +119,20 @@ on_older_processors() { # one without AVX2, and one without AVX-512
     qemu-x86_64 -cpu Haswell ./main >found 2>said && tail -n 2 wanted | diff - found && ! grep -q interpreter said
 }
 
-other_version() { # the version stands in the object, as text
-  sed 's/code generator [0-9a-f]*/code generator 0123456789abcdef/' softmax.o >other.o && ! cmp -s softmax.o other.o || return 1
+other_version() { # of either: it stands in the object, as text
+  for change in 's/code generator [0-9a-f]*/code generator 0123456789abcdef/' 's/C interface 1/C interface 2/'; do
+    sed "$change" softmax.o >other.o && ! cmp -s softmax.o other.o || return 1
+    # shellcheck disable=SC2046 # a list of words
+    cc main.c -I. other.o $(pkg-config --cflags --libs broadloom) -o main_other && ! ./main_other >found 2>said &&
+      grep 'E0504.*was built by Broadloom' said | grep -q "$(echo "$change" | cut -d/ -f3)" && [ ! -s found ] || return 1
+  done
+}
+
+other_header() {
+  mkdir -p next && sed 's/BL_ABI_VERSION 1/BL_ABI_VERSION 2/' "$here/../../include/broadloom.h" >next/broadloom.h || return 1
   # shellcheck disable=SC2046 # a list of words
-  cc main.c -I. other.o $(pkg-config --cflags --libs broadloom) -o main_other && ! ./main_other >found 2>said &&
-    grep -q E0504 said && [ ! -s found ]
+  ! cc -c main.c -Inext -I. $(pkg-config --cflags broadloom) -o /dev/null 2>said &&
+    grep -q 'error.*softmax was built for version 1 of broadloom.h: build it again' said
 }
 
 wrong_layouts() {
@@ -165,7 +174,8 @@ all_checks() {
   else
     echo 'NOT RUN: older processors, as there is no qemu-x86_64'
   fi
-  check 'an object of another version is refused' other_version
+  check 'an object of another version, of Broadloom or its C interface, is refused by the first call' other_version
+  check 'a program that includes another version of broadloom.h is not compiled' other_header
   check 'a wrong line of layouts is told with its place, and nothing is written' wrong_layouts
   check 'where one file cannot be written none is' nothing_half_written
   check 'a text that is wrong is told with its place' wrong_text

@@ -158,6 +158,20 @@ TEST_CASE("a kernel that was built is loaded once for all threads, and anew afte
   CHECK(handle == nullptr);
 }
 
+TEST_CASE("what was built for another version of the C interface is refused by the first call") {
+  std::string data = broadloom::build(broadloom::parse(twice), {.layouts = "x=(2, 3)"}).data;
+  const std::size_t at = data.find("C interface 1,");
+  REQUIRE(at != std::string::npos);
+  data[at + 12] = '2';
+  bl_kernel *handle = nullptr, *found = nullptr;
+  CHECK(bl_load_once(data.data(), data.size(), &handle, &found) == BL_COMPILE_ERROR);
+  CHECK(latest_code() == "E0504");
+  CHECK(std::string(bl_latest_error()->message).find("with C interface 2,") != std::string::npos);
+  CHECK(latest_text().find("build the kernel again") != std::string::npos);
+  CHECK(handle == nullptr);
+  CHECK(found == nullptr);
+}
+
 TEST_CASE("mistakes come through the C interface as a status and a text, and write nothing") {
   bl_kernel *none = nullptr;
   CHECK(bl_compile("kernel k { in x : f32[i]\n out y = x * w }", nullptr, &none) == BL_SPEC_ERROR);
