@@ -23,7 +23,7 @@ struct Message {
 std::mutex mutex;
 std::vector<Message> queued;
 bool asked = false;     // the main thread has been asked to hand over
-bool to_python = false; // else to stderr
+bool goes_to_python = false; // else to stderr
 std::set<std::string> said_once;
 
 // Python's numbers: `debug` is 10.
@@ -67,7 +67,7 @@ void say_once(LogLevel level, const std::string &text) {
   {
     const std::lock_guard<std::mutex> lock(mutex);
     if (said_once.size() >= most || !said_once.insert(text).second) return;
-    python = to_python;
+    python = goes_to_python;
   }
   if (python)
     take(level, text);
@@ -77,13 +77,13 @@ void say_once(LogLevel level, const std::string &text) {
 
 void send_messages_to_python() {
   const char *said = std::getenv("BROADLOOM_LOG");
-  to_python = said == nullptr || *said == '\0';
-  if (to_python) set_log_sink(take);
+  goes_to_python = said == nullptr || *said == '\0';
+  if (goes_to_python) set_log_sink(take);
 }
 
 void send_messages_to_stderr() {
   set_log_sink({});
-  to_python = false;
+  goes_to_python = false;
   hand_over_messages();
 }
 
