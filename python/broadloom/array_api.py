@@ -17,6 +17,8 @@ from .errors import Error
 from .lazy_numpy import LazyArray, array as _array, cast as _cast  # which gives lazy arrays their methods
 from .numpy_calls import asked as _asked
 
+if not hasattr(np, "__array_namespace_info__"):
+    raise ImportError(f"broadloom.array_api needs NumPy 2.1 or later, and this is {np.__version__}")
 __array_api_version__ = "2024.12"
 
 _RECORDED = """

@@ -43,8 +43,8 @@ def of_reshape(called):
 
     def call(args, options):
         if type(args[0]) is LazyArray and args[0].op != "leaf":
-            given = Call(called.__name__, called, args, options, "recorded").given("a shape")
-            return reshape(args[0], given.get("shape", (-1,)))
+            given = Call(called.__name__, called, args, options, "recorded").given("a shape newshape")
+            return reshape(args[0], given.get("shape", given.get("newshape", (-1,))))  # as NumPy 2.0 has it
         return view(args, options)
 
     return call
@@ -286,7 +286,8 @@ def _define_methods():
     methods["strides"] = property(lambda self: as_input(self, "strides").value.strides)
     methods["tobytes"] = lambda self, *args, **options: asked(self.compute().tobytes, *args, **options)
     methods["__format__"] = lambda self, spec: asked(format, self.compute()[()], spec) if spec else repr(self)
-    methods["reshape"] = lambda self, *shape, order="C", copy=None: np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
+    methods["reshape"] = lambda self, *shape, order="C", copy=None: np.reshape(
+        self, shape[0] if len(shape) == 1 else shape, order=order, **({} if copy is None else {"copy": copy}))  # which NumPy 2.0 has not
     for name in ("T", "mT"):
         methods[name] = property(lambda self, name=name: viewed(self, lambda value: getattr(value, name), name))
     for name in ("real", "imag"):

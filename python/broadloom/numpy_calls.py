@@ -23,6 +23,13 @@ _SIGNATURES = {name: inspect.signature(like) for name, like in {
     "where": lambda condition, x=None, y=None, /: 0,
     "dot": lambda a, b, out=None: 0,
     "inner": lambda a, b, /: 0,
+    "vdot": lambda a, b, /: 0,
+    "concatenate": lambda arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind": 0,
+    "can_cast": lambda from_, to, casting="safe": 0,
+    "may_share_memory": lambda a, b, /, max_work=0: 0,
+    "shares_memory": lambda a, b, /, max_work=-1: 0,
+    "copyto": lambda dst, src, casting="same_kind", where=True: 0,
+    "putmask": lambda a, /, mask, values: 0,
     "result_type": lambda *arrays_and_dtypes: 0,
     "empty_like": lambda prototype, /, dtype=None, order="K", subok=True, shape=None, *, device=None: 0,
     # Of ufuncs and their methods.

@@ -237,6 +237,10 @@ def numbers(rng, dtype, n=60):
     return x
 
 
+# What NumPy 2.0 has not, or has otherwise: cov of no elements, sinc(0) of f16.
+LATER = ("unstack", "cov", "corrcoef", "sinc")
+
+
 class Composed(unittest.TestCase):
     def case(self, name, draw, rng):
         """The mistake in one call, or "", and whether it was recorded."""
@@ -286,6 +290,8 @@ class Composed(unittest.TestCase):
     def test_calls_with_random_arguments_are_those_of_numpy(self):
         found, refused = [], []
         for name, draw in CALLS.items():
+            if name in LATER and not hasattr(np, "unstack"):
+                continue
             rng, recorded = np.random.default_rng(sum(map(ord, name))), 0
             for _ in range(25 * TIMES):
                 wrong, is_recorded = self.case(name, draw, rng)

@@ -114,6 +114,9 @@ CASES = {  # by the name of the function: what is computed of lazy arrays
 }
 
 
+LATER = ("matvec", "vecmat", "unstack")  # than NumPy 2.0
+
+
 class Functions(unittest.TestCase):
     def arrays(self, f):
         names = f.__code__.co_varnames[: f.__code__.co_argcount]
@@ -121,6 +124,8 @@ class Functions(unittest.TestCase):
 
     def test_each_is_that_of_numpy(self):
         for name, cases in CASES.items():
+            if name in LATER and not hasattr(np, name):
+                continue
             for at, f in enumerate(cases):
                 with self.subTest(name=name, at=at), np.errstate(all="ignore"), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
