@@ -64,7 +64,10 @@ def on_page_content(content, page, config, files):
         return f'<a class="code" href="{html.escape(target)}">{text}</a>'
 
     def in_sentence(match):
-        return match[1] or link(match[0], place_of(match[2], url))
+        if match[1]:
+            return match[1]
+        is_long = len(html.unescape(match[2])) > 72  # site.py: it may be broken
+        return link(match[0].replace("<code>", '<code class="long">') if is_long else match[0], place_of(match[2], url))
 
     def in_block(match):
         def qualified(match):

@@ -55,6 +55,7 @@ LEXERS["LoomLexer"] = ("loom_lexer", "Broadloom", ("loom",), ("*.loom",), ())
 # tables wrap instead of being cut.
 STYLE = """.wy-nav-content { max-width: 1100px }
 .rst-content code { color: #334155; white-space: nowrap }
+.rst-content code.long { white-space: normal; overflow-wrap: anywhere }
 .wy-table-responsive table td, .wy-table-responsive table th { white-space: normal }
 .rst-content table.docutils th:empty { padding: 0; border: 0 }
 .codehilite pre { overflow-x: auto }
