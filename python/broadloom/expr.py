@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import linecache
 import math
-import operator
 import os
 import re
 import sys
@@ -148,7 +147,6 @@ class DType:
 _UNTRACED = {
     "shape": "bl.extent('i') is the number of elements along an axis", "size": "bl.extent('i') is the number of elements along an axis",
     "ndim": "its axes have names", "dtype": "bl.Float makes a kernel for each dtype, and x.astype(..) casts",
-    **dict.fromkeys(("reshape", "ravel", "flatten"), "axes have names and stay what they are; reshape what the kernel is given or gives"),
 }
 
 
@@ -184,7 +182,7 @@ class Expr:
         raise SpecError("E0002", f"a traced value {what}", caller(), help)
 
     def __iter__(self):
-        self._refuse("cannot be iterated over")
+        self._refuse("cannot be iterated over", "bl.sum(x) and bl.max(x, 'i') fold it; Python's sum and max go through elements")
 
     def __len__(self):
         self._refuse("has no length: bl.extent('i') is the one along an axis")
@@ -212,7 +210,7 @@ class Expr:
         self._refuse("cannot be made an array")
 
     def __float__(self):
-        self._refuse("is no number")
+        self._refuse("is no number", "it stands for whole arrays: np.sin(x) takes it, math.sin(x) takes numbers")
 
     __int__ = __index__ = __complex__ = __float__
 
@@ -313,7 +311,7 @@ def filled(text: str, exprs) -> "Expr":
     """The expression of a template, in which {0} and {1} stand for others."""
     exprs, finish = _meeting(exprs)
     parts = [exprs[int(part[1])] if part[0] == "{" else part for part in re.split(r"(\{\d\})", text) if part]
-    return parts[0] if len(parts) == 1 and isinstance(parts[0], Expr) else finish(Expr(tuple(parts)))
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], Expr) else finish(Expr(tuple(parts), caller()))
 
 
 def operand(value) -> "Expr":

@@ -17,19 +17,9 @@ _ELEMENTWISE = {
 }
 _FOLDS = "sum prod min max any all mean var std norm logsumexp argmin argmax"
 
-# NumPy's names that are not ours. An operator stands for itself.
-_UFUNCS = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/", "floor_divide": "//", "remainder": "%",
-    "mod": "%", "power": "^", "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
-    "greater_equal": ">=", "logical_and": "&&", "logical_or": "||", "bitwise_and": "&", "bitwise_or": "|", "left_shift": "<<",
-    "right_shift": ">>", "negative": "-", "logical_not": "!", "invert": "~", "bitwise_xor": "xor", "absolute": "abs",
-    "conjugate": "conj", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2",
-    "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
-}
-# Functions whose dtype is NumPy's only in other words: of truths, and of integers, which become
-# floats as those of other functions do.
-_SPELLED = {"logical_xor": "xor(!{0}, !{1})", "fabs": "abs(copysign({0}, {0}))",
-            "rint": "round(copysign({0}, {0}))", "positive": "(-(-{0}))"}
+# Ufuncs that make floats of integers, and one that copies: others are written as lazy arrays write
+# them.
+_SPELLED = {"fabs": "abs(copysign({0}, {0}))", "rint": "round(copysign({0}, {0}))", "positive": "(-(-{0}))"}
 _REDUCING = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all", "logical_or": "any",
              "logaddexp": "logsumexp"}
 
@@ -182,8 +172,8 @@ def _fold(name: str):
 
 def _method(name: str):
     @checked
-    def call(self, *axes, axis=None, ddof=None, correction=None, init=None, acc=None, like=None, keepdims=False):
-        return fold(name, self, *(axes or _positions(axis)), init=init, acc=acc, correction=ddof if correction is None else correction, like=like, keepdims=keepdims)
+    def call(self, *axes, axis=None, ddof=None, correction=None, init=None, acc=None, like=None, keepdims=False, dtype=None):
+        return fold(name, self if dtype is None else self.astype(dtype), *(axes or _positions(axis)), init=init, acc=acc, correction=ddof if correction is None else correction, like=like, keepdims=keepdims)
 
     call.__name__ = call.__qualname__ = name
     return call
@@ -198,15 +188,15 @@ for _name in ("sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "
 def _made_of_others(name: str):
     @checked
     def call(self, *args, **options):
-        from .trace_functions import METHODS
+        from . import trace_functions, trace_joins
 
-        return METHODS[name](self, *args, **options)
+        return {**trace_functions.METHODS, **trace_joins.METHODS}[name](self, *args, **options)
 
     call.__name__ = name
     return call
 
 
-for _name in ("dot", "swapaxes", "round", "diagonal", "take", "transpose", "trace", "copy"):
+for _name in "dot swapaxes round diagonal take transpose trace copy reshape ravel flatten repeat squeeze".split():
     setattr(Expr, _name, _made_of_others(_name))
 
 
@@ -228,7 +218,7 @@ def _unknown(name: str):
 
     near = difflib.get_close_matches(name, [*ELEMENTWISE, *FOLDS], 1)
     is_lazy = any(called.__name__ == name for called in functions)
-    help = INSTEAD[name] if name in INSTEAD else f"lazy arrays have it, bl.array(x), and " if is_lazy else f"did you mean 'bl.{near[0]}'? " if near else ""
+    help = INSTEAD[name] if name in INSTEAD else "lazy arrays have it, bl.array(x), and " if is_lazy else f"did you mean 'bl.{near[0]}'? " if near else ""
     raise SpecError("E0008", f"numpy.{name} cannot be traced", caller(), help + "docs/python.md has the functions that can")
 
 
@@ -272,20 +262,28 @@ def call_ufunc(ufunc, method, args, options):
         from . import trace_axes
 
         return getattr(trace_axes, name)(*args)
-    if name in ("divmod",):
+    if name == "divmod":
         return binary("//", *args), binary("%", *args)
-    if name in _SPELLED:
-        return Expr((filled(_SPELLED[name], [operand(arg) for arg in args]),), caller())
+    from .formulas_bits import MADE, composed
+
+    if ufunc in MADE:
+        return composed(ufunc, args)
+    from .lazy_ops import TEMPLATES
+    from .trace import dtype_of
     from .trace_functions import UFUNCS
 
+    args = [operand(arg) for arg in args]
     if name in UFUNCS:
-        return UFUNCS[name](*[operand(arg) for arg in args])
-    word = _UFUNCS.get(name, name)
-    if word in ELEMENTWISE:
-        return ELEMENTWISE[word](*args)
-    if name not in _UFUNCS:
+        return UFUNCS[name](*args)
+    if name not in TEMPLATES:
         _unknown(name)
-    return binary(word, *args) if len(args) == 2 else unary(word, *args)
+    if name == "float_power":
+        from .formulas import cast, kind_of
+
+        args = [cast(x, "c128" if kind_of(x) == "c" else "f64") for x in args]
+    if name in _SPELLED and (name == "positive" or dtype_of(args[0])[0] in "iu" or dtype_of(args[0]) == "bool"):
+        return filled(_SPELLED[name], args)
+    return filled(TEMPLATES[name], args)
 
 
 def _clip(a, **bounds) -> Expr:
@@ -315,7 +313,8 @@ def _cumulative(name: str):
 
 
 def _numpy_fold(name: str):
-    def call(a, axis=None, ddof=None, correction=None, keepdims=False, initial=None, where=True):
+    def call(a, axis=None, ddof=None, correction=None, keepdims=False, initial=None, where=True, dtype=None):
+        a = a if dtype is None else a.astype(dtype)
         if name.startswith("arg") and isinstance(axis, (tuple, list)):
             raise ArgumentError("E0308", f"numpy.{name} takes one axis", caller(), f"bl.{name}(x, 'i', 'j') takes several")
         if where is not True:
@@ -337,22 +336,21 @@ def _numpy_functions() -> dict:
     import numpy as np
 
     folds = {name: name for name in _FOLDS.split() if name not in ("norm", "logsumexp")}
-    rows = {getattr(np, name): (_numpy_fold(word), "a axis keepdims" + " ddof correction" * (word in ("var", "std")) + " initial where" * (word in ("sum", "prod", "min", "max")) + " where" * (word in ("any", "all", "mean")))
+    rows = {getattr(np, name): (_numpy_fold(word), "a axis keepdims" + " ddof correction" * (word in ("var", "std")) + " dtype" * (word in ("sum", "prod", "mean", "var", "std")) + " initial where" * (word in ("sum", "prod", "min", "max")) + " where" * (word in ("any", "all", "mean")))
             for name, word in {**folds, "amin": "min", "amax": "max"}.items()}
     rows.update({getattr(np, "cum" + name): (_cumulative(name), "a axis") for name in ("sum", "prod")})
     rows.update({getattr(np, name): (lambda val, name=name: function(name, val), "val") for name in ("real", "imag")})
-    rows.update({np.round: (lambda a: function("round", a), "a"), np.around: (lambda a: function("round", a), "a"),
-                 np.linalg.norm: (lambda x, axis=None, keepdims=False: fold("norm", x, *_positions(axis), keepdims=bool(keepdims)), "x axis keepdims"),
+    rows.update({np.linalg.norm: (lambda x, axis=None, keepdims=False: fold("norm", x, *_positions(axis), keepdims=bool(keepdims)), "x axis keepdims"),
                  np.where: (_where, "condition x y"), np.clip: (_clip, "a a_min a_max min max")})
     from . import trace_axes
 
     rows.update({getattr(np, name): (getattr(trace_axes, name), takes) for name, takes in {
         "transpose": "a axes", "swapaxes": "a axis1 axis2", "moveaxis": "a source destination", "dot": "a b", "inner": "a b", "outer": "a b"}.items()})
     rows.update({np.pad: (trace_axes.pad, "array pad_width mode constant_values"), np.concatenate: (trace_axes.concatenate, "arrays axis"),
-                 np.diff: (trace_axes.diff, "a n axis"), np.flip: (trace_axes.flip, "m axis"), np.expand_dims: (trace_axes.expand_dims, "a axis")})
-    from .trace_functions import ROWS
+                 np.flip: (trace_axes.flip, "m axis"), np.expand_dims: (trace_axes.expand_dims, "a axis")})
+    from . import formulas, trace_functions, trace_joins
 
-    rows.update({getattr(np, name): (call, takes) for names, takes, call in ROWS for name in names.split()})
+    rows.update({getattr(np, name): (call, takes) for names, takes, call in (*formulas.ROWS, *trace_functions.ROWS, *trace_joins.ROWS) for name in names.split()})
     rows[np.einsum] = (trace_axes.call_einsum, "operands optimize")
     return rows
 

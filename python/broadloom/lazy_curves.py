@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 
+from .formulas import between
 from .lazy import LazyArray, array, cast, lifted, refuse, view
 from .lazy_joins import axis_of
 from .lazy_reads import along, concatenate, reshape, sums_at
@@ -27,13 +28,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     k = np.clip(np.sum(xp <= x[..., None], axis=-1) - 1, 0, max(len(xp) - 2, 0))
     next_ = np.minimum(k + 1, len(xp) - 1)
     x0, x1, f0, f1 = xp[k], xp[next_], fp[k], fp[next_]
-    slope = (f1 - f0) / (x1 - x0)
-    made = slope * (x - x0) + f0
-    made = np.where(np.isnan(made), slope * (x - x1) + f1, made)
-    made = np.where(np.isnan(made) & (f0 == f1), f0, made)
-    made = np.where(x == x0, f0, np.where(x == x1, f1, made))
-    made = np.where(x < xp[0], left, np.where(x > xp[-1], right, made))
-    return np.where(np.isnan(x), np.nan if fp.dtype.kind == "f" else complex(np.nan, 0), made)
+    return between(x, (x0, x1), (f0, f1), (xp[0], xp[-1]), (left, right))
 
 
 def gradient(f, *varargs, axis=None, edge_order=1):
@@ -115,11 +110,6 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     if density:
         made = made / np.diff(edges) / np.sum(made)
     return made, edges
-
-
-def nan_argument(name: str):
-    """Where there are NaNs only, 0."""
-    return lambda a, **how: getattr(np, name)(np.where(np.isnan(a), np.inf if name == "argmin" else -np.inf, a) if a.dtype.kind == "f" else a, **how)
 
 
 # --- polynomials ----------------------------------------------------------------------------------
@@ -234,7 +224,7 @@ ROWS = [
     ("interp", "x xp fp left right period", lambda _: interp), ("unwrap", "p discont axis period", lambda _: unwrap),
     ("gradient", "f varargs axis edge_order", lambda _: lambda f, varargs=(), **how: gradient(f, *varargs, **how)),
     ("linspace", "start stop num endpoint retstep dtype axis", lambda _: linspace),
-    ("histogram", "a bins range density weights", lambda _: histogram), ("nanargmin nanargmax", "a axis keepdims", lambda name: nan_argument(name[3:])),
+    ("histogram", "a bins range density weights", lambda _: histogram),
     ("polyadd polysub", "a1 a2", lambda name: polyadd(1 if name == "polyadd" else -1)), ("polyder", "p m", lambda _: polyder), ("polyint", "p m k", lambda _: polyint),
     ("block", "arrays", lambda _: block), ("insert", "arr obj values axis", lambda _: insert), ("resize", "a new_shape", lambda _: resize),
     ("full_like", "a fill_value dtype shape", lambda _: full_like), ("compress", "condition a axis", lambda _: compress),

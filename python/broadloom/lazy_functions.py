@@ -13,8 +13,7 @@ import operator
 import numpy as np
 
 from .lazy import LazyArray, array, cast, lifted, refuse, view
-from .lazy_choices import (average, choose, corrcoef, covariance, isclose, nan_extreme, nan_moment, nan_to_num, piecewise, select,
-                           without_nan)
+from .lazy_choices import average, choose, corrcoef, covariance
 from .lazy_joins import (append, at_least, along_one, broadcast_arrays, by_places, column, convolved, diag, diff, joined, meshgrid, pad, parts, stack,
                          tile, trace, triangle)
 from .lazy_reads import along, axis_of, concatenate, reshape, take, take_along_axis
@@ -41,16 +40,6 @@ def cross(a, b, axis=-1):
         refuse("numpy.cross of other than vectors of 3 cannot be recorded", "write the components", code="E0102")
     turned = lambda x, places: along(x, x.ndim - 1, places)
     return turned(a, [1, 2, 0]) * turned(b, [2, 0, 1]) - turned(a, [2, 0, 1]) * turned(b, [1, 2, 0])
-
-
-def polyval(p, x):
-    p, x = lifted(p), lifted(x)
-    if p.ndim != 1 or not 0 < len(p) <= 64:
-        refuse("numpy.polyval takes 1 to 64 coefficients", "write the polynomial", code="E0021")
-    made = np.multiply(x, np.zeros((), np.result_type(x.dtype, p.dtype)))
-    for k in range(len(p)):
-        made = made * x + p[k]
-    return made
 
 
 def vander(x, N=None, increasing=False):
@@ -89,36 +78,6 @@ def isin(element, test_elements, invert=False):
     return np.logical_not(found) if invert else found
 
 
-def sinc(x):
-    y = np.multiply(x, np.pi)
-    y = np.where(y == 0, np.finfo(y.dtype).eps, y)
-    return np.sin(y) / y
-
-
-def rounded(a, decimals=0):
-    decimals = asked(operator.index, decimals)
-    if a.dtype.kind in "iub":
-        if decimals < 0:
-            refuse("numpy.round of integers with decimals= below 0 cannot be recorded", "divide and multiply", code="E0021")
-        if a.dtype.kind == "b" and decimals:
-            refuse("numpy.round of truths with decimals= cannot be recorded", "x.astype(..) converts before", code="E0201")
-        return a if a.dtype.kind != "b" else np.rint(a)
-    if decimals == 0:
-        return np.rint(a) if a.dtype.kind != "c" else refuse("numpy.round of complex numbers cannot be recorded", "round the parts", code="E0201")
-    power = 10.0 ** abs(decimals)
-    return np.rint(a * power) / power if decimals > 0 else np.rint(a / power) * power
-
-
-def trapezoid(y, x=None, dx=1.0, axis=-1):
-    axis = axis_of(axis, y.ndim)
-    later, earlier = [y[(*[slice(None)] * axis, cut)] for cut in (slice(1, None), slice(None, -1))]
-    if x is not None:
-        x = lifted(x)
-        dx = diff(x, axis=0 if x.ndim == 1 else axis)
-        dx = view(dx, tuple([0 if d == axis else None for d in range(y.ndim)])) if x.ndim == 1 else dx
-    return np.sum(dx * (later + earlier) / 2.0, axis=axis)
-
-
 def array_equal(a1, a2, equal_nan=False):
     a1, a2 = lifted(a1), lifted(a2)
     if a1.shape != a2.shape:
@@ -153,12 +112,8 @@ ROWS = [
     ("linalg.tensordot", "x1 x2 axes", lambda _: lambda x1, x2, axes=2: np.tensordot(x1, x2, axes)), ("linalg.matrix_norm", "x keepdims ord", lambda _: matrix_norm),
     ("linalg.trace", "x offset dtype", lambda _: lambda x, offset=0, dtype=None: trace(x, offset, -2, -1, dtype)),
     ("linalg.matrix_power", "a n", lambda _: matrix_power), ("linalg.multi_dot", "arrays", lambda _: lambda arrays: functools.reduce(np.dot, arrays)),
-    ("angle", "z", lambda _: lambda z: np.arctan2(np.imag(z), np.real(z)) if z.dtype.kind == "c" else np.arctan2(0, z)),
-    ("array_equal", "a1 a2 equal_nan", lambda _: array_equal), ("copy", "a", lambda _: lambda a: array(a.value.copy()) if a.op == "leaf" else a), ("trapezoid", "y x dx axis", lambda _: trapezoid),
+    ("array_equal", "a1 a2 equal_nan", lambda _: array_equal), ("copy", "a", lambda _: lambda a: array(a.value.copy()) if a.op == "leaf" else a),
     ("ediff1d", "ary", lambda _: lambda ary: (lambda x: x[1:] - x[:-1])(reshape(ary, (-1,)))),
-    ("isneginf isposinf", "x", lambda name: lambda x: np.isinf(x) & (x < 0 if name == "isneginf" else x > 0)),
-    ("isreal", "x", lambda _: lambda x: np.equal(np.imag(x), 0) if x.dtype.kind == "c" else np.equal(x, x) | True),
-    ("iscomplex", "x", lambda _: lambda x: np.not_equal(np.imag(x), 0) if x.dtype.kind == "c" else np.not_equal(x, x) & False),
     ("vdot", "a b", lambda _: lambda a, b: np.dot(reshape(lifted(a), (-1,)).conj(), reshape(lifted(b), (-1,)))),
     ("unstack", "x axis", lambda _: lambda x, axis=0: tuple([along_one(x, axis_of(axis, x.ndim), k) for k in range(x.shape[axis])])),
     ("concatenate", "arrays axis", lambda _: concatenate), ("stack", "arrays axis", lambda _: stack), ("append", "arr values axis", lambda _: append),
@@ -173,20 +128,14 @@ ROWS = [
     ("diag", "v k", lambda _: diag), ("diagflat", "v k", lambda _: lambda v, k=0: diag(reshape(v, (-1,)), k)),
     ("trace", "a offset axis1 axis2 dtype", lambda _: trace),
     ("meshgrid", "xi copy sparse indexing", lambda _: meshgrid), ("broadcast_arrays", "args", lambda _: broadcast_arrays),
-    ("select", "condlist choicelist default", lambda _: select), ("piecewise", "x condlist funclist", lambda _: piecewise),
-    ("choose", "a choices mode", lambda _: choose), ("isclose", "a b rtol atol equal_nan", lambda _: isclose),
-    ("allclose", "a b rtol atol equal_nan", lambda _: lambda a, b, **how: np.all(isclose(a, b, **how))),
-    ("nan_to_num", "x copy nan posinf neginf", lambda _: nan_to_num),
-    ("nanprod", "a axis keepdims", lambda _: without_nan("prod", 1)), ("nansum", "a axis keepdims", lambda _: without_nan("sum", 0)),
-    ("nancumsum", "a axis", lambda _: without_nan("cumsum", 0)), ("nancumprod", "a axis", lambda _: without_nan("cumprod", 1)),
-    ("nanmin nanmax", "a axis keepdims", lambda name: nan_extreme(name[3:])), ("nanmean", "a axis dtype keepdims", lambda name: nan_moment("mean")),
-    ("nanvar nanstd", "a axis dtype ddof keepdims", lambda name: nan_moment(name[3:])), ("average", "a axis weights keepdims", lambda _: average),
+    ("choose", "a choices mode", lambda _: choose),
+    ("average", "a axis weights keepdims", lambda _: average),
     ("cov", "m y rowvar bias ddof", lambda _: covariance), ("corrcoef", "x y rowvar", lambda _: corrcoef), ("kron", "a b", lambda _: kron),
-    ("cross", "a b axis", lambda _: cross), ("linalg.cross", "x1 x2 axis", lambda _: lambda x1, x2, axis=-1: cross(x1, x2, axis)), ("polyval", "p x", lambda _: polyval), ("vander", "x N increasing", lambda _: vander),
+    ("cross", "a b axis", lambda _: cross), ("linalg.cross", "x1 x2 axis", lambda _: lambda x1, x2, axis=-1: cross(x1, x2, axis)), ("vander", "x N increasing", lambda _: vander),
     ("searchsorted", "a v side", lambda _: searchsorted), ("digitize", "x bins right", lambda _: digitize),
     ("atleast_1d atleast_2d atleast_3d", "arys", lambda name: lambda arys: at_least(int(name[8]), lifted(arys[0])) if len(arys) == 1 else tuple(
         [at_least(int(name[8]), lifted(x)) for x in arys])),
-    ("isin", "element test_elements invert", lambda _: isin), ("sinc", "x", lambda _: sinc), ("fix", "x", lambda _: lambda x: np.trunc(x)),
-    ("round around", "a decimals", lambda _: rounded), ("split array_split", "ary indices_or_sections axis", lambda name: parts(getattr(np, name))),
+    ("isin", "element test_elements invert", lambda _: isin),
+    ("split array_split", "ary indices_or_sections axis", lambda name: parts(getattr(np, name))),
     ("hsplit vsplit dsplit", "ary indices_or_sections", lambda name: parts(getattr(np, name))),
 ]

@@ -11,7 +11,7 @@ import operator
 
 import numpy as np
 
-from . import lazy_curves, lazy_functions, lazy_ops
+from . import formulas, lazy_curves, lazy_functions, lazy_ops
 from .errors import DTypeError
 from .expr import checked
 from .lazy import LazyArray, array, cast, fold, node, number, operand, part, refuse
@@ -168,7 +168,7 @@ def _functions() -> dict:
                             "linalg.diagonal broadcast_to rot90 flipud fliplr rollaxis lib.stride_tricks.sliding_window_view"):
         table[called] = of_view(called)
     table.update({called: of_reshape(called) for _, called in numpys("reshape ravel")})
-    for names, takes, make in (*lazy_functions.ROWS, *lazy_curves.ROWS):
+    for names, takes, make in (*lazy_functions.ROWS, *lazy_curves.ROWS, *[(names, takes, lambda _, call=call: call) for names, takes, call in formulas.ROWS]):
         table.update({called: Composed(called, make(name), takes) for name, called in numpys(names)})
     table.update({called: as_it_looks(called) for _, called in numpys(
         "shape ndim size result_type zeros_like ones_like empty_like iscomplexobj isrealobj tril_indices_from triu_indices_from diag_indices_from "

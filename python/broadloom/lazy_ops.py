@@ -27,7 +27,7 @@ TEMPLATES = {
     **{name: f"{word}({{0}})" for name, word in _CALLS[1].items()},
     **{name: f"{word}({{0}}, {{1}})" for name, word in _CALLS[2].items()},
     "negative": "(-{0})", "positive": "{0}", "invert": "(~{0})", "logical_not": "(!{0})", "logical_xor": "xor(!{0}, !{1})",
-    "reciprocal": "(1 / {0})", "signbit": "(copysign(1, {0}) < 0)", "heaviside": "(isnan({0}) ? {0} : {0} == 0 ? {1} : {0} > 0 ? 1 : 0)",
+    "reciprocal": "(1 / {0})", "signbit": "(copysign(1, {0}) < 0)",
     "deg2rad": "({0} * (pi / 180))", "radians": "({0} * (pi / 180))", "rad2deg": "({0} * (180 / pi))", "degrees": "({0} * (180 / pi))",
 }
 # NumPy has none of these; their dtypes are those of exp.

@@ -10,16 +10,15 @@ from numpy import ndarray
 
 from . import lazy_ops
 from .errors import DataError, DTypeError, ShapeError
-from .lazy import LazyArray, array, cast, lifted, node, number, operand, refuse, view
-from .lazy_bits import MADE
+from .formulas_bits import MADE, composed
+from .functions import _REDUCING
+from .lazy import LazyArray, array, cast, node, number, operand, refuse, view
 from .lazy_calls import Row
 from .lazy_folds import reduced, running
 from .lazy_forms import MOST_LEAVES, know, known, meeting
 from .lazy_products import product
 from .numpy_calls import NUMBERS, Call, asked, is_number
 
-_REDUCING = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all", "logical_or": "any",
-             "logaddexp": "logsumexp"}
 _POWERS = {np.power, np.float_power}
 
 
@@ -184,18 +183,6 @@ def into_out(row, name, args, out, **options):
     if not isinstance(made, LazyArray) or asked(np.shape, into) != made.shape:
         refuse(f"the result has no shape {np.shape(into)}", "give out= an array of NumPy's of the shape of the result", ShapeError, "E0021")
     return into_array(made, into, f"numpy.{name}", "same_kind")
-
-
-def composed(ufunc, operands, casting="same_kind"):
-    """A ufunc that is made of others: of operands of the dtypes of NumPy's loop, results of its
-    dtypes."""
-    operands = [x if is_number(x) else lifted(x) for x in operands]
-    loop = asked(ufunc.resolve_dtypes, (*map(kind_of, operands), *[None] * ufunc.nout), casting=casting)
-    if any(dtype.kind == "O" or not lazy_ops.word_of(dtype) for dtype in loop):
-        unknown(ufunc.__name__)
-    made = MADE[ufunc](*[array(number(x, to)) if is_number(x) else cast(x, to) for x, to in zip(operands, loop)])
-    made = tuple([cast(one, dtype) for one, dtype in zip(made if ufunc.nout > 1 else (made,), loop[ufunc.nin:])])
-    return made if ufunc.nout > 1 else made[0]
 
 
 @functools.lru_cache(maxsize=None)

@@ -14,7 +14,7 @@ from typing import Dict, List, Tuple
 
 from . import _core
 from .errors import ArgumentError, Error, Place, SpecError
-from .expr import Annotation, DType, Expr, caller, operand
+from .expr import Annotation, DType, Expr, caller
 from .functions import Out
 
 

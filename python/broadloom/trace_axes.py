@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import functools
 
+import numpy
+
 from .errors import AxisError, ShapeError, SpecError
 from .expr import Expr, binary, caller, operand
 
@@ -218,12 +220,25 @@ def expand_dims(a, axis) -> Expr:
     return value[tuple([None if d in new else slice(None) for d in range(rank)])]
 
 
-def concatenate(arrays, axis=0) -> Expr:
+def in_one_dtype(values) -> list:
+    """The values as NumPy lays them into one array: of the dtype that all go into."""
+    from .formulas import cast, dtype_of, word_of
+
+    words = [word_of(value) for value in values]
+    if len({*words}) < 2 or "?" in words:
+        return values
+    dtype = functools.reduce(numpy.promote_types, map(dtype_of, values))
+    return [cast(value, dtype) for value in values]
+
+
+def concatenate(arrays, axis=0, name="all") -> Expr:
     """np.concatenate: along an axis of its own, as the extent is another."""
-    values = [operand(x) for x in arrays]
+    from .trace_slices import joined
+
+    values = in_one_dtype([operand(x) for x in arrays])
     axes = axes_of(values[0])
     d = axes.index(axis) if axis in axes else place(axis, len(axes))
-    label = axes[d] + "_all"
+    label = joined(axes[d], [axes_of(value)[d] for value in values if len(axes_of(value)) == len(axes)], f"{axes[d]}_{name}")
     labels = (*axes[:d], label, *axes[d + 1:])
 
     def read(value):  # the axis that has another name is the one along which they lie side by side
@@ -233,7 +248,9 @@ def concatenate(arrays, axis=0) -> Expr:
         return as_array(value)[named]
 
     reads = [read(value) for value in values]
-    return _lying(Expr((f"concat({label}", *[part for read in reads for part in (", ", read)], ")"), caller()), labels)
+    made = _lying(Expr((f"concat({label}", *[part for read in reads for part in (", ", read)], ")"), caller()), labels)
+    made.marked = True  # what it meets is looked at: the axis is none of its parts
+    return made
 
 
 def as_array(value: Expr) -> Expr:

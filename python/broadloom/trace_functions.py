@@ -3,10 +3,10 @@ that are taken, and what is done."""
 
 from __future__ import annotations
 
-import operator
-
 from .errors import SpecError
 from .expr import Expr, binary, caller, function, operand
+from .formulas import rounded
+from .numpy_calls import is_number
 from .trace_axes import axes_of, dot, flip, place, swapaxes, transpose
 
 
@@ -20,14 +20,6 @@ def _dtype(value) -> str:
     from .trace import dtype_of
 
     return dtype_of(operand(value))
-
-
-def _real(value) -> bool:
-    return _dtype(value)[0] in "fb" and _dtype(value) != "bool"
-
-
-def _nan(value):
-    return function("isnan", value)
 
 
 def where_true(name, value, where, axis, keepdims=False, init=None):
@@ -58,56 +50,10 @@ def like(fill):
     return call
 
 
-def nan_fold(name, instead):
-    return lambda a, axis=None, keepdims=False: _fold(name, function("where", _nan(a), instead, a) if _real(a) else a, axis, keepdims)
-
-
-def nan_extreme(name, instead):
-    def call(a, axis=None, keepdims=False):
-        made = nan_fold(name, instead)(a, axis, keepdims)
-        return function("where", _fold("all", _nan(a), axis, keepdims), float("nan"), made) if _real(a) else made
-
-    return call
-
-
-def nan_mean(a, axis=None, keepdims=False):
-    return where_true("mean", a, function("isfinite", a) | ~_nan(a), axis, keepdims) if _real(a) else _fold("mean", a, axis, keepdims)
-
-
-def isclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
-    a, b = operand(a), operand(b)
-    near = function("where", function("isfinite", b), binary("<=", function("abs", a - b), atol + rtol * function("abs", b)), binary("==", a, b))
-    return near | (_nan(a) & _nan(b)) if equal_nan else near
-
-
-def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
-    if not _real(x):
-        return operand(x)
-    most = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308}[_dtype(x)]
-    high, low = most if posinf is None else posinf, -most if neginf is None else neginf
-    inf = float("inf")
-    return function("where", _nan(x), nan, function("where", binary("==", x, inf), high, function("where", binary("==", x, -inf), low, x)))
-
-
 def average(a, axis=None, weights=None, keepdims=False):
     if weights is None:
         return _fold("mean", a, axis, keepdims)
     return _fold("sum", a * weights, axis, keepdims) / _fold("sum", _zero(a) + weights, axis, keepdims)
-
-
-def select(condlist, choicelist, default=0):
-    made = default
-    for condition, choice in reversed([*zip(condlist, choicelist, strict=True)]):
-        made = function("where", condition, choice, made)
-    return made
-
-
-def rounded(a, decimals=0):
-    a, decimals = operand(a), operator.index(decimals)
-    if not decimals or not _real(a):
-        return function("round", a)
-    power = 10.0 ** abs(decimals)
-    return function("round", a * power) / power if decimals > 0 else function("round", a / power) * power
 
 
 def roll(a, shift, axis=None):
@@ -123,25 +69,21 @@ def roll(a, shift, axis=None):
     return pad(value, widths, "wrap")[tuple([slice(None)] * d + [cut])]
 
 
-def gradient(f, axis=None):
+def gradient(f, varargs=(), axis=None):
     from .functions import extent, iota
     from .trace_axes import pad
 
     value = operand(f)
     axes = axes_of(value)
     d = place(0 if axis is None and len(axes) == 1 else axis, len(axes))
+    if len(varargs) > 1 or any(not is_number(h) and (not isinstance(h, Expr) or axes_of(h)) for h in varargs):
+        raise SpecError("E0021", "numpy.gradient by places cannot be traced", caller(), "it takes one step, a number")
     padded = pad(value, [(1, 1) if k == d else (0, 0) for k in range(len(axes))], "edge")
     later, earlier = [padded[tuple([slice(None)] * d + [cut])] for cut in (slice(2, None), slice(None, -2))]
     label = axes[d]
     at_end = binary("||", binary("==", iota(label), 0), binary("==", iota(label), extent(label) - 1))
-    return function("where", at_end, later - earlier, (later - earlier) / 2)
-
-
-def trapezoid(y, dx=1.0, axis=-1):
-    value = operand(y)
-    d = place(axis, len(axes_of(value)))
-    later, earlier = [value[tuple([slice(None)] * d + [cut])] for cut in (slice(1, None), slice(None, -1))]
-    return _fold("sum", dx * (later + earlier) / 2.0, d)
+    made = function("where", at_end, later - earlier, (later - earlier) / 2.0)
+    return made / varargs[0] if varargs else made
 
 
 def take(a, indices, axis=None):
@@ -173,29 +115,16 @@ def outer(ufunc, a, b):
     return ufunc(a[(..., *[None] * len(b.layout or axes_of(b)))], b)
 
 
-def sinc(x):
-    y = operand(x) * 3.141592653589793
-    return function("where", binary("==", y, 0), 1.0, function("sin", y) / y)
-
-
 ROWS = [
     ("count_nonzero", "a axis keepdims", lambda a, axis=None, keepdims=False: _fold("sum", binary("!=", a, 0), axis, keepdims)),
     ("ptp", "a axis keepdims", lambda a, axis=None, keepdims=False: _fold("max", a, axis, keepdims) - _fold("min", a, axis, keepdims)),
-    ("nansum", "a axis keepdims", nan_fold("sum", 0)), ("nanprod", "a axis keepdims", nan_fold("prod", 1)), ("nanmean", "a axis keepdims", nan_mean),
-    ("nanmax", "a axis keepdims", nan_extreme("max", -float("inf"))), ("nanmin", "a axis keepdims", nan_extreme("min", float("inf"))),
-    ("isclose", "a b rtol atol equal_nan", isclose), ("allclose", "a b rtol atol equal_nan", lambda a, b, **how: _fold("all", isclose(a, b, **how), None)),
-    ("nan_to_num", "x nan posinf neginf", nan_to_num), ("average", "a axis weights keepdims", average), ("select", "condlist choicelist default", select),
-    ("zeros_like", "a dtype", like(0)), ("ones_like", "a dtype", like(1)), ("full_like", "a fill_value dtype", like(0)),
-    ("round around", "a decimals", rounded), ("roll", "a shift axis", roll), ("gradient", "f axis", gradient), ("trapezoid", "y dx axis", trapezoid), ("take", "a indices axis", take),
-    ("trace", "a", lambda a: _fold("sum", diagonal(a), None)), ("diagonal", "a", diagonal), ("tril", "m k", triangle(True)), ("triu", "m k", triangle(False)), ("sinc", "x", sinc),
+    ("average", "a axis weights keepdims", average), ("zeros_like", "a dtype", like(0)), ("ones_like", "a dtype", like(1)), ("full_like", "a fill_value dtype", like(0)),
+    ("roll", "a shift axis", roll), ("gradient", "f varargs axis", gradient), ("take", "a indices axis", take),
+    ("trace", "a", lambda a: _fold("sum", diagonal(a), None)), ("diagonal", "a", diagonal), ("tril", "m k", triangle(True)), ("triu", "m k", triangle(False)),
     ("fliplr", "m", lambda m: flip(m, 1)), ("flipud", "m", lambda m: flip(m, 0)), ("vdot", "a b", lambda a, b: _fold("sum", function("conj", a) * b, None)),
-    ("angle", "z", lambda z: function("atan2", function("imag", z), function("real", z))), ("fix", "x", lambda x: function("trunc", x)), ("copy", "a", operand),
+    ("copy", "a", operand),
 ]
-UFUNCS = {
-    "signbit": lambda x: binary("<", function("copysign", 1, x), 0), "heaviside": lambda x, h: function("where", _nan(x), x, function("where", binary("==", x, 0), h, binary(">", x, 0) * 1.0)),
-    "deg2rad": lambda x: x * 0.017453292519943295, "radians": lambda x: x * 0.017453292519943295, "rad2deg": lambda x: x * 57.29577951308232, "degrees": lambda x: x * 57.29577951308232,
-    "vecdot": lambda a, b: _fold("sum", function("conj", a) * b, -1), "matvec": lambda a, b: a @ b, "vecmat": lambda a, b: function("conj", a) @ b,
-}
+UFUNCS = {"vecdot": lambda a, b: _fold("sum", function("conj", a) * b, -1), "matvec": lambda a, b: a @ b, "vecmat": lambda a, b: function("conj", a) @ b}
 
 
 def _transposed(a, *axes):

@@ -15,6 +15,8 @@ from __future__ import annotations
 import operator
 import re
 
+import numpy as np
+
 from .errors import DTypeError, PositionError, ShapeError, SpecError
 from .expr import Expr, caller, position
 from .trace_axes import as_array, at_labels, axes_of, ordered
@@ -22,10 +24,10 @@ from .trace_axes import as_array, at_labels, axes_of, ordered
 
 class Length:
     """Of an axis that a slice made: `less` than the axis `base`, or `fixed`. `root` is the axis
-    that was cut first."""
+    that was cut first, `parts` are the axes of what lies side by side along it."""
 
-    def __init__(self, root: str, base: str, less: int = 0, fixed=None):
-        self.root, self.base, self.less, self.fixed = root, base, less, fixed
+    def __init__(self, root: str, base: str, less: int = 0, fixed=None, parts=()):
+        self.root, self.base, self.less, self.fixed, self.parts = root, base, less, fixed, parts
 
 
 def _lengths() -> dict:
@@ -36,6 +38,18 @@ def _lengths() -> dict:
 
 def _length(label: str) -> Length:
     return _lengths().get(label) or Length(label, label)
+
+
+def known_extent(label: str):
+    """How many elements an axis has, where the kernel says it, else None."""
+    from .trace import tracing
+
+    length = _length(label)
+    if length.fixed is not None:
+        return length.fixed
+    dims = [[word.strip() for word in dim.partition("=")] for said in tracing.inputs.values() for dim in said.dims]
+    found = next((int(count) for name, _, count in dims if name == length.base and count), None)
+    return found if found is None else found - length.less
 
 
 def _label(root: str, base: str, less: int, fixed) -> str:
@@ -145,6 +159,15 @@ def longer(label: str, count: int) -> str:
     return _label(length.root, length.base, length.less - count, None if length.fixed is None else length.fixed + count)
 
 
+def joined(label: str, parts, name: str) -> str:
+    """The axis along which values with these axes lie side by side: the same for the same ones."""
+    parts = tuple(sorted(parts))
+    made = next(one for one in (name, *[f"{name}_{k}" for k in range(1, 999)]) if one not in _lengths() or _lengths()[one].parts == parts)
+    known = [known_extent(part) for part in parts]
+    _lengths()[made] = Length(_length(label).root, made, fixed=None if None in known else sum(known), parts=parts)
+    return made
+
+
 def _integers(at: Expr) -> Expr:
     from .trace import dtype_of
 
@@ -203,6 +226,9 @@ def read(value: Expr, entries: list) -> Expr:
         return placed(made, [None if e is None else next(rest) for e in places])
     if all(_is_whole(e) for e in entries) and None not in labels:
         return value
+    listed = [d for d, e in enumerate(entries) if isinstance(e, (list, tuple)) or getattr(e, "ndim", 0) == 1 and not isinstance(e, Expr)]
+    if len(listed) == 1 and not any(isinstance(e, Expr) for e in entries):
+        return _chosen(value, entries, *listed)
     array, says, axes, d = as_array(value), {}, [], 0
     parts = []
     for d, (at, label) in enumerate(zip(entries, labels)):
@@ -228,7 +254,7 @@ def read(value: Expr, entries: list) -> Expr:
                 raise SpecError("E0002", f"a traced value cannot be read at {at!r}", caller(),
                                 'a position is a traced value of integers, an int, a slice, or a word of axes: x[k + 1, "2*j + u"], x[k, :] where the dim has a label; an array of positions is an input')
             # A name alone would be an axis.
-            words = ["i64(", at, ")"] if isinstance(at, Expr) else [at if isinstance(at, str) else str(operator.index(at))]
+            words = [*at.parts] if isinstance(at, Expr) and at.parts[1:] and str(at.parts[1])[0] == "[" else ["i64(", at, ")"] if isinstance(at, Expr) else [at if isinstance(at, str) else str(operator.index(at))]
             if isinstance(entries[d], Expr) and axes is not None:
                 walked = _walked(entries[d])
                 axes = None if walked is None else [*axes, *[a for a in walked if a not in axes]]
@@ -242,6 +268,19 @@ def read(value: Expr, entries: list) -> Expr:
     if axes is not None:
         made.axes = tuple(axes)
     return made
+
+
+def _chosen(value: Expr, entries: list, d: int) -> Expr:
+    """The elements along one dim that a list of numbers names, one on the other."""
+    from .trace_joins import stack
+
+    places = [*entries[d]]
+    if not 0 < len(places) <= 64 or any(isinstance(k, (bool, np.bool_)) or not hasattr(k, "__index__") for k in places):
+        raise SpecError("E0002", f"a traced value cannot be read at {entries[d]!r}", caller(), "a list names 1 to 64 elements by their numbers; an array of positions is an input, x[k]")
+    parts = [read(value, [*entries[:d], operator.index(k), *entries[d + 1:]]) for k in places]
+    numbers = [k for k, e in enumerate(entries) if not isinstance(e, slice)]
+    together = numbers[-1] - numbers[0] < len(numbers)  # else NumPy has the new dim first
+    return stack(parts, len([e for e in entries[:d] if isinstance(e, slice)]) if together else 0)
 
 
 def _read_places(value: Expr, entries: list) -> Expr:

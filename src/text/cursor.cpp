@@ -28,7 +28,7 @@ std::string Cursor::shown(const Token &token) const {
 void Cursor::unexpected(const std::string &expected) const {
   const Token &token = peek();
   bool line_end = token.kind == Tok::Break && word(token) == "\n";
-  std::string hint = token.kind == Tok::Name ? hint_for_operator(word(token)) : "";
+  std::string hint = hint_for_operator(word(token));
   if (hint.empty()) hint = hint_for_place(expected, word(token));
   fail("E0002", "expected " + expected + ", found " + shown(token), token,
        !hint.empty() ? hint

@@ -115,6 +115,7 @@ constexpr Hint operators[] = {
     {"else", "write c ? x : y, or where(c, x, y)"},
     {"for", "loops follow from the axes: write the value of one element"},
     {"lambda", "write def NAME(a) = .. before the kernel"},
+    {"+=", "write x = x + e for x += e"},
 };
 
 constexpr Hint values[] = {

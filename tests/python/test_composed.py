@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 
 import broadloom as bl
-from broadloom import lazy_bits, lazy_calls, lazy_numpy
+from broadloom import formulas_bits, lazy_calls, lazy_numpy
 
 TIMES = int(os.environ.get("BROADLOOM_COMPOSED", "1"))
 DTYPES = "? i1 i4 i8 u1 u4 f2 f4 f8 D".split()
@@ -326,7 +326,7 @@ class Composed(unittest.TestCase):
 
     def test_ufuncs_that_are_made_of_others_have_the_bits_of_numpys(self):
         rng = np.random.default_rng(3)
-        for ufunc in lazy_bits.MADE:
+        for ufunc in formulas_bits.MADE:
             for k, dtypes in enumerate(itertools.product("? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8".split(), repeat=ufunc.nin)):
                 args = [quietly(numbers, rng, dtype) for dtype in dtypes]
                 if ufunc is np.ldexp:

@@ -133,9 +133,9 @@ class Axes(unittest.TestCase):
         np.testing.assert_array_equal(f(x, m[:2], k), x[k] + x[m[:2].astype("i8") + 1])
 
     def test_what_arrays_of_numpy_have_and_traced_values_have_not_says_what_to_write(self):
-        for wrong, kind, words in ((lambda x: x.shape, AttributeError, "bl.extent"), (lambda x: x.reshape(-1), AttributeError, "axes have names"),
+        for wrong, kind, words in ((lambda x: x.shape, AttributeError, "bl.extent"), (lambda x: x.reshape(-1), bl.SpecError, "declare all but one"), (lambda x: sum(x), bl.SpecError, "bl.sum"),
                                    (lambda x: x.argsort(), AttributeError, "NumPy"), (lambda x: x.foo, AttributeError, "no 'foo'"),
-                                   (lambda x: x.__setitem__(0, 1), bl.SpecError, "bl.where"), (lambda x: np.kron(x, x), bl.SpecError, "bl.array(x)")):
+                                   (lambda x: x.__setitem__(0, 1), bl.SpecError, "bl.where"), (lambda x: np.cross(x, x), bl.SpecError, "bl.array(x)")):
             wrong.__annotations__ = {"x": bl.f64["i", "j"]}
             with self.assertRaises(kind) as caught:
                 bl.kernel(wrong, name="f")

@@ -24,15 +24,16 @@ def random_text(rng, depth):
     """An expression of m and v by what NumPy and traced values have."""
     if depth == 0:
         return rng.choice(["m", "v"])
-    kind, a = rng.randrange(20), random_text(rng, depth - 1)
+    kind, a = rng.randrange(25), random_text(rng, depth - 1)
     axis, keep = rng.choice(["axis=0", "axis=-1"]), rng.choice(["", ", keepdims=True"])
     places = ", ".join(rng.choice([random_slice(rng), random_slice(rng), "None", "0", "-1", "..."]) for _ in range(rng.choice([1, 2, 2, 3])))
     one = [f"({a})[{places}]"] * 5 + [f"({a}).T", f"({a}).{rng.choice(['sum', 'mean', 'max'])}({axis}{keep})", f"({a}).sum()", f"np.{rng.choice(['exp', 'abs', 'sin'])}({a})",
-                                      f"np.diff({a}, {axis})", f"np.cumsum({a}, {axis})", f"({a})[:, None]", f"np.flip({a})", f"np.pad({a}, 1)"]
+                                      f"np.diff({a}, {axis})", f"np.cumsum({a}, {axis})", f"({a})[:, None]", f"np.flip({a})", f"np.pad({a}, 1)",
+                                      f"np.stack([{a}, 2 * ({a})], {axis})", f"np.repeat({a}, 2, {axis})", f"np.tile({a}, 2)", f"({a})[[0, 1, 0]]", f"np.append({a}, {a}, {axis})"]
     if kind < len(one):
         return one[kind]
     b = random_text(rng, rng.randrange(depth))
-    return f"np.where(({a}) > 0, {a}, {b})" if kind == 14 else f"({a}) {rng.choice('+-*')} ({b})"
+    return f"np.where(({a}) > 0, {a}, {b})" if kind == 19 else f"({a}) {rng.choice('+-*')} ({b})"
 
 
 class Slices(unittest.TestCase):

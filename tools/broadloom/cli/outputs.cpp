@@ -29,7 +29,7 @@ std::string print_shown(const Array &array, const Shown &how) {
   // Behind the last element of a line stand at most as many brackets as there are dims.
   const int columns = how.columns > 0 ? how.columns - array.rank() : usual;
   return array::print_digits(array, columns, how.digits) + '\n' +
-         (how.plot ? plot_array(array, how.columns) : "");
+         (how.plot ? plot_array(array, how.columns, how.digits > 0 ? how.digits : 6) : "");
 }
 
 Outputs::Outputs(const Kernel &kernel, std::vector<Destination> destinations,

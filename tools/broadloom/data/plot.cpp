@@ -36,7 +36,7 @@ std::string block(const Blocks &blocks, double value, double least, double great
 
 } // namespace
 
-std::string plot_array(const Array &array, int terminal) {
+std::string plot_array(const Array &array, int terminal, int digits) {
   if (is_complex(array.dtype()) || array.rank() < 1 || array.rank() > 2 || array.size() < 2)
     return {};
   const bool matrix = array.rank() == 2;
@@ -70,7 +70,7 @@ std::string plot_array(const Array &array, int terminal) {
     }
     text += fits ? "\n" : "…\n";
   }
-  return text + fmt::format("    {:.6g} to {:.6g}\n", least, greatest);
+  return text + fmt::format("    {:.{}g} to {:.{}g}\n", least, digits, greatest, digits);
 }
 
 } // namespace broadloom::cli

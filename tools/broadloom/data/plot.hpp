@@ -15,7 +15,7 @@ namespace broadloom::cli {
 //
 // Nothing for other ranks, complex numbers, more than 48 x 96 elements, or no finite value. What is
 // not finite is shown as `?`. What is wider than a terminal of so many columns (0: any) is cut and
-// ends in `…`.
-std::string plot_array(const Array &array, int columns = 0);
+// ends in `…`. The values of the last line have so many digits.
+std::string plot_array(const Array &array, int columns = 0, int digits = 6);
 
 } // namespace broadloom::cli

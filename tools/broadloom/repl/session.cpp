@@ -103,7 +103,19 @@ void Session::define(const Chunk &text) {
     return;
   const bool statement = Library::is_statement(text.text);
   const auto before = library_.kernels();
-  for (const Library::Name &defined : statement ? library_.state(text) : library_.define(text)) {
+  const auto defined_by = [&] {
+    try {
+      return statement ? library_.state(text) : library_.define(text);
+    } catch (const SpecError &error) {
+      const std::string name = name_in(error);
+      if (error.code() != "E0003" || values_.count(name) == 0) throw;
+      support::fail(error.code(), error.message(), error.where(),
+                    fmt::format("'{0}' is data: {0} + 1 alone reads it, and a kernel is given it, "
+                                "in {0} : {1}",
+                                name, broadloom::name(values_.at(name).array.dtype())));
+    }
+  };
+  for (const Library::Name &defined : defined_by()) {
     if (defined.kind != Library::Kind::Kernel) continue;
     compiled_.erase(defined.name);
     const auto kernel = library_.kernels().find(defined.name);

@@ -40,6 +40,9 @@ struct SessionOptions {
   std::function<int()> columns = nullptr;
 };
 
+// What an error names first: k of "'k' is not defined".
+std::string name_in(const Error &error);
+
 class Session {
 public:
   Session(const Streams &streams, SessionOptions options);

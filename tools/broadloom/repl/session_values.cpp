@@ -8,6 +8,7 @@
 #include "tools/broadloom/data/files.hpp"
 #include "tools/broadloom/data/paths.hpp"
 #include "tools/broadloom/help/functions.hpp"
+#include "tools/broadloom/repl/command_table.hpp"
 #include "tools/broadloom/repl/words.hpp"
 
 #include <fmt/format.h>
@@ -131,14 +132,18 @@ Array Session::array_of(const Source &source, const std::string &name) const {
   return own ? read_source(source, {name, *own, {}, &values_}) : array_of_file(source);
 }
 
+std::string name_in(const Error &error) {
+  const std::string &message = error.message();
+  const std::size_t first = message.find('\'') + 1,
+                    last = std::min(message.find('\'', first), message.size());
+  return message.substr(first, last - first);
+}
+
 // What to do about a name that is none of a value: the language's own help speaks of declarations.
 std::string Session::help_at_prompt(const Error &error) const {
   if (error.code() == "E0140") return "write one position for each dim, `:` for all of it: x[0, :]";
   if (error.code() != "E0003" && error.code() != "E0008") return error.help();
-  const std::string &message = error.message(); // "'k' is not defined", "there is no function 'k'"
-  const std::size_t first = message.find('\'') + 1,
-                    last = std::min(message.find('\'', first), message.size());
-  const std::string name = message.substr(first, last - first);
+  const std::string name = name_in(error);
   if (const auto kernel = library_.kernels().find(name); kernel != library_.kernels().end()) {
     std::string inputs;
     for (const spec::TypedInput &input : kernel->second->typed.callers())
@@ -151,6 +156,8 @@ std::string Session::help_at_prompt(const Error &error) const {
     return fmt::format("'{0}' is a function, whose arguments stand in parentheses: {0}(..); "
                        ".help {0} says more",
                        name);
+  for (const Command &command : command_table())
+    if (command.name.substr(1) == name) return fmt::format("commands begin with a dot: .{}", name);
   return fmt::format("give it a value: .let {} = rand(3, 4); .list shows what there is", name);
 }
 
