@@ -272,7 +272,7 @@ def _define_methods():
         if isinstance(of, Composed) or name.startswith("cum"):
             methods[name] = of_method(of, name)
             continue
-        row = Row(of.called, f"ndarray.{name}" if name in ("any", "all", "var", "std") else of.signature, of.function, of.takes.replace("correction", ""))
+        row = Row(np.ndarray.clip if name == "clip" else of.called, f"ndarray.{name}" if name in ("any", "all", "var", "std", "clip") else of.signature, of.function, of.takes.replace("correction", ""))
         methods[name] = of_method(row, name)
     for name in "transpose swapaxes squeeze".split():
         methods[name] = lambda self, *args, name=name, **options: viewed(

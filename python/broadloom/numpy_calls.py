@@ -43,6 +43,7 @@ _SIGNATURES = {name: inspect.signature(like) for name, like in {
     **dict.fromkeys(("ndarray.any", "ndarray.all"), lambda a, axis=None, out=None, *, keepdims=NOTHING, where=NOTHING: 0),
     **dict.fromkeys(("ndarray.var", "ndarray.std"), lambda a, axis=None, dtype=None, out=None, ddof=0, keepdims=NOTHING, *, where=NOTHING,
                     mean=NOTHING: 0),
+    "ndarray.clip": lambda a, min=None, max=None, out=None, *, casting="same_kind", dtype=None: 0,
     "ndarray.astype": lambda a, dtype, order="K", casting="unsafe", subok=True, copy=True: 0,
 }.items()}
 # What is done anyway, where a default does not say it.

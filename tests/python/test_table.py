@@ -265,6 +265,7 @@ class Lazy(unittest.TestCase):
         for low, high in itertools.product((None, 0, 1.5, -300), (None, 2, 0.5, 300)):
             self.add(".clip", lambda x: x.clip(low, high), self.array())
             self.add(".clip", lambda x: x.clip(min=low, max=high), self.array())
+            self.add(".clip", lambda x: x.clip(low), self.array())
         for axes in ((), (None,), (0, 1), (1, 0), ((1, 0),), (0, 0), (-1, 0), (5,), ("i",), ([1, 0],)):
             for of in (lambda x: x, np.logical_not):
                 self.add(f".transpose({axes})", lambda x: x.transpose(*axes), self.array(["(3, 4)", "stepped"]), of=of)

@@ -496,6 +496,11 @@ TEST_CASE("a kernel that is typed as if it were a value or a function says how i
   }
   contains(talk.error("w + 1"), "help: give it a value: .let w = rand(3, 4)");
   contains(talk.error("sum w"), "help: 'sum' is a function, whose arguments stand in parentheses");
+  contains(talk.error("clear"), "help: commands begin with a dot: .clear");
+  talk("w = [[1, 2], [3, 4]]");
+  contains(talk.error("out z = w + 1"),
+           "help: 'w' is data: w + 1 alone reads it, and a kernel is given it, in w : i64[:, :]");
+  contains(talk.error("w += 1"), "help: write x = x + e for x += e");
 }
 
 TEST_CASE("a name, an equals sign and data give the name a value, as at other prompts") {

@@ -225,6 +225,9 @@ TEST_CASE("small arrays are plotted, others are not") {
   matrix.data<double>()[1] = 4;
   matrix.data<double>()[2] = std::numeric_limits<double>::quiet_NaN();
   CHECK(plot_array(matrix) == "      ██\n    ??  \n    0 to 4\n");
+  row.data<std::int32_t>()[7] = 7777;
+  CHECK(plot_array(row, 0, 2).ends_with("    0 to 7.8e+03\n"));
+  row.data<std::int32_t>()[7] = 7;
   CHECK(plot_array(row, 12) == plot_array(row));
   CHECK(plot_array(row, 11) == "    ▁▂▃▄▅▆…\n    0 to 7\n"); // cut
   CHECK(plot_array(matrix, 7) == "      …\n    ??…\n    0 to 4\n");

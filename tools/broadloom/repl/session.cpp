@@ -109,10 +109,14 @@ void Session::define(const Chunk &text) {
     } catch (const SpecError &error) {
       const std::string name = name_in(error);
       if (error.code() != "E0003" || values_.count(name) == 0) throw;
+      const Array &data = values_.at(name).array;
+      std::string dims;
+      for (int d = 0; d < data.rank(); ++d) dims += d == 0 ? "[:" : ", :";
       support::fail(error.code(), error.message(), error.where(),
                     fmt::format("'{0}' is data: {0} + 1 alone reads it, and a kernel is given it, "
-                                "in {0} : {1}",
-                                name, broadloom::name(values_.at(name).array.dtype())));
+                                "in {0} : {1}{2}",
+                                name, broadloom::name(data.dtype()),
+                                dims.empty() ? dims : dims + "]"));
     }
   };
   for (const Library::Name &defined : defined_by()) {
