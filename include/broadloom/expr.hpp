@@ -133,8 +133,9 @@ struct Dim {
   Dim(std::string word, std::int64_t fixed) : label(std::move(word)), extent(fixed) {}
 };
 
-// An input by its dims: labels, ":" or fixed extents; `{3}` is one dim of 3 elements.
-Expr input(std::string name, DType dtype, std::vector<Dim> dims,
+// An input by its dims: labels, ":" or fixed extents; `{3}` is one dim of 3 elements. Without any it
+// is a scalar.
+Expr input(std::string name, DType dtype, std::vector<Dim> dims = {},
            std::source_location where = std::source_location::current());
 
 // An input by its number of unlabelled dims. A template, so that a braced list never means a rank.
@@ -146,12 +147,6 @@ template <std::same_as<int> Rank>
 Expr input(std::string name, DType dtype, Rank rank,
            std::source_location where = std::source_location::current()) {
   return detail::input_of_rank(std::move(name), dtype, rank, where);
-}
-
-// A scalar input.
-inline Expr input(std::string name, DType dtype,
-                  std::source_location where = std::source_location::current()) {
-  return detail::input_of_rank(std::move(name), dtype, 0, where);
 }
 
 // A parameter: an input that changes seldom, `param w : f32[o, c]` of the text form. A call takes

@@ -105,4 +105,6 @@ TEST_CASE("a braced number is a dim of that extent, a plain one a rank") {
   CHECK(text(broadloom::input("f", broadloom::f32, {3})).find("f32[3]") != std::string::npos);
   CHECK(text(broadloom::input("f", broadloom::f32, 3)).find("f32[:, :, :]") != std::string::npos);
   CHECK(text(broadloom::input("f", broadloom::f32)).find("f : f32\n") != std::string::npos);
+  CHECK(text(broadloom::input("f", broadloom::f32, {})) ==
+        text(broadloom::input("f", broadloom::f32)));
 }
