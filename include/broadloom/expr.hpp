@@ -133,8 +133,8 @@ struct Dim {
   Dim(std::string word, std::int64_t fixed) : label(std::move(word)), extent(fixed) {}
 };
 
-// An input by its dims: labels, ":" or fixed extents; `{3}` is one dim of 3 elements. Without any it
-// is a scalar.
+// An input by its dims: labels, ":" or fixed extents; `{3}` is one dim of 3 elements. Without dims
+// it is a scalar.
 Expr input(std::string name, DType dtype, std::vector<Dim> dims = {},
            std::source_location where = std::source_location::current());
 

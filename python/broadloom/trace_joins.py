@@ -71,8 +71,8 @@ def _size(label: str) -> _Size:
 
 
 def _made(value: Expr, entries, labels, sizes) -> Expr:
-    """The value read at positions, with these axes. `sizes` are of those that are new, by label: the
-    size, and the dim of the value that it hangs on."""
+    """The value read at positions, with these axes. `sizes` are of those that are new, by label:
+    the size, and the dim of the value that it hangs on."""
     array, made = as_array(value), read(value, list(entries))
     for label, (size, dim) in sizes.items():
         after, words = size.words(array, dim)
@@ -144,6 +144,17 @@ def repeat(a, repeats, axis=None) -> Expr:
     known = known_extent(axes[d])
     _lengths().setdefault(label, Length(_length(axes[d]).root, label, 0, None if known is None else n * known))
     return value if n == 1 else _made(value, entries, labels, {label: (_Size(n) * _size(axes[d]), d)})
+
+
+def chosen(value: Expr, entries: list, d: int) -> Expr:
+    """The elements along one dim that a list of numbers names, one on the other."""
+    places = [*entries[d]]
+    if not 0 < len(places) <= 64 or any(isinstance(k, (bool, np.bool_)) or not hasattr(k, "__index__") for k in places):
+        raise SpecError("E0002", f"a traced value cannot be read at {entries[d]!r}", caller(), "a list names 1 to 64 elements by their numbers; an array of positions is an input, x[k]")
+    parts = [read(value, [*entries[:d], operator.index(k), *entries[d + 1:]]) for k in places]
+    numbers = [k for k, e in enumerate(entries) if not isinstance(e, slice)]
+    together = numbers[-1] - numbers[0] < len(numbers)  # else NumPy has the new dim first
+    return stack(parts, len([e for e in entries[:d] if isinstance(e, slice)]) if together else 0)
 
 
 # --- in another shape -----------------------------------------------------------------------------

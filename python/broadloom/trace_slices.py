@@ -15,8 +15,6 @@ from __future__ import annotations
 import operator
 import re
 
-import numpy as np
-
 from .errors import DTypeError, PositionError, ShapeError, SpecError
 from .expr import Expr, caller, position
 from .trace_axes import as_array, at_labels, axes_of, ordered
@@ -228,7 +226,9 @@ def read(value: Expr, entries: list) -> Expr:
         return value
     listed = [d for d, e in enumerate(entries) if isinstance(e, (list, tuple)) or getattr(e, "ndim", 0) == 1 and not isinstance(e, Expr)]
     if len(listed) == 1 and not any(isinstance(e, Expr) for e in entries):
-        return _chosen(value, entries, *listed)
+        from .trace_joins import chosen
+
+        return chosen(value, entries, *listed)
     array, says, axes, d = as_array(value), {}, [], 0
     parts = []
     for d, (at, label) in enumerate(zip(entries, labels)):
@@ -268,19 +268,6 @@ def read(value: Expr, entries: list) -> Expr:
     if axes is not None:
         made.axes = tuple(axes)
     return made
-
-
-def _chosen(value: Expr, entries: list, d: int) -> Expr:
-    """The elements along one dim that a list of numbers names, one on the other."""
-    from .trace_joins import stack
-
-    places = [*entries[d]]
-    if not 0 < len(places) <= 64 or any(isinstance(k, (bool, np.bool_)) or not hasattr(k, "__index__") for k in places):
-        raise SpecError("E0002", f"a traced value cannot be read at {entries[d]!r}", caller(), "a list names 1 to 64 elements by their numbers; an array of positions is an input, x[k]")
-    parts = [read(value, [*entries[:d], operator.index(k), *entries[d + 1:]]) for k in places]
-    numbers = [k for k, e in enumerate(entries) if not isinstance(e, slice)]
-    together = numbers[-1] - numbers[0] < len(numbers)  # else NumPy has the new dim first
-    return stack(parts, len([e for e in entries[:d] if isinstance(e, slice)]) if together else 0)
 
 
 def _read_places(value: Expr, entries: list) -> Expr:
