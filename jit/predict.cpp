@@ -199,12 +199,15 @@ private:
     add(all, of(loop.body, std::max<std::int64_t>(loop.steps, 1)), double(loop.steps));
     return all;
   }
-  // All steps of the loop once more for each level, in the course of the turns of another one.
+  // The segments that are computed again in the course of the turns of another loop.
   Prediction of(const act::Again &step, std::int64_t turns) const {
     const TimeLoop &loop = plan_.loops[step.loop];
+    const Segments &segments = loop.segments;
+    if (segments.steps == 0) return {};
+    const std::int64_t again = segments_again(segments.count(loop.steps), segments.places);
     Prediction all;
     add(all, of(loop.body, std::max<std::int64_t>(loop.steps, 1)),
-        double(loop.steps) * double(loop.blocks.size()) / double(turns));
+        double(again * segments.steps) / double(turns));
     return all;
   }
 
