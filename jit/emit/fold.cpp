@@ -60,10 +60,10 @@ AllStates Folds::leaf(const Place &here, const block::Run &run, Range range) {
 }
 
 AllStates Folds::serial_leaf(const Place &here, const block::Run &run, Range range,
-                             const AllStates &start) {
+                             const AllStates &start, bool begins) {
   const Path path = program_[run.loop].scan ? Path::ScanSerial : Path::FoldSerial;
   const bool all = run.shape != block::Shape::SerialScan || run.boxes.size() == 1;
-  const bool from_identity = all && program_[run.loop].leaf > 0;
+  const bool from_identity = begins && all && program_[run.loop].leaf > 0;
   const auto singles = [&](Range some, const AllStates &from) {
     return steps(here, run, run.rest(), some, 1, {from}, 0, path, from_identity).front();
   };

@@ -27,9 +27,9 @@ public:
 
   // What the accumulators of a loop start from: the values given, or the recipes' own start.
   AllStates start(const Place &here, const loop::Loop &loop, bool given);
-  // One position after the other.
+  // One position after the other; `begins` where the leaf has had no steps before.
   AllStates serial_leaf(const Place &here, const block::Run &run, Range range,
-                        const AllStates &start);
+                        const AllStates &start, bool begins = true);
 
 private:
   // fold.cpp

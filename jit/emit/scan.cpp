@@ -68,7 +68,7 @@ AllStates Scans::scan_block(const Place &here, const block::Run &run, Range rang
   const Range whole{range.begin, rest}, part{rest, range.end};
   return program_[run.loop].reverse
              ? chain(here, run, whole, folds_.serial_leaf(here, singles, part, start))
-             : folds_.serial_leaf(here, singles, part, chain(here, run, whole, start));
+             : folds_.serial_leaf(here, singles, part, chain(here, run, whole, start), false);
 }
 
 // Neighbours in the threads of a warp, which load and store them together, and take all steps one
