@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 tar -C "$work" -xzf "$file" || exit 1
 there=$work/broadloom-gpu
 bytes=$(wc -c <"$file") unpacked=$(du -sb "$there" | cut -f1)
-check "the package has $((bytes / 1000000)) MB, $((unpacked / 1000000)) MB unpacked, which is less than 60" \
+check "the package has $((bytes / 1000000)) MB, less than 60, and $((unpacked / 1000000)) MB unpacked" \
   test "$bytes" -lt 60000000
 
 alone() { (cd "$work" && env -i PATH=/usr/bin:/bin HOME="$work" "$@"); }
