@@ -23,7 +23,7 @@ from ._core import Bound, Device, DeviceArray, Kernel, Results, release_kept_mem
 from .errors import (ArgumentError, AxisError, CancelledError, CompileError, DataError, DTypeError, Error, InternalError,
                      NumberError, Place, PositionError, ShapeError, SpecError)
 from .expr import DType, Expr, checked as _checked, param
-from .functions import ELEMENTWISE, FOLDS, extent, fold, iota, logical_and, logical_not, logical_or, out, scan
+from .functions import ELEMENTWISE, FOLDS, call, extent, fold, iota, logical_and, logical_not, logical_or, out, scan
 from . import telling as _telling
 from .timing import Bench, bench
 from .trace import kernel
@@ -125,7 +125,7 @@ _LATER = {"LazyArray": "lazy_numpy", **dict.fromkeys(("Decision", "GradientCheck
 
 
 # A call with other arguments than there are is a mistake as all others are.
-for _name in ["compile", "array", "compute", "sums_at", "set_log_level", "param", "kernel", "bench", "scan", "extent", "iota", "out", "fold", "logical_and",
+for _name in ["compile", "array", "compute", "sums_at", "set_log_level", "param", "kernel", "bench", "scan", "call", "extent", "iota", "out", "fold", "logical_and",
               "logical_or", "logical_not", *ELEMENTWISE, *FOLDS]:
     globals()[_name] = _checked(globals()[_name])
 _core._compile, _core._set_log_level = _checked(_core._compile), _checked(_core._set_log_level)

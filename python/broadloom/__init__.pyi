@@ -14,7 +14,7 @@ from .errors import (
 from .expr import DType as DType, Expr as Expr, param as param
 from .lazy import LazyArray as LazyArray
 from .functions import (
-    extent as extent, fold as fold, iota as iota, logical_and as logical_and, logical_not as logical_not,
+    call as call, extent as extent, fold as fold, iota as iota, logical_and as logical_and, logical_not as logical_not,
     logical_or as logical_or, out as out, scan as scan,
 )
 from .records import (

@@ -34,15 +34,21 @@ def _axes(axes) -> str:
 
 
 def fold(accumulator: str, value, *axes, init=None, acc=None, correction=None, like=None, keepdims=False) -> Expr:
-    """Folds a value along axes (all, where none is named) by an accumulator: a built-in one."""
+    """Folds a value along axes (all, where none is named) by an accumulator: a built-in one, or one
+    of the kernel's `definitions`, which may take several values as a tuple."""
+    if isinstance(value, tuple):
+        from .trace_slices import meeting
+
+        values, finish = meeting([operand(one) for one in value])
+        value = finish(Expr(("(", *[part for one in values for part in (one, ", ")][:-1], ")"), caller()))
     value = operand(value)
-    if not isinstance(keepdims, int) and accumulator[:3] != "arg":  # NumPy takes all that is true there
+    if not isinstance(keepdims, int) and _word(accumulator)[:3] != "arg":  # NumPy takes all that is true there
         raise ArgumentError("E0308", f"keepdims= is true or false, and this is {keepdims!r}", caller(), "keepdims=True keeps dims of 1")
     from .trace_slices import folding
 
     axes, finish = folding(value, axes, bool(keepdims))
     tail = _axes(axes)
-    parts = [f"{accumulator}(", value]
+    parts = [f"{_word(accumulator)}(", value]
     if isinstance(like, Expr) and like.parts[1:2] == ("[",):  # a read, where the values are added
         parts += [", like=", like]
     elif like is not None:
@@ -71,6 +77,11 @@ def scan(accumulator, value, axis, *, reverse=False, exclusive=False, init=None)
     if init is not None:
         parts += [", init=", operand(init)]
     return finish(Expr((*parts, ")"), caller()))
+
+
+def call(name, *args) -> Expr:
+    """A function of the kernel's `definitions`: ``bl.call("f", x, 2)``."""
+    return function(_word(name), *args)
 
 
 def extent(axis, of=None) -> Expr:

@@ -19,11 +19,12 @@ from .functions import Out
 
 
 class _Tracing(threading.local):
-    """What is traced in this thread: the inputs of the kernel, and the lengths of the axes that
-    slices made."""
+    """What is traced in this thread: the inputs of the kernel, the definitions before it, and the
+    lengths of the axes that slices made."""
 
     def __init__(self):
         self.inputs: Dict[str, Annotation] = {}
+        self.definitions = ""
         self.lengths: dict = {}
 
 
@@ -143,10 +144,11 @@ def _shared(outputs: Dict[str, Out], arrays) -> List[Expr]:
 
 
 def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out], settings: List[str],
-               arrays: Dict[int, tuple] = {}) -> _Writer:
-    """The text of a kernel. `arrays` are the axes of expressions that are to lie in memory, by
-    id."""
+               arrays: Dict[int, tuple] = {}, definitions: str = "") -> _Writer:
+    """The text of a kernel, behind the definitions that it uses. `arrays` are the axes of
+    expressions that are to lie in memory, by id."""
     writer = _Writer()
+    writer.write(definitions and definitions.strip() + "\n")
     writer.write(f"kernel {name} {{\n")
     for setting in settings:
         writer.write(f"  {setting}\n")
@@ -197,7 +199,7 @@ def dtype_of(value: Expr) -> str:
 
 def asked_of(value: Expr):
     """A traced value as the output of a kernel, or None where it has a mistake."""
-    text = write_text("asked", tracing.inputs, {"asked": Out(value, "", None, None, False)}, []).text
+    text = write_text("asked", tracing.inputs, {"asked": Out(value, "", None, None, False)}, [], definitions=tracing.definitions).text
     try:
         return _core._compile(text, None, 0, "", "auto", False, "<asked>").outputs[0]
     except Error:
@@ -208,7 +210,7 @@ def _tuple(axes) -> tuple:
     return axes if isinstance(axes, (tuple, list)) else (axes,)
 
 
-def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False, threads=0, target="", engine="auto", debug=False):
+def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False, threads=0, target="", engine="auto", debug=False, definitions=""):
     """Makes a kernel of a function whose parameters are annotated with dtypes and axes.
 
         @bl.kernel
@@ -219,14 +221,15 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
     The function is called once, now, with values that note what is done to them; it returns one
     expression, or a dict of outputs by their names. Parameters with a default and no annotation are
     constants. What comes back is a Kernel, called with arrays. `order`, `accuracy` and `relaxed`
-    are the settings of docs/schedules.md, the others those of `compile`.
+    are the settings of docs/schedules.md, the others those of `compile`. `definitions` is a text of
+    accumulators and functions of your own, for `bl.fold`, `bl.scan` and `bl.call`.
     """
     if function is None:
         return lambda function: kernel(function, name=name, order=order, accuracy=accuracy, relaxed=relaxed, threads=threads,
-                                       target=target, engine=engine, debug=debug)
+                                       target=target, engine=engine, debug=debug, definitions=definitions)
     if not inspect.isfunction(function):
         raise ArgumentError("E0308", f"a kernel is traced from a function, and this is a {type(function).__name__}", caller(), "bl.compile takes texts")
-    options = {"name": name, "order": order, "accuracy": accuracy, "relaxed": relaxed, "threads": threads, "target": target, "engine": engine, "debug": debug}
+    options = {"name": name, "order": order, "accuracy": accuracy, "relaxed": relaxed, "threads": threads, "target": target, "engine": engine, "debug": debug, "definitions": definitions}
     if any("Float" in str(said) or "Int" in str(said) or "Number" in str(said) for said in function.__annotations__.values()):
         from .trace_generic import Generic
 
@@ -236,7 +239,7 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
     return traced(function, {}, **options)
 
 
-def traced(function, instead, name, order, accuracy, relaxed, threads, target, engine, debug):
+def traced(function, instead, name, order, accuracy, relaxed, threads, target, engine, debug, definitions):
     """The kernel of a function; `instead` are declarations in place of its own."""
     code = function.__code__
     where = Place(code.co_filename, code.co_firstlineno, 1, 1, "")
@@ -256,15 +259,15 @@ def traced(function, instead, name, order, accuracy, relaxed, threads, target, e
             named[parameter.name] = expr
         else:
             args.append(expr)
-    before = tracing.inputs, tracing.lengths
-    tracing.inputs, tracing.lengths = inputs, {}
+    before = tracing.inputs, tracing.lengths, tracing.definitions
+    tracing.inputs, tracing.lengths, tracing.definitions = inputs, {}, definitions
     try:
         returned = function(*args, **named)
     finally:
-        tracing.inputs, tracing.lengths = before
+        tracing.inputs, tracing.lengths, tracing.definitions = before
     settings = [f"order {order}"] * (order is not None) + [f"set accuracy = {accuracy}"] * (accuracy is not None)
     writer = write_text(name or function.__name__, inputs, _outputs(returned, inputs, where),
-                   settings + ["set relaxed = on"] * relaxed)
+                   settings + ["set relaxed = on"] * relaxed, definitions=definitions)
     try:
         return _core._compile(writer.text, None, threads, target, engine, debug, f"<traced {function.__qualname__}>")
     except Error as error:

@@ -12,11 +12,11 @@ class Traced(Kernel):
 @overload
 def kernel(
     function: Callable[..., Any], *, name: Optional[str] = None, order: Optional[str] = None, accuracy: Optional[str] = None, relaxed: bool = False,
-    threads: int = 0, target: str = "", engine: str = "auto", debug: Any = False,
+    threads: int = 0, target: str = "", engine: str = "auto", debug: Any = False, definitions: str = "",
 ) -> Traced: ...
 @overload
 def kernel(
     *, name: Optional[str] = None, order: Optional[str] = None, accuracy: Optional[str] = None, relaxed: bool = False, threads: int = 0, target: str = "",
-    engine: str = "auto", debug: Any = False,
+    engine: str = "auto", debug: Any = False, definitions: str = "",
 ) -> Callable[[Callable[..., Any]], Traced]: ...
 def dtype_of(value: Expr) -> str: ...

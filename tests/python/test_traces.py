@@ -1,6 +1,7 @@
 """Kernels traced from Python functions."""
 
 import itertools
+import pickle
 import unittest
 
 import numpy as np
@@ -67,7 +68,7 @@ class Traces(unittest.TestCase):
                     "p": bl.out(bl.scan("sum", x, "j", exclusive=True, init=1), add=True),
                     "e": x / bl.extent("j") + bl.iota("i", of=x)}
 
-        x, y = self.x, np.arange(3.0)
+        x, y = np.random.default_rng(1).normal(size=(3, 4)), np.arange(3.0)
         results = any_name(x, y)
         self.assertEqual((any_name.name, any_name.threads), ("demo", 1))
         np.testing.assert_allclose(results.b, x * x * y[:, None])
@@ -280,6 +281,39 @@ class Mistakes(unittest.TestCase):
             wrong.__annotations__ = {"x": bl.f32["i"]}
             with self.assertRaises(bl.SpecError):
                 bl.kernel(wrong, name="f")
+
+    def test_accumulators_and_functions_of_your_own_stand_beside_the_function(self):
+        @bl.kernel(definitions="""
+            accumulator damped(a; m) {
+              init a = 0
+              step a = 0.5 * a + m
+            }
+            accumulator weighted(s, n; x, w) {
+              init s = 0, n = 0
+              step s = s + x * w, n = n + w
+              combine s = s + s_other, n = n + n_other
+              result s / n
+            }
+            def lerp(a, b, t) = a + (b - a) * t
+              derivative a = 3 * g""")
+        def own(x: bl.f64["i", "j"], y: bl.f64["i"]):
+            return {"d": bl.fold("damped", x, "j"), "w": bl.fold("weighted", (x, bl.iota("j")), -1), "s": bl.scan("damped", x, "j"), "l": bl.call("lerp", x, y, 0.25), "m": bl.out(x, "reduce(damped)", axes=["i"]),
+                    "z": bl.fold("damped", x, 1)[1:] * 2}
+
+        x, y = np.random.default_rng(1).normal(size=(3, 4)), np.arange(3.0)
+        damped = np.zeros(x.shape)
+        for j in range(x.shape[1]):
+            damped[:, j] = x[:, j] + (0.5 * damped[:, j - 1] if j else 0)
+        made = own(x, y)
+        for ours, theirs in ((made.d, damped[:, -1]), (made.w, x @ np.arange(4) / 6), (made.s, damped), (made.l, x + (y[:, None] - x) * 0.25), (made.m, damped[:, -1]), (made.z, 2 * damped[1:, -1])):
+            np.testing.assert_allclose(ours, theirs, 1e-12)
+        np.testing.assert_array_equal(own.grad("x", of="l")(x, y, np.ones(x.shape)), np.full(x.shape, 3.0))
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(own))(x, y).l, made.l)
+        for wrong in ("accumulator q(a; m) { init a = 0 }", "def f(a) = a + b", "def g(a) = a"):
+            with self.assertRaises(bl.SpecError):
+                @bl.kernel(definitions=wrong)
+                def f(x: bl.f64["i"]):
+                    return bl.call("f", x)
 
     def test_arguments_by_position_are_not_dropped(self):
         for call in (lambda x: np.cumsum(x, "i", np.float32), lambda x: np.min(x, "i", 3), lambda x: np.all(x, "i", 3),
