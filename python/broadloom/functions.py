@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from .errors import ArgumentError, SpecError, takes
-from .expr import Expr, binary, caller, checked, dtype_name, filled, function, operand, unary
+from .expr import DType, Expr, binary, caller, checked, dtype_name, filled, function, operand, unary
 from .numpy_calls import Call
 
 _ELEMENTWISE = {
@@ -181,10 +181,20 @@ def _fold(name: str):
     return call
 
 
+def _accumulated(name: str, value: Expr, dtype) -> Expr:
+    """The value in the dtype that a fold is asked for, where the fold has that dtype, too."""
+    import numpy
+
+    word = dtype_name(dtype) if isinstance(dtype, DType) or numpy.dtype(dtype).isnative else ""
+    if word not in {"sum": ("i64", "u64", "f32", "f64", "c64", "c128"), "prod": ("i64", "u64", "f32", "f64", "c64", "c128"), "mean": ("f32", "f64", "c64", "c128")}.get(name, ()):
+        raise SpecError("E0021", f"numpy.{name} with dtype={dtype!r} cannot be traced", caller(), "x.astype(..) converts before, and what is folded after")
+    return value.astype(word)
+
+
 def _method(name: str):
     @checked
     def call(self, *axes, axis=None, ddof=None, correction=None, init=None, acc=None, like=None, keepdims=False, dtype=None):
-        return fold(name, self if dtype is None else self.astype(dtype), *(axes or _positions(axis)), init=init, acc=acc, correction=ddof if correction is None else correction, like=like, keepdims=keepdims)
+        return fold(name, self if dtype is None else _accumulated(name, self, dtype), *(axes or _positions(axis)), init=init, acc=acc, correction=ddof if correction is None else correction, like=like, keepdims=keepdims)
 
     call.__name__ = call.__qualname__ = name
     return call
@@ -325,7 +335,7 @@ def _cumulative(name: str):
 
 def _numpy_fold(name: str):
     def call(a, axis=None, ddof=None, correction=None, keepdims=False, initial=None, where=True, dtype=None):
-        a = a if dtype is None else a.astype(dtype)
+        a = a if dtype is None else _accumulated(name, a, dtype)
         if name.startswith("arg") and isinstance(axis, (tuple, list)):
             raise ArgumentError("E0308", f"numpy.{name} takes one axis", caller(), f"bl.{name}(x, 'i', 'j') takes several")
         if where is not True:
@@ -347,7 +357,7 @@ def _numpy_functions() -> dict:
     import numpy as np
 
     folds = {name: name for name in _FOLDS.split() if name not in ("norm", "logsumexp")}
-    rows = {getattr(np, name): (_numpy_fold(word), "a axis keepdims" + " ddof correction" * (word in ("var", "std")) + " dtype" * (word in ("sum", "prod", "mean", "var", "std")) + " initial where" * (word in ("sum", "prod", "min", "max")) + " where" * (word in ("any", "all", "mean")))
+    rows = {getattr(np, name): (_numpy_fold(word), "a axis keepdims" + " ddof correction" * (word in ("var", "std")) + " dtype" * (word in ("sum", "prod", "mean")) + " initial where" * (word in ("sum", "prod", "min", "max")) + " where" * (word in ("any", "all", "mean")))
             for name, word in {**folds, "amin": "min", "amax": "max"}.items()}
     rows.update({getattr(np, "cum" + name): (_cumulative(name), "a axis") for name in ("sum", "prod")})
     rows.update({getattr(np, name): (lambda val, name=name: function(name, val), "val") for name in ("real", "imag")})

@@ -19,8 +19,7 @@ import warnings
 import numpy as np
 
 import broadloom as bl
-from broadloom import _core, functions, lazy_calls, lazy_lower, lazy_numpy, lazy_ops, lazy_ufuncs, numpy_calls
-from broadloom.trace_functions import ROWS
+from broadloom import _core, formulas, functions, lazy_calls, lazy_lower, lazy_numpy, lazy_ops, lazy_ufuncs, numpy_calls, trace_functions, trace_joins
 
 TIMES = int(os.environ.get("BROADLOOM_TABLE", "1"))
 DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 F D".split()
@@ -404,7 +403,7 @@ class Traced(unittest.TestCase):
         return len(kept)
 
     def test_functions_of_pairs_of_dtypes_are_those_of_numpy(self):
-        names = [name for name in {**functions._UFUNCS, **functions._SPELLED, **dict.fromkeys(functions.ELEMENTWISE)}
+        names = [name for name in {**lazy_ops.TEMPLATES, **functions._SPELLED, **dict.fromkeys(functions.ELEMENTWISE)}
                  if isinstance(getattr(np, name, None), np.ufunc)]
         self.assertGreater(len(names), 60)
         numbers = {f"{name} {number}": (lambda x, y, f=f, number=number: f(x, number)) for name, f, number in itertools.product(
@@ -416,7 +415,7 @@ class Traced(unittest.TestCase):
             if TIMES == 1 and k % 6 != (k // 14) % 6:
                 continue
             calls = {name: (lambda x, y, f=getattr(np, name): f(x, y) if f.nin == 2 else f(x)) for name in names
-                     if np.dtype(a).kind in {"reciprocal": "fc", "conj": "iufc", "conjugate": "iufc"}.get(name, "biufc")}
+                     if np.dtype(a).kind in {"reciprocal": "fc", **dict.fromkeys(("conj", "conjugate", "deg2rad", "rad2deg", "degrees", "radians"), "iufc")}.get(name, "biufc")}
             taken += self.compare((a, b), {**calls, **numbers})
         self.assertGreater(taken, 1500)
 
@@ -424,7 +423,7 @@ class Traced(unittest.TestCase):
         for called in functions._numpy_functions():
             if called in (np.dot, np.inner, np.einsum, np.pad, np.concatenate):  # whether extents fit is told by a call
                 continue
-            if called in (np.diff, np.flip, np.expand_dims) or any(called.__name__ in names.split() for names, _, _ in ROWS):  # see test_traces_slices.py
+            if called in (np.diff, np.flip, np.expand_dims) or any(called.__name__ in names.split() for names, _, _ in (*formulas.ROWS, *trace_functions.ROWS, *trace_joins.ROWS)):  # see test_traces_slices.py
                 continue
             calls, count = {}, ARRAYS.get(called.__name__, 1)
             for how in ways(called, count):

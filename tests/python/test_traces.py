@@ -316,7 +316,7 @@ class Mistakes(unittest.TestCase):
                     return bl.call("f", x)
 
     def test_arguments_by_position_are_not_dropped(self):
-        for call in (lambda x: np.cumsum(x, "i", np.float32), lambda x: np.min(x, "i", 3), lambda x: np.all(x, "i", 3),
+        for call in (lambda x: np.sum(x, "i", "i1"), lambda x: x.mean(dtype=bool), lambda x: x.sum(dtype=">f8"), lambda x: np.cumsum(x, "i", np.float32), lambda x: np.min(x, "i", 3), lambda x: np.all(x, "i", 3),
                      lambda x: np.sum(x, axis=()), lambda x: np.linalg.norm(x, 1), lambda x: np.max(x, where=False)):
             call.__annotations__ = {"x": bl.f64["i"]}
             with self.assertRaises(bl.SpecError):
