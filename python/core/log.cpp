@@ -22,7 +22,7 @@ struct Message {
 
 std::mutex mutex;
 std::vector<Message> queued;
-bool asked = false;     // the main thread has been asked to hand over
+bool asked = false;          // the main thread has been asked to hand over
 bool goes_to_python = false; // else to stderr
 std::set<std::string> said_once;
 
