@@ -277,9 +277,10 @@ private:
     // Where the value of the let is asked for, the array has it.
     const Expr &array = lets_.at(name);
     const ExprNode *value = let.data.outputs[0].value.node();
+    const bool holds = holds_once(let);
     const Expr whole = own.empty() ? array : make_window(array, own, where);
     collect(pulled, spec::declared_inputs(let.data), names, axes, [&](const ExprNode &node) {
-      if (Expr held = held_in(whole, *value, node); held.node()) return held;
+      if (Expr held = holds ? held_in(whole, *value, node) : Expr(); held.node()) return held;
       if (node.kind != ExprKind::Input) return Expr();
       const InputDecl &decl = *node.input;
       if ((decl.window ? decl.window->of->name : decl.name) != seed) return Expr();
@@ -287,6 +288,15 @@ private:
              : own.empty() ? cotangent
                            : make_window(cotangent, own, node.where);
     });
+  }
+
+  // Whether the array of a let has each element of its value once, and so stands for it: along an
+  // axis that is listed with an extent, and that the value lacks, it has copies.
+  static bool holds_once(const spec::Materialised &let) {
+    const expr::Graph &graph = let.typed.graph;
+    const spec::TypedOutput &output = let.typed.outputs[0];
+    if (graph[output.value].kind != expr::NodeKind::Expand) return true;
+    return graph[graph.operands(output.value)[0]].axes.contains(expr::AxisSet::of(output.axes));
   }
 
   // What the axes of a let are called in what flows back through it: those of the array by its

@@ -257,7 +257,8 @@ private:
   // this kernel.
   Expr mapped_in(std::size_t m, const ExprNode &node) {
     const Member &member = members_[m];
-    if (&node == member.step.outputs[0].value.node()) return own(m, node.where);
+    if (&node == member.step.outputs[0].value.node() && all_.holds_once(let(m)))
+      return own(m, node.where);
     if (node.kind == ExprKind::Extent || node.kind == ExprKind::Iota) {
       const Expr of_loop = of_arrays(m, node);
       const Expr of_lets = all_.of_windows(of_loop.node() ? *of_loop.node() : node);

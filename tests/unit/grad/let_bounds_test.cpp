@@ -392,3 +392,13 @@ TEST_CASE(
               .passed());
   }
 }
+
+TEST_CASE("an array that has copies of a value is not taken for it in what flows back") {
+  check_all("in x : f64[:]\nlet h[i < 7] = tanh(x[0] * x[1])\nout y = h[-1] * h[2]", {{"x", 3}});
+  check_all("in x : f64[i]\nin z : f64[:]\nlet h[i, j < 3] = relu(exp(x) - 1.4)\n"
+            "out y = sum(h[i, j] * z[j + i], i, j)",
+            {{"x", 4}, {"z", 6}});
+  check_all("in x : f64[t]\nlet u[t, i < 3] = tanh(u[t - 1, 0] * 0.5 + x)\n"
+            "out y = sum(u[-1, i] * exp(u[1, i]), i)",
+            {{"x", 4}});
+}
