@@ -16,7 +16,9 @@ void ThroughLets::pull_apart(const spec::Materialised &let) {
   const auto flowed = into_.find(name);
   if (flowed == into_.end()) return;
   const Place &where = let.data.outputs[0].where;
-  const Expr cotangent = make_let(fresh("d_" + name), flowed->second.value, where);
+  const Expr cotangent =
+      make_let(fresh("d_" + name), flowed->second.value, where,
+               axes_if_named(name, let.typed.outputs[0].axes.size(), flowed->second.value));
   cotangents_.push_back(cotangent);
   AffineForm first; // of the part that comes next
   const auto &places = defined_.at(name).node()->args[0].node()->places;
