@@ -59,24 +59,27 @@ private:
     for (const std::size_t reader : readers_[k]) {
       if (reader < specs.size() && specs[reader]->join)
         return fmt::format("'{}', which reads it, is made up of several", name_of(reader));
-      const std::string_view why = why_no_rows(reader);
-      return fmt::format("'{}', which reads it, {}", name_of(reader),
-                         why.empty() ? "has no rows that are computed one by one" : why);
+      return why_not_by(reader, "has no rows that are computed one by one");
     }
     return {};
+  }
+
+  std::string why_not_by(std::size_t reader, std::string_view otherwise) const {
+    const std::string_view why = why_no_rows(reader);
+    return fmt::format("'{}', which reads it, {}", name_of(reader), why.empty() ? otherwise : why);
   }
 
   // What a kernel does that cannot go by rows, whichever axis these are along.
   std::string_view why_no_rows(std::size_t k) const {
     const TypedSpec &typed = kernel_of(k).typed();
     if (typed.time) return "goes step by step";
-    for (std::size_t i = typed.given_inputs(); i < typed.inputs.size(); ++i) {
-      if (typed.inputs[i].window->is_gather())
-        return "reads at elements of another array, which are all looked up before it runs";
-      if (typed.inputs[i].window->sum) return "adds at elements of another array, in their order";
-    }
-    if (kernel_of(k).subs().before() != nullptr)
+    const auto windows = std::span(typed.inputs).subspan(typed.given_inputs());
+    const auto adds = [](const spec::TypedInput &input) { return input.window->sum.has_value(); };
+    if (kernel_of(k).subs().before() != nullptr || std::ranges::any_of(windows, adds))
       return "adds at elements of another array, in their order";
+    const auto looks_up = [](const spec::TypedInput &input) { return input.window->is_gather(); };
+    if (std::ranges::any_of(windows, looks_up))
+      return "reads at elements of another array, which are all looked up before it runs";
     return {};
   }
 
@@ -226,9 +229,7 @@ private:
     std::vector<std::pair<std::size_t, RowsRead>> reads;
     for (const std::size_t reader : readers_[k]) {
       const auto member = std::ranges::find(members, reader, &TileMember::let);
-      if (member == members.end())
-        return no(
-            fmt::format("'{}', which reads it, is no part of the same tiles", name_of(reader)));
+      if (member == members.end()) return no(why_not_by(reader, "is no part of the same tiles"));
       std::optional<RowsRead> read = rows_read_by(*member, k);
       if (!read)
         return no(
