@@ -368,7 +368,8 @@ TEST_CASE("the gradient of a part that is read again prints as a text that print
                {"l", "w"});
   const std::string text = print(spec);
   CAPTURE(text);
-  CHECK(text.find("let d_r_part2 = d_r[2, ") != std::string::npos); // no other name of it
+  CHECK(text.find("let d_r_part2[r_part2_0, r_part2_1] = d_r[2, ") !=
+        std::string::npos); // no other name of it
   CHECK(print(parse(text)) == text);
 }
 
