@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from .errors import ArgumentError, SpecError, takes
+from .errors import ArgumentError, DTypeError, SpecError, takes
 from .expr import DType, Expr, binary, caller, checked, dtype_name, filled, function, operand, unary
 from .numpy_calls import Call
 
@@ -19,7 +19,9 @@ _FOLDS = "sum prod min max any all mean var std norm logsumexp argmin argmax"
 
 # Ufuncs that make floats of integers, and one that copies: others are written as lazy arrays write
 # them.
-_SPELLED = {"fabs": "abs(copysign({0}, {0}))", "rint": "round(copysign({0}, {0}))", "positive": "(-(-{0}))"}
+_SPELLED = {"fabs": "abs(copysign({0}, {0}))", "rint": "round(copysign({0}, {0}))", "positive": "(-(-{0}))",
+            **dict.fromkeys(("deg2rad", "radians"), "(copysign({0}, {0}) * (pi / 180))"),
+            **dict.fromkeys(("rad2deg", "degrees"), "(copysign({0}, {0}) * (180 / pi))")}
 _REDUCING = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all", "logical_or": "any",
              "logaddexp": "logsumexp"}
 
@@ -302,6 +304,8 @@ def call_ufunc(ufunc, method, args, options):
         from .formulas import cast, kind_of
 
         args = [cast(x, "c128" if kind_of(x) == "c" else "f64") for x in args]
+    if name in _SPELLED and name not in ("positive", "rint") and dtype_of(args[0])[0] == "c":
+        raise DTypeError("E0201", f"numpy.{name} of complex numbers cannot be traced", caller(), "take its abs, real or imag first")
     if name in _SPELLED and (name == "positive" or dtype_of(args[0])[0] in "iu" or dtype_of(args[0]) == "bool"):
         return filled(_SPELLED[name], args)
     return filled(TEMPLATES[name], args)

@@ -430,7 +430,7 @@ class Stubs(unittest.TestCase):
         self.assertTrue((folder / "py.typed").exists())
         told = {name for name in self.names(ast.parse((folder / "__init__.pyi").read_text()).body) if name[:1] != "_" or name == "__version__"}
         modules = {"errors", "expr", "functions", "records", "trace", "os", "annotations", "ELEMENTWISE", "FOLDS", "atexit",
-                   *[path.stem for kind in ("lazy*.py", "trace_*.py") for path in folder.glob(kind)], "notebook", "numpy_calls", "timing", "others", "telling"}
+                   *[path.stem for kind in ("lazy*.py", "trace_*.py", "formulas*.py") for path in folder.glob(kind)], "notebook", "numpy_calls", "timing", "others", "telling"}
         self.assertEqual(told, {name for name in dir(bl) if not name.startswith("_")} - modules | {"__version__"})
         core = ast.parse((folder / "_core.pyi").read_text()).body
         for node in core:
