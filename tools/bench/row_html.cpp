@@ -30,6 +30,7 @@ p, table { color: var(--faint); margin: .2rem 0 } b { color: var(--ink) } .bad {
 td { padding: 0 .8rem 0 0 } td:nth-child(2) { text-align: right }
 svg { display: block; width: 100%; height: auto } svg text { font: 12px system-ui, sans-serif; fill: var(--ink) }
 .overview svg { width: 120px } .overview th { text-align: left; font-weight: 400 } .overview td:nth-child(5) { text-align: right }
+@media (max-width: 30rem) { .overview svg { width: 60px } td { padding: 0 .4rem 0 0 } }
 a { color: inherit } details { color: var(--faint) } pre { font-size: 12px; white-space: pre-wrap; border-left: 2px solid var(--line); padding-left: .8rem }
 .ours { fill: var(--ours) } .peer { fill: var(--peer) } .wrong { fill: none; stroke: var(--bad) } .roof { stroke: var(--roof) }
 .line { fill: none; stroke: var(--peer); stroke-width: 1.5 }
