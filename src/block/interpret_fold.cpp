@@ -153,9 +153,15 @@ Interpreter::AllStates Interpreter::vector_leaf(const Run &run, Range range) {
   }
   set_lanes(nullptr, 1, 1);
   at_ = outer;
+  return joined_lanes(loop, [](const auto &join) { tree::halve(fold_ways, join); });
+}
+
+// What all lanes have come to, by the joins (into, from) of a tree.
+template <class Tree>
+Interpreter::AllStates Interpreter::joined_lanes(const Loop &loop, const Tree &tree) {
   AllStates all = running(loop);
   for (std::size_t k = 0; k < all.size(); ++k) {
-    tree::halve(fold_ways, [&](int into, int from) {
+    tree([&](int into, int from) {
       States &state = all[k][std::size_t(into)];
       accs_[loop.accs[k].index].code.join(state, all[k][std::size_t(from)], state);
     });
@@ -193,15 +199,7 @@ Interpreter::AllStates Interpreter::leaves_in_lanes(const Run &run, std::int64_t
   turn(run.whole(), run.loop, outer, begin);
   set_lanes(nullptr, 1, 1);
   at_ = outer;
-  AllStates all = running(loop);
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    tree::pair(lanes, [&](int into, int from) {
-      States &state = all[k][std::size_t(into)];
-      accs_[loop.accs[k].index].code.join(state, all[k][std::size_t(from)], state);
-    });
-    all[k].resize(1);
-  }
-  return all;
+  return joined_lanes(loop, [lanes](const auto &join) { tree::pair(lanes, join); });
 }
 
 // Each lane has a row of its own, of so many known positions.

@@ -95,6 +95,7 @@ private:
   AllStates strips(const Run &run, Range range, AllStates start);
   AllStates vector_leaf(const Run &run, Range range);
   AllStates leaves_together(const Run &run, std::int64_t begin);
+  template <class Tree> AllStates joined_lanes(const loop::Loop &loop, const Tree &tree);
   AllStates leaves_in_lanes(const Run &run, std::int64_t begin);
   void short_row(const Run &run);
   AllStates short_tree(const Run &run);
