@@ -208,7 +208,8 @@ std::string key_of(const Target &target, int threads) {
   const runtime::Caches caches = runtime::caches();
   return "rates, cold\n" + std::string(host) + "\n" + target.cpu + "\n" +
          std::string(target.isa->name) + "\n" + std::to_string(threads) + "\n" +
-         std::to_string(caches.own) + "\n" + std::to_string(caches.last_level);
+         std::to_string(caches.own) + "\n" + std::to_string(caches.last_level) + "\n" +
+         std::to_string(caches.kept_output);
 }
 
 } // namespace

@@ -75,6 +75,7 @@ support::Machine Setup::machine(int threads) const {
   machine.own_caches = caches.own;
   machine.nearest_cache = std::min<std::int64_t>(machine.nearest_cache, caches.own);
   machine.last_level_cache = caches.last_level;
+  machine.kept_output = caches.kept_output;
   machine.threads = threads;
   return machine;
 }

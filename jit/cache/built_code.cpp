@@ -1,6 +1,6 @@
 // See built_code.hpp.
 //
-//   BLBUILT1 | bytes of all | version, text, caches | count | vector bits, key, image .. | checksum
+//   BLBUILT2 | bytes of all | version, text, caches | count | vector bits, key, image .. | checksum
 //   of all before it
 #include "jit/cache/built_code.hpp"
 
@@ -21,7 +21,7 @@
 namespace broadloom::jit {
 namespace {
 
-constexpr std::string_view built_magic = "BLBUILT1";
+constexpr std::string_view built_magic = "BLBUILT2";
 
 // What makes plans and code, and what headers call: those of another Broadloom need other images.
 std::string version() {
@@ -57,6 +57,7 @@ std::string BuiltCode::bytes() const {
   put_text(bytes, text_);
   put(bytes, caches_.own);
   put(bytes, caches_.last_level);
+  put(bytes, caches_.kept_output);
   const std::lock_guard lock(mutex_);
   put(bytes, std::uint64_t(images_.size()));
   for (const auto &[key, image] : images_) {
@@ -86,6 +87,7 @@ std::shared_ptr<BuiltCode> BuiltCode::read(std::string_view bytes) {
   built->text_ = text_in(reader);
   built->caches_.own = reader.number<std::int64_t>();
   built->caches_.last_level = reader.number<std::int64_t>();
+  built->caches_.kept_output = reader.number<std::int64_t>();
   for (auto count = reader.number<std::uint64_t>(); count > 0 && reader.is_good(); --count) {
     const int vector_bits = reader.number<std::int32_t>();
     const std::string_view key = text_in(reader), image = text_in(reader);

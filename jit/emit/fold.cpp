@@ -112,7 +112,7 @@ AllStates Folds::vector_leaf(const Place &here, const block::Run &run, Range ran
   if (run.boxes.size() > 1) {
     rest = context_.whole(range, fold_ways);
     // Whole groups of 32 positions, each copy of the body with lanes of its own.
-    llvm::Value *wrong = memory_.misaligned(here, run.whole(), range.begin, width);
+    llvm::Value *wrong = memory_.stored_plainly(here, run.whole(), range.begin, width);
     const Values stepped = memory_.around_caches(here, wrong, [&](const Place &place) {
       return flat(steps(context_.lanes_of(place, loop, width), run, run.whole(),
                         {range.begin, rest}, fold_ways, blocks, width, Path::FoldGroups, true));

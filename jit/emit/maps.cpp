@@ -96,7 +96,7 @@ void PhaseEmitter::masked_map(const Place &here, const block::Run &run, Range ra
 // A loop whose stores go around the caches, and so must be aligned:
 //
 //   begin: a partial group up to the first aligned address of the first stream
-//   middle: whole groups, with such stores where now all streams are aligned, else with plain ones
+//   middle: whole groups, with such stores where now all streams are aligned and no input, else plain ones
 //   end:   a partial group
 //
 // Both partial groups are one piece of code, in a loop of at most three turns: p is the position,
@@ -128,7 +128,7 @@ void PhaseEmitter::streamed_map(const Place &here, const block::Run &run, Range 
 
   ir_.SetInsertPoint(middle);
   llvm::Value *rest = context_.whole({position, end}, width);
-  llvm::Value *wrong = memory_.misaligned(here, run.whole(), position, width);
+  llvm::Value *wrong = memory_.stored_plainly(here, run.whole(), position, width);
   memory_.around_caches(here, wrong, [&](const Place &place) {
     whole_boxes(place, run, {position, rest});
     return Values{};

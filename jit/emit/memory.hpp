@@ -43,9 +43,9 @@ public:
   void ask(const NextLines &lines, llvm::Value *number);
 
   // stream.cpp: 0 where all that the box streams, `width` elements at a time from this position on,
-  // is aligned, in all rows along an axis; null where it streams nothing.
-  llvm::Value *misaligned(const Place &here, const block::Box &box, llvm::Value *position,
-                          int width, std::optional<loop::AxisId> rows = {});
+  // is aligned, in all rows along an axis, and no input lies there; null where it streams nothing.
+  llvm::Value *stored_plainly(const Place &here, const block::Box &box, llvm::Value *position,
+                              int width, std::optional<loop::AxisId> rows = {});
   // What `run` gives, which stands twice: with stores around the caches for where nothing is
   // `wrong`, and with plain ones.
   Values around_caches(const Place &here, llvm::Value *wrong,
@@ -115,6 +115,7 @@ private:
   // stream.cpp
   std::size_t stream_alignment(loop::BufferId id, int width) const;
   llvm::Value *misaligned(const Place &here, loop::BufferId id, llvm::Value *position, int width);
+  llvm::Value *is_input(const Place &here, const block::Box &box, loop::BufferId id);
 
   Context &context_;
   const loop::Program &program_;

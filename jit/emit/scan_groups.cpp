@@ -36,7 +36,7 @@ AllStates Scans::scan_groups(const Place &here, const block::Run &run, Range ran
   if (box.masked) return run_groups(here, run, box, range, start);
   llvm::Value *rest = context_.whole(range, box.positions());
   const auto whole_groups = [&](const AllStates &from) {
-    llvm::Value *wrong = memory_.misaligned(here, box, range.begin, scan_ways);
+    llvm::Value *wrong = memory_.stored_plainly(here, box, range.begin, scan_ways);
     return accs_.shaped(program_[run.loop],
                         memory_.around_caches(here, wrong, [&](const Place &place) {
                           return flat(run_groups(place, run, box, {range.begin, rest}, from));

@@ -2,9 +2,10 @@
 //
 // Problem: an output larger than the caches would push out what is still to be read, and a plain
 // store reads each line first; stores that go around the caches must be aligned, which depends on
-// the memory that is given.
-// Method: the code stands twice, once with such stores for where all of them are aligned, and once
-// with plain ones.
+// the memory that is given. What was read a moment ago is in the caches, and there plain stores
+// are twice as fast: `a = a*2 + 1` of 67 MB takes 4.5 ms, and 8.3 around the caches (one thread).
+// Method: the code stands twice, once with such stores for where all of them are aligned and none
+// is where an input lies, and once with plain ones.
 #include "jit/emit/memory.hpp"
 
 #include <algorithm>
@@ -39,13 +40,30 @@ llvm::Value *Memory::misaligned(const Place &here, BufferId id, llvm::Value *pos
   return ir_.CreateAnd(there, ir_.getInt64(stream_alignment(id, width) - 1));
 }
 
-llvm::Value *Memory::misaligned(const Place &here, const block::Box &box, llvm::Value *position,
-                                int width, std::optional<AxisId> rows) {
+// Not 0 where an input whose rows are such, too, lies there.
+llvm::Value *Memory::is_input(const Place &here, const block::Box &box, BufferId id) {
+  const auto lanes = std::ranges::find(box.dims, block::As::Lanes, &block::Dim::as);
+  llvm::Value *found = ir_.getInt64(0);
+  for (std::uint32_t k = 0; k < program_.buffers.size() && lanes != box.dims.end(); ++k) {
+    const BufferId input{k};
+    const Walk *walk = context_.walk(input, lanes->axis);
+    if (program_[input].role != Role::Input || walk == nullptr ||
+        walk->stride != StrideClass::Unit || here.at[k] == nullptr)
+      continue;
+    llvm::Value *same = ir_.CreateICmpEQ(here.at[k], here.at[id.index]);
+    found = ir_.CreateOr(found, ir_.CreateZExt(same, ir_.getInt64Ty()));
+  }
+  return found;
+}
+
+llvm::Value *Memory::stored_plainly(const Place &here, const block::Box &box, llvm::Value *position,
+                                    int width, std::optional<AxisId> rows) {
   const std::vector<BufferId> buffers = streams_of(box);
   if (buffers.empty()) return nullptr;
   llvm::Value *wrong = ir_.getInt64(0);
   for (const BufferId id : buffers)
-    wrong = ir_.CreateOr(wrong, misaligned(here, id, position, width));
+    wrong = ir_.CreateOr(
+        wrong, ir_.CreateOr(misaligned(here, id, position, width), is_input(here, box, id)));
   for (const BufferId id : buffers)
     if (rows && context_.walk(id, *rows) != nullptr)
       wrong = ir_.CreateOr(

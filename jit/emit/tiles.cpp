@@ -103,7 +103,7 @@ void PhaseEmitter::transposed_blocks(const Place &here, const block::Run &run, R
   const block::Box &box = run.whole();
   const Loop &outer = program_[run.loop], &inner = program_[run.inner];
   const int width = box.positions();
-  llvm::Value *wrong = memory_.misaligned(here, box, lanes.begin, width, outer.axis);
+  llvm::Value *wrong = memory_.stored_plainly(here, box, lanes.begin, width, outer.axis);
   context_.each(rows, width, [&](llvm::Value *row) {
     context_.each(lanes, width, [&](llvm::Value *lane) {
       context_.took(Path::TileBlock);

@@ -15,16 +15,15 @@ int default_threads();
 // content of /proc/self/cgroup and `root` the mount point, /sys/fs/cgroup.
 int quota_threads(const std::string &self, const std::string &root);
 
-// Bytes of the last-level cache: what Linux says, else what glibc says, but at most 32 MiB.
-std::int64_t last_level_cache();
-
-struct Caches {               // bytes
-  std::int64_t own = 1 << 20; // of one core
-  std::int64_t last_level = 32 << 20;
+struct Caches {                        // bytes
+  std::int64_t own = 1 << 20;          // of one core
+  std::int64_t last_level = 32 << 20;  // what Linux says, else what glibc says, but at most 32 MiB
+  std::int64_t kept_output = 32 << 20; // of an output, until somebody reads it
 };
 
 // BROADLOOM_CACHES where it is two sizes, "1M,32M" (of one core, and of the last level), for
-// machines that misreport theirs; else what is known of this machine. Read at each call.
+// machines that misreport theirs, and keep outputs of the second; else what is known of this
+// machine. Read at each call.
 Caches caches();
 
 // "512", "64K", "2M" or "1G" in bytes; 0 for any other word.

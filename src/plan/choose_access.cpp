@@ -63,8 +63,8 @@ bool follows_another(const Request &request, std::size_t input) {
   return false;
 }
 
-// An output larger than the last-level cache is stored around the caches: it would only push out
-// what is still to be read, and a normal store reads each line first.
+// An output of which the last-level cache keeps little is stored around the caches: it would only
+// push out what is still to be read, and a normal store reads each line first.
 Storing storing(const Request &request, const Item &item, const LoopKey &loop,
                 const Machine &machine) {
   const spec::TypedOutput &output = request.spec.outputs[item.output];
@@ -75,12 +75,14 @@ Storing storing(const Request &request, const Item &item, const LoopKey &loop,
       !loop.group.empty() && stride_along(request.walks.outputs[item.output], loop.group) == 1;
   Storing chosen;
   chosen.bytes = double(bytes);
-  chosen.reason = output.add                          ? Reason::AddsIntoOutput
-                  : bytes <= machine.last_level_cache ? Reason::OutputFitsCache
-                  : !unit || !loop.vector             ? Reason::StoreNotUnitStride
-                  : group_extent(request.resolved, loop.group) < shortest_streamed_row
-                      ? Reason::ShortStreamedRows
-                      : Reason::OutputExceedsCache;
+  chosen.reason =
+      output.add                     ? Reason::AddsIntoOutput
+      : bytes <= machine.kept_output ? Reason::OutputFitsCache
+      : !unit || !loop.vector        ? Reason::StoreNotUnitStride
+      : group_extent(request.resolved, loop.group) * std::int64_t(size_of(output.dtype)) <
+              shortest_streamed_row
+          ? Reason::ShortStreamedRows
+          : Reason::OutputExceedsCache;
   switch (request.spec.wishes.stores[item.output]) {
   case spec::Stores::AsItFits: chosen.streamed = chosen.reason == Reason::OutputExceedsCache; break;
   case spec::Stores::Streamed: chosen.streamed = !output.add && unit && loop.vector; break;

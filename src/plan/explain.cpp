@@ -226,8 +226,8 @@ Decision explain_streaming(const loop::Buffer &buffer, Reason reason, double byt
                           "read each line first, and push out what is still needed",
                           {.bytes = 2 * bytes}};
   const std::string because =
-      reason == Reason::OutputExceedsCache   ? "it is larger than the last-level cache"
-      : reason == Reason::OutputFitsCache    ? "it fits into the last-level cache"
+      reason == Reason::OutputExceedsCache   ? "the last-level cache keeps too little of it"
+      : reason == Reason::OutputFitsCache    ? "the last-level cache keeps it"
       : reason == Reason::AddsIntoOutput     ? "+= reads it first"
       : reason == Reason::StoreNotUnitStride ? "the vector loop does not write it side by side"
                                              : "its rows are short";
@@ -249,7 +249,8 @@ Decision explain_streaming(const loop::Buffer &buffer, Reason reason, double byt
   if (natural)
     return decide(
         reason, output, "around the caches",
-        fmt::format("'{}' is larger than the last-level cache: stored around the caches", output),
+        fmt::format("'{}' is more than the last-level cache keeps: stored around the caches",
+                    output),
         {plain}, {.bytes = bytes});
   return decide(reason, output, "plain stores",
                 fmt::format("'{}': plain stores: {}", output, because),

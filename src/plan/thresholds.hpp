@@ -127,7 +127,7 @@ inline constexpr int most_items_in_a_phase = 48;
 // --- Streaming stores and prefetches.
 
 inline constexpr std::int64_t shortest_streamed_row =
-    256; // positions: each row begins with a few plain stores
+    256; // bytes: each row begins and ends with plain stores where it lies across lines
 // An input that is larger than this part of the last-level cache may leave a core's own caches.
 inline constexpr std::int64_t far_inputs = 8;
 inline constexpr double most_reads =

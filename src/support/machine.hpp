@@ -48,6 +48,7 @@ struct Machine {
   std::int64_t nearest_cache = 32 << 10;    // of one core (L1)
   std::int64_t own_caches = 1 << 20;        // of one core (L2)
   std::int64_t last_level_cache = 32 << 20; // of all cores
+  std::int64_t kept_output = 32 << 20;      // of an output, in that cache, until somebody reads it
 
   // Its threads: what phases are cut by.
   int threads = 1;

@@ -71,8 +71,10 @@ public:
     for (const CaseOperand &out : c.outputs)
       out_.push_back(out.layout), wanted_.push_back(out.wanted);
     // Small caches, so that these kernels are large.
-    const plan::Machine machine{
-        .own_caches = 4096, .last_level_cache = 65536, .threads = c.threads[0]};
+    const plan::Machine machine{.own_caches = 4096,
+                                .last_level_cache = 65536,
+                                .kept_output = 65536,
+                                .threads = c.threads[0]};
     plan_ = plan::make_plan(typed_, plan::resolve(typed_, in_, wanted_), in_, out_, wanted_,
                             machine, false);
   }

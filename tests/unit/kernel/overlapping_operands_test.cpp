@@ -76,3 +76,24 @@ TEST_CASE("A fold whose output lies in its input is right") {
     CHECK(data[3] == 4);
   }
 }
+
+TEST_CASE("What is stored around the caches may lie where an input does") {
+  const Kernel kernel = compile(
+      parse(
+          "kernel next { in x : f32[i]; in y : f32[i]; out z = x * 2 + y; schedule { stream z } }"),
+      with(Engine::jit));
+  constexpr std::int64_t n = 1000;
+  for (const int at : {0, 1, 3, 16}) {
+    CAPTURE(at);
+    const auto original = counting<float>(n + 16);
+    auto memory = original;
+    const View<float> x(memory.data() + at, {n});
+    kernel.run({x, View<const float>(original.data(), {n})}, {x});
+    for (std::int64_t i = 0; i < n + 16; ++i) {
+      const bool inside = i >= at && i < at + n;
+      CHECK(memory[std::size_t(i)] ==
+            (inside ? original[std::size_t(i)] * 2 + original[std::size_t(i - at)]
+                    : original[std::size_t(i)]));
+    }
+  }
+}

@@ -65,7 +65,7 @@ TEST_CASE("a group of axes has chunks of one kind") {
 TEST_CASE("what is chosen goes by the machine") {
   const Asked map("in x : f32[i, j]; out z = x * 2", {{500, 700}});
   CHECK(!choose(map.request, {}).stores[0].streamed);
-  CHECK(choose(map.request, {.last_level_cache = 1 << 16}).stores[0].streamed);
+  CHECK(choose(map.request, {.kept_output = 1 << 16}).stores[0].streamed);
   const Asked columns("in x : f32[i, j]; out s[j] = reduce(sum) x", {{2000, 1000}});
   CHECK(choose(columns.request, {.threads = 2}).ways.sweeps.size() == 1);
   CHECK(choose(columns.request, {.threads = 64}).ways.sweeps.empty());
