@@ -83,6 +83,50 @@ States Accumulators::join_lanes(AccId acc, std::vector<States> lanes) {
   return states;
 }
 
+// Where a vector has all lanes of some folds, its first halves, and those of the next vector, are
+// the lanes of one, and so are the later halves. With 2 folds of 4 lanes, of which ab is a + b:
+//
+//   a0 a1 a2 a3 | b0 b1 b2 b3    ->   a0 a1 b0 b1 + a2 a3 b2 b3   ->   a02 b02 + a13 b13
+std::vector<States> Accumulators::join_lanes(AccId acc, std::vector<std::vector<States>> folds) {
+  const std::size_t count = folds.size();
+  if (count == 1) return {join_lanes(acc, std::move(folds[0]))};
+  std::vector<States> vectors;
+  for (std::vector<States> &lanes : folds) {
+    tree::halve(int(lanes.size()), [&](int into, int from) {
+      lanes[std::size_t(into)] = join(acc, lanes[std::size_t(into)], lanes[std::size_t(from)]);
+    });
+    vectors.push_back(std::move(lanes.front()));
+  }
+  int in_vector = 1; // folds
+  const auto halves = [&](const States &a, const States &b, int folds_of_both, int first,
+                          int half) {
+    std::vector<int> sources;
+    for (int fold = 0; fold < folds_of_both; ++fold)
+      for (int lane = 0; lane < half; ++lane) sources.push_back(fold * 2 * half + first + lane);
+    States taken;
+    for (std::size_t s = 0; s < a.size(); ++s) taken.push_back(lanes_.shuffle(a[s], b[s], sources));
+    return taken;
+  };
+  for (int half = Lanes::width(vectors[0][0]) / 2; half >= 1; half /= 2) {
+    if (vectors.size() % 2 == 1) vectors.push_back(vectors.back()); // which nobody looks at
+    std::vector<States> next;
+    for (std::size_t k = 0; k < vectors.size(); k += 2) {
+      const States &a = vectors[k], &b = vectors[k + 1];
+      next.push_back(
+          join(acc, halves(a, b, 2 * in_vector, 0, half), halves(a, b, 2 * in_vector, half, half)));
+    }
+    in_vector *= 2;
+    vectors = std::move(next);
+  }
+  std::vector<States> joined;
+  for (std::size_t k = 0; k < count; ++k) {
+    States &states = joined.emplace_back();
+    for (llvm::Value *state : vectors[k / std::size_t(in_vector)])
+      states.push_back(lanes_.some_lanes(state, int(k) % in_vector, 1));
+  }
+  return joined;
+}
+
 States Accumulators::of_thread(const States &states, llvm::Value *number) {
   States taken;
   for (llvm::Value *state : states) taken.push_back(lanes_.of_thread(state, number));
@@ -167,20 +211,20 @@ Blocks Accumulators::counted_loop(const Loop &loop, Range range, std::int64_t st
   return blocks(loop, lanes_.counted_loop(range.begin, range.end, step, flat(start), next));
 }
 
-Accumulators::Slots Accumulators::slots(const AllStates &states, int count) {
+Accumulators::Slots Accumulators::slots(const Values &states, int count) {
   Slots slots;
-  for (llvm::Value *state : flat(states))
+  for (llvm::Value *state : states)
     slots.push_back(lanes_.room(state->getType(), static_cast<std::uint64_t>(count)));
   return slots;
 }
 
-AllStates Accumulators::load(const Loop &loop, const Slots &slots, llvm::Value *index) {
+Blocks Accumulators::load(const Loop &loop, const Slots &slots, llvm::Value *index) {
   Values states;
   for (llvm::AllocaInst *slot : slots) {
     llvm::Type *type = slot->getAllocatedType();
     states.push_back(ir_.CreateLoad(type, ir_.CreateGEP(type, slot, index)));
   }
-  return shaped(loop, states);
+  return blocks(loop, states);
 }
 
 void Accumulators::store(const Slots &slots, llvm::Value *index, const Values &states) {

@@ -33,6 +33,8 @@ public:
   AllStates join(const loop::Loop &loop, const AllStates &left, const AllStates &right);
   // By the tree's halving: first whole vectors, then the halves of the one that is left.
   States join_lanes(loop::AccId acc, std::vector<States> lanes);
+  // The same of several folds: the halves of two become one vector, and so on.
+  std::vector<States> join_lanes(loop::AccId acc, std::vector<std::vector<States>> folds);
   // Of threads, by the tree's pairs.
   States join_neighbours(loop::AccId acc, States states);
   // With `count` lanes that have had no step.
@@ -54,8 +56,8 @@ public:
 
   // So many of each of these, on the stack.
   using Slots = std::vector<llvm::AllocaInst *>;
-  Slots slots(const AllStates &states, int count);
-  AllStates load(const loop::Loop &loop, const Slots &slots, llvm::Value *index);
+  Slots slots(const Values &states, int count);
+  Blocks load(const loop::Loop &loop, const Slots &slots, llvm::Value *index);
   void store(const Slots &slots, llvm::Value *index, const Values &states);
 
 private:

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <tuple>
 
 namespace broadloom::jit {
@@ -30,10 +31,12 @@ constexpr int cascade_levels = 48; // more leaves than a process has addresses
 //       stack[level] = joined, count += 1, start += leaf
 //
 // A range of a single leaf passes straight through.
-AllStates Folds::cascade(const Place &here, const block::Run &run, Range range) {
+Blocks Folds::cascade(const Place &here, const block::Run &run, Range range) {
   const Loop &loop = program_[run.loop];
   llvm::Type *i64 = ir_.getInt64Ty();
-  const Accumulators::Slots stacks = accs_.slots(this->start(here, loop, false), cascade_levels);
+  const Blocks empty(here.copies == nullptr ? 1 : here.copies->size(),
+                     this->start(here, loop, false));
+  const Accumulators::Slots stacks = accs_.slots(flat(empty), cascade_levels);
   llvm::Value *first = range.begin, *leaves = ir_.getInt64(0);
   if (run.boxes.size() > 1 && run.whole().dims[0].leaves)
     std::tie(first, leaves) = groups_of_leaves(here, run, range, stacks);
@@ -74,8 +77,10 @@ AllStates Folds::cascade(const Place &here, const block::Run &run, Range range) 
   context_.took(Path::LeafJoined);
   llvm::Value *next_level = ir_.CreateAdd(level, ir_.getInt64(1));
   llvm::Value *next_bits = ir_.CreateLShr(bits, ir_.getInt64(1));
-  const Values both =
-      flat(accs_.join(loop, accs_.load(loop, stacks, level), accs_.shaped(loop, joined)));
+  const Blocks earlier = accs_.load(loop, stacks, level), later = accs_.blocks(loop, joined);
+  Values both;
+  for (std::size_t k = 0; k < later.size(); ++k)
+    std::ranges::copy(flat(accs_.join(loop, earlier[k], later[k])), std::back_inserter(both));
   Values next;
   for (std::size_t k = 0; k < joined.size(); ++k)
     next.push_back(lanes_.select(odd, both[k], joined[k]));
@@ -94,7 +99,7 @@ AllStates Folds::cascade(const Place &here, const block::Run &run, Range range) 
   count->addIncoming(ir_.CreateAdd(count, ir_.getInt64(1)), keep);
   ir_.CreateBr(next_leaf);
   ir_.SetInsertPoint(done);
-  return accs_.shaped(loop, joined);
+  return accs_.blocks(loop, joined);
 }
 
 // Leaves from `start` on, step by step in turn, joined pairwise.
@@ -142,7 +147,7 @@ std::pair<llvm::Value *, llvm::Value *> Folds::groups_of_leaves(const Place &her
         ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, ir_.CreateNot(group), ir_.getTrue());
     llvm::Value *top = ir_.CreateAdd(bottom, carries);
     const auto join = [&](llvm::Value *level, Blocks &now) {
-      now[0] = accs_.join(loop, accs_.load(loop, stacks, level), now[0]);
+      now[0] = accs_.join(loop, accs_.load(loop, stacks, level).front(), now[0]);
     };
     accs_.store(stacks, top, flat(accs_.counted_loop(loop, {bottom, top}, 1, {fresh}, join)));
   });

@@ -19,6 +19,12 @@ namespace broadloom::jit {
 
 using namespace loop;
 
+namespace {
+std::size_t copies_of(const Place &here) {
+  return here.copies == nullptr ? 1 : here.copies->size();
+}
+} // namespace
+
 AllStates Folds::start(const Place &here, const Loop &loop, bool given) {
   AllStates block;
   for (const AccId acc : loop.accs) {
@@ -49,14 +55,26 @@ void Folds::step(const Place &here, AccId acc, const std::vector<ValueId> &args)
 
 void Folds::fold(const Place &here, const block::Run &run, Range range) {
   const Loop &loop = program_[run.loop];
-  accs_.set_running(loop, loop.leaf == 0 ? leaf(here, run, range) : cascade(here, run, range));
+  accs_.set_running(loop, folded(here, run, range).front());
 }
 
-AllStates Folds::leaf(const Place &here, const block::Run &run, Range range) {
+Blocks Folds::folded(const Place &here, const block::Run &run, Range range) {
+  return program_[run.loop].leaf == 0 ? leaf(here, run, range) : cascade(here, run, range);
+}
+
+Blocks Folds::leaf(const Place &here, const block::Run &run, Range range) {
   const Loop &loop = program_[run.loop];
-  return run.shape == block::Shape::VectorFold
-             ? vector_leaf(here, run, range)
-             : serial_leaf(here, run, range, start(here, loop, loop.leaf == 0));
+  if (run.shape == block::Shape::VectorFold) return vector_leaf(here, run, range);
+  return {serial_leaf(here, run, range, start(here, loop, loop.leaf == 0))};
+}
+
+// Folds of a register tile share what they load in one turn.
+void Folds::each_copy(const Place &here,
+                      llvm::function_ref<void(const Place &, std::size_t)> turn) {
+  if (here.copies == nullptr) return turn(here, 0);
+  SharedRegisters shared;
+  for (std::size_t k = 0; k < here.copies->size(); ++k)
+    turn(walk_.of_copy(here, (*here.copies)[k], shared), k);
 }
 
 AllStates Folds::serial_leaf(const Place &here, const block::Run &run, Range range,
@@ -74,7 +92,8 @@ AllStates Folds::serial_leaf(const Place &here, const block::Run &run, Range ran
                                     : singles(part, strips(here, run, whole, start));
 }
 
-// Steps of the box, a copy of its body for each block of states, whose positions lie `apart`.
+// Steps of the box, a copy of its body for each block of states, whose positions lie `apart`; of
+// each in turn for all copies of the place.
 Blocks Folds::steps(const Place &here, const block::Run &run, const block::Box &box, Range range,
                     std::int64_t stride, const Blocks &blocks, std::int64_t apart,
                     std::optional<Path> path, bool from_identity) {
@@ -91,23 +110,26 @@ Blocks Folds::steps(const Place &here, const block::Run &run, const block::Box &
     if (path) context_.took(*path);
     Blocks counted = now;
     if (from_identity) accs_.set_counts(loop, counted, taken(at));
-    for (std::size_t u = 0; u < now.size(); ++u) {
-      accs_.set_running(loop, counted[u]);
-      walk_.turn(here, box, run.loop, position, static_cast<std::int64_t>(u) * apart);
-      now[u] = accs_.running(loop);
-    }
+    const std::size_t copies = copies_of(here);
+    for (std::size_t u = 0; u < now.size() / copies; ++u)
+      each_copy(here, [&](const Place &own, std::size_t k) {
+        accs_.set_running(loop, counted[u * copies + k]);
+        walk_.turn(own, box, run.loop, position, static_cast<std::int64_t>(u) * apart);
+        now[u * copies + k] = accs_.running(loop);
+      });
   };
   Blocks after = accs_.counted_loop(loop, range, stride, blocks, turn);
   if (from_identity) accs_.set_counts(loop, after, taken(end));
   return after;
 }
 
-AllStates Folds::vector_leaf(const Place &here, const block::Run &run, Range range) {
+Blocks Folds::vector_leaf(const Place &here, const block::Run &run, Range range) {
   const Loop &loop = program_[run.loop];
   const int width = run.rest().positions();
   AllStates first;
   for (const AccId acc : loop.accs) first.push_back(accs_.identity(acc, width));
-  Blocks blocks(static_cast<std::size_t>(fold_ways / width), first);
+  const std::size_t copies = copies_of(here), vectors = std::size_t(fold_ways / width);
+  Blocks blocks(vectors * copies, first);
   llvm::Value *rest = range.begin;
   if (run.boxes.size() > 1) {
     rest = context_.whole(range, fold_ways);
@@ -124,13 +146,15 @@ AllStates Folds::vector_leaf(const Place &here, const block::Run &run, Range ran
       context_.whole({rest, ir_.CreateAdd(range.end, ir_.getInt64(fold_ways - 1))}, fold_ways);
   blocks = masked_steps(here, run, {rest, stop}, range.end, blocks);
 
-  AllStates result;
+  Blocks results(copies);
   for (std::size_t k = 0; k < loop.accs.size(); ++k) {
-    std::vector<States> of_acc;
-    for (const AllStates &block : blocks) of_acc.push_back(block[k]);
-    result.push_back(accs_.join_lanes(loop.accs[k], std::move(of_acc)));
+    std::vector<std::vector<States>> of_acc(copies);
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      of_acc[b % copies].push_back(std::move(blocks[b][k]));
+    const std::vector<States> joined = accs_.join_lanes(loop.accs[k], std::move(of_acc));
+    for (std::size_t c = 0; c < copies; ++c) results[c].push_back(joined[c]);
   }
-  return result;
+  return results;
 }
 
 // Steps of one vector each, of which positions below `end` count. The vector
@@ -144,11 +168,13 @@ Blocks Folds::masked_steps(const Place &here, const block::Run &run, Range range
     // Where no lane is active, addresses are those of the last position: inside the array.
     llvm::Value *inside = context_.least(position, ir_.CreateSub(end, ir_.getInt64(1)));
     const Place place = context_.lanes_of(here, loop, width, active);
-    accs_.set_running(loop, now.front());
     context_.took(Path::FoldMasked);
-    walk_.turn(place, run.rest(), run.loop, inside);
-    now.erase(now.begin());
-    now.push_back(accs_.running(loop));
+    each_copy(place, [&](const Place &own, std::size_t k) {
+      accs_.set_running(loop, now[k]);
+      walk_.turn(own, run.rest(), run.loop, inside);
+      now[k] = accs_.running(loop);
+    });
+    std::ranges::rotate(now, now.begin() + std::ptrdiff_t(copies_of(here)));
   };
   return accs_.counted_loop(loop, range, width, blocks, turn);
 }

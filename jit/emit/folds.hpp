@@ -21,6 +21,8 @@ public:
         accs_(accs), memory_(memory), walk_(walk) {}
 
   void fold(const Place &here, const block::Run &run, Range range);
+  // What it comes to: of each copy of the place, or of the one that there is.
+  Blocks folded(const Place &here, const block::Run &run, Range range);
   void step(const Place &here, loop::AccId acc, const std::vector<loop::ValueId> &args);
   void short_loop(const Place &around, const block::Run &run);
   void unrolled_fold(const Place &here, const block::Run &run);
@@ -33,8 +35,9 @@ public:
 
 private:
   // fold.cpp
-  AllStates leaf(const Place &here, const block::Run &run, Range range);
-  AllStates vector_leaf(const Place &here, const block::Run &run, Range range);
+  void each_copy(const Place &here, llvm::function_ref<void(const Place &, std::size_t)> turn);
+  Blocks leaf(const Place &here, const block::Run &run, Range range);
+  Blocks vector_leaf(const Place &here, const block::Run &run, Range range);
   Blocks steps(const Place &here, const block::Run &run, const block::Box &box, Range range,
                std::int64_t stride, const Blocks &blocks, std::int64_t apart,
                std::optional<Path> path, bool from_identity);
@@ -47,7 +50,7 @@ private:
                   const AllStates &start);
 
   // cascade.cpp
-  AllStates cascade(const Place &here, const block::Run &run, Range range);
+  Blocks cascade(const Place &here, const block::Run &run, Range range);
   AllStates joined_leaves(const Place &here, const block::Run &run, llvm::Value *start);
   std::pair<llvm::Value *, llvm::Value *> groups_of_leaves(const Place &here, const block::Run &run,
                                                            Range range,

@@ -50,6 +50,14 @@ void Memory::each_row(const Place &here, const block::Access &access,
 llvm::Value *Memory::load(const Place &here, BufferId id) {
   const block::Access &access = here.box->access(id, false);
   if (here.held != nullptr && (*here.held)[id.index] != nullptr) return (*here.held)[id.index];
+  if (here.like != nullptr) {
+    llvm::Value *&known = (*here.shared)[{id, (*here.like)[id.index]}];
+    if (known != nullptr)
+      context_.took(Path::FoldTileShared);
+    else
+      known = load_anew(here, access);
+    return known;
+  }
   if (access.shared && here.shared != nullptr) {
     const Buffer::Shift shift = block::shift_along(program_, id, here.jam->axis);
     llvm::Value *&row = (*here.shared)[{shift.of, shift.by + here.row}];

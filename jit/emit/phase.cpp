@@ -41,12 +41,12 @@ void PhaseEmitter::run(llvm::function_ref<void(llvm::Function &)> made) {
                   {}, "split the kernel, or run it with the interpreter");
 }
 
-void PhaseEmitter::body(const Place &here, const std::vector<Stmt> &statements) {
+void PhaseEmitter::body(const Place &here, std::span<const Stmt> statements) {
   body(here, statements,
        [&](const Place &place, LoopId id) { loop(place, block::run_of(*place.box, id)); });
 }
 
-void PhaseEmitter::body(const Place &here, const std::vector<Stmt> &statements, Inner inner) {
+void PhaseEmitter::body(const Place &here, std::span<const Stmt> statements, Inner inner) {
   const block::Weights &weights = context_.weights;
   const llvm::DebugLoc around = ir_.getCurrentDebugLocation();
   std::int64_t total = 0;
@@ -146,6 +146,7 @@ void PhaseEmitter::loop(const Place &here, const block::Run &run) {
   case Shape::StreamedMap: return map(here, run, range);
   case Shape::Jam: return jam(here, run, range);
   case Shape::RowTile:
+  case Shape::FoldTile:
   case Shape::TransposedTile: return tile(here, run, range);
   }
 }
@@ -158,17 +159,23 @@ void PhaseEmitter::turn(const Place &around, const block::Box &box, LoopId id,
   SharedRegisters shared;
   int row = 0;
   for (const Copy &copy : *around.copies) {
-    Place own = around;
-    own.at = copy.at;
-    own.positions = copy.positions;
-    for (const auto &[known, value] : copy.values) values_[known.index] = value;
-    own.copies = nullptr;
+    Place own = of_copy(around, copy, shared);
     own.held = &held;
-    own.shared = &shared;
     own.row = row++;
     own.last = &copy == &around.copies->back();
     turn(own, box, id, position, offset);
   }
+}
+
+Place PhaseEmitter::of_copy(const Place &around, const Copy &copy, SharedRegisters &shared) {
+  Place own = around;
+  own.at = copy.at;
+  own.positions = copy.positions;
+  for (const auto &[known, value] : copy.values) values_[known.index] = value;
+  own.copies = nullptr;
+  own.shared = &shared;
+  own.like = copy.like.empty() ? nullptr : &copy.like;
+  return own;
 }
 
 // Where the addresses of all buffers that walk the loop's axis are at the position.

@@ -16,6 +16,8 @@
 #include "jit/native/target.hpp"
 #include "loop/listing.hpp"
 
+#include <span>
+
 namespace broadloom::jit {
 
 class PhaseEmitter {
@@ -34,6 +36,8 @@ public:
   void turn(const Place &around, const block::Box &box, loop::LoopId id, llvm::Value *position,
             std::int64_t offset = 0);
   llvm::Value *value(loop::ValueId id);
+  // The place around, at what is known of this copy, which its values are from here on.
+  Place of_copy(const Place &around, const Copy &copy, SharedRegisters &shared);
   // What a turn begins with: the place at the position.
   Place moved(const Place &around, const block::Box &box, loop::LoopId id, llvm::Value *position,
               std::int64_t offset = 0);
@@ -41,8 +45,8 @@ public:
 private:
   // phase.cpp
   using Inner = llvm::function_ref<void(const Place &, loop::LoopId)>; // runs a loop of a body
-  void body(const Place &here, const std::vector<loop::Stmt> &statements, Inner inner);
-  void body(const Place &here, const std::vector<loop::Stmt> &statements);
+  void body(const Place &here, std::span<const loop::Stmt> statements, Inner inner);
+  void body(const Place &here, std::span<const loop::Stmt> statements);
   void set_line(const Place &here, const loop::Stmt &statement);
   llvm::Value *compute(const Place &here, loop::ValueId id);
   llvm::Value *position(const Place &here, loop::AxisId axis);
@@ -62,6 +66,7 @@ private:
   // tiles.cpp
   void jam(const Place &here, const block::Run &run, Range range);
   void tile(const Place &here, const block::Run &run, Range rows);
+  void fold_blocks(const Place &here, const block::Run &run, Range rows, Range columns);
   void register_blocks(const Place &here, const block::Run &run, Range rows, Range lanes);
   void transposed_blocks(const Place &here, const block::Run &run, Range rows, Range lanes);
 

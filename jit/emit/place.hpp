@@ -54,14 +54,17 @@ struct Elements {
 };
 using Registers = std::map<loop::BufferId, Elements>;
 
-// One of the bodies of a turn: a row of a jam, with what is known of it before the loop inside.
+// One of the bodies of a turn: a row of a jam, or a fold of a register tile, with what is known of
+// it before the loop inside.
 struct Copy {
   Values at, positions;
   std::vector<std::pair<loop::ValueId, llvm::Value *>> values;
+  std::vector<int>
+      like; // of a fold, by buffer: the first of the folds that reads the same elements
 };
 
-// Rows that several loads of a jam read, each as the first that comes to it has loaded it.
-// By buffer, and rows from its own.
+// What several copies read, each as the first that comes to it has loaded it: by buffer, and rows
+// of a jam from its own, or such a first fold.
 using SharedRegisters = std::map<std::pair<loop::BufferId, int>, llvm::Value *>;
 
 struct Place {
@@ -76,9 +79,10 @@ struct Place {
   Values *held =
       nullptr; // by buffer, in such a copy: the states so far; they are stored in the last
   bool last = true;
-  const block::Dim *jam = nullptr;   // the rows of the jam around such a copy
-  SharedRegisters *shared = nullptr; // in such a copy
-  int row = 0;                       // of the jam
+  const block::Dim *jam = nullptr;        // the rows of the jam around such a copy
+  SharedRegisters *shared = nullptr;      // in such a copy
+  int row = 0;                            // of the jam
+  const std::vector<int> *like = nullptr; // of the fold of a tile
 };
 
 } // namespace broadloom::jit

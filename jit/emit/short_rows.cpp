@@ -112,7 +112,7 @@ AllStates Folds::on_stack(const Place &here, const block::Run &run) {
         .front();
   context_.took(Path::ShortInMemory);
   const AllStates first = start(here, loop, false);
-  const Accumulators::Slots slots = accs_.slots(first, fold_ways);
+  const Accumulators::Slots slots = accs_.slots(flat(first), fold_ways);
   context_.each({none, turns}, 1, [&](llvm::Value *position) {
     accs_.set_running(loop, first);
     walk_.turn(here, run.whole(), run.loop, position);
@@ -122,7 +122,7 @@ AllStates Folds::on_stack(const Place &here, const block::Run &run) {
 }
 
 AllStates Folds::join_on_stack(const Loop &loop, const Accumulators::Slots &slots) {
-  const auto states_at = [&](llvm::Value *lane) { return accs_.load(loop, slots, lane); };
+  const auto states_at = [&](llvm::Value *lane) { return accs_.load(loop, slots, lane).front(); };
   const auto for_lanes = [&](llvm::Value *from, llvm::Value *to, auto joined) {
     context_.each({from, to}, 1,
                   [&](llvm::Value *lane) { accs_.store(slots, lane, flat(joined(lane))); });

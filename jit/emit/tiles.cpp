@@ -10,6 +10,12 @@
 //     b[k, j]    b0 b1 | b0 b1
 //     c[i, j]    row i | row i + 1
 //
+// - A register tile of folds takes folds at several positions of two loops side by side. What does
+//   not move along one of them is loaded once for all that share it.
+//
+//     a[i, k]    a0 a0 | a1 a1      R = 2 by C = 2 folds: 4 loads for 4 products
+//     b[j, k]    b0 b1 | b0 b1
+//
 // - A transposed tile loads a block of W by W elements of an operand that lies across as W vectors
 //   along the rows, which are transposed in registers; then each vector has the lanes for one row,
 //   and a loop runs the body for each of them. Example, W = 2: rows (b00 b01) and (b10 b11) in
@@ -20,6 +26,7 @@
 #include "jit/emit/phase.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace broadloom::jit {
 
@@ -40,7 +47,7 @@ void PhaseEmitter::jam(const Place &here, const block::Run &run, Range range) {
     for (int r = 0; r < count; ++r) {
       place = moved(here, box, run.loop, position, r);
       body(place, rows.body, [](const Place &, LoopId) {});
-      Copy &copy = copies.emplace_back(Copy{place.at, place.positions, {}});
+      Copy &copy = copies.emplace_back(Copy{place.at, place.positions, {}, {}});
       for (const Stmt &s : rows.body)
         if (s.kind == StmtKind::Let) copy.values.emplace_back(s.value, values_[s.value.index]);
     }
@@ -60,21 +67,79 @@ void PhaseEmitter::tile(const Place &here, const block::Run &run, Range rows) {
   const block::Box &box = run.whole(), &rest = run.rest();
   llvm::Value *whole_rows = context_.whole(rows, box.dims.front().count);
   llvm::Value *whole_lanes = context_.whole(lanes, box.positions());
-  const bool transposed = run.shape == block::Shape::TransposedTile;
-  if (transposed)
-    transposed_blocks(here, run, {rows.begin, whole_rows}, {lanes.begin, whole_lanes});
-  else
-    register_blocks(here, run, {rows.begin, whole_rows}, {lanes.begin, whole_lanes});
+  const Range down{rows.begin, whole_rows}, across{lanes.begin, whole_lanes};
+  Path beside = Path::TileBeside;
+  if (run.shape == block::Shape::TransposedTile) {
+    transposed_blocks(here, run, down, across);
+  } else if (run.shape == block::Shape::FoldTile) {
+    fold_blocks(here, run, down, across);
+    beside = Path::FoldTileBeside;
+  } else {
+    register_blocks(here, run, down, across);
+    beside = Path::RegisterTileBeside;
+  }
   llvm::Value *left =
       ir_.CreateSelect(ir_.CreateICmpEQ(whole_lanes, lanes.end), whole_rows, rows.begin);
   context_.each({left, rows.end}, 1, [&](llvm::Value *row) {
-    context_.took(transposed ? Path::TileBeside : Path::RegisterTileBeside);
+    context_.took(beside);
     llvm::Value *from =
         ir_.CreateSelect(ir_.CreateICmpSLT(row, whole_rows), whole_lanes, lanes.begin);
     body(moved(here, rest, run.loop, row), program_[run.loop].body,
          [&](const Place &in_row, LoopId inner) {
-           map(in_row, block::run_of(rest, inner), {from, lanes.end});
+           const block::Run &left = block::run_of(rest, inner);
+           if (left.shape == block::Shape::Turns)
+             plain_loop(in_row, left, {from, lanes.end});
+           else
+             map(in_row, left, {from, lanes.end});
          });
+  });
+}
+
+// Of each fold all that comes before it, then the steps of all, then of each what comes after it.
+void PhaseEmitter::fold_blocks(const Place &here, const block::Run &run, Range rows,
+                               Range columns) {
+  const block::Box &box = run.whole();
+  const block::Run &folds = box.runs.front();
+  const Loop &outer = program_[run.loop], &inner = program_[run.inner];
+  const int down = box.dims[0].count, across = box.dims[1].count;
+  const std::span<const Stmt> all = inner.body;
+  const auto at = std::ranges::find(all, StmtKind::Loop, &Stmt::kind) - all.begin();
+  const auto before = all.first(std::size_t(at)), after = all.subspan(std::size_t(at) + 1);
+  const auto known = [&](Copy &copy, std::span<const Stmt> statements) {
+    for (const Stmt &s : statements)
+      if (s.kind == StmtKind::Let) copy.values.emplace_back(s.value, values_[s.value.index]);
+  };
+  const auto no_loop = [](const Place &, LoopId) {};
+  context_.each(columns, across, [&](llvm::Value *column) {
+    context_.each(rows, down, [&](llvm::Value *row) {
+      context_.took(Path::FoldTile);
+      std::vector<Place> places;
+      std::vector<Copy> copies;
+      for (int r = 0; r < down; ++r) {
+        const Place in_row = moved(here, box, run.loop, row, r);
+        body(in_row, outer.body, no_loop);
+        for (int c = 0; c < across; ++c) {
+          const Place &place = places.emplace_back(moved(in_row, box, run.inner, column, c));
+          body(place, before, no_loop);
+          Copy &copy = copies.emplace_back(Copy{place.at, place.positions, {}, {}});
+          known(copy, outer.body);
+          known(copy, before);
+          for (std::uint32_t b = 0; b < program_.buffers.size(); ++b)
+            copy.like.push_back((context_.walk({b}, outer.axis) != nullptr ? r * across : 0) +
+                                (context_.walk({b}, inner.axis) != nullptr ? c : 0));
+        }
+      }
+      Place tiled = places.front();
+      tiled.copies = &copies;
+      const Loop &fold = program_[folds.loop];
+      const Blocks results = folds_.folded(tiled, folds, context_.range(tiled, fold));
+      SharedRegisters none;
+      for (std::size_t k = 0; k < copies.size(); ++k) {
+        of_copy(places[k], copies[k], none);
+        accs_.set_running(fold, results[k]);
+        body(places[k], after, no_loop);
+      }
+    });
   });
 }
 

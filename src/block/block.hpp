@@ -43,6 +43,8 @@
 //   StreamedMap      j lanes                           (non-temporal stores)
 //   Jam              i copies around a map             (unroll-and-jam)
 //   RowTile          i copies x j lanes                (register tile)
+//   FoldTile         i copies x j copies around a      (register tile of dot products)
+//                    fold over lanes
 //   TransposedTile   i turns x j lanes                 (transposition in registers; of threads: in
 //                    shared memory)
 #pragma once
@@ -114,6 +116,7 @@ enum class Shape : std::uint8_t {
   StreamedMap,
   Jam,
   RowTile,
+  FoldTile,
   TransposedTile,
 };
 
@@ -136,7 +139,7 @@ struct Run {
   loop::LoopId loop;
   Shape shape = Shape::Turns;
   std::vector<Box> boxes; // whole blocks first, then the rest
-  loop::LoopId inner;     // Jam, RowTile, TransposedTile: the loop inside that the boxes take along
+  loop::LoopId inner;     // of two loops as one block: the loop inside that the boxes take along
 
   const Box &whole() const { return boxes.front(); }
   const Box &rest() const { return boxes.back(); }

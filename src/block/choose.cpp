@@ -39,6 +39,7 @@ Run Chooser::run(LoopId id, const Place &place) const {
   if (!lanes_are_threads()) {
     if (std::optional<Run> found = jam(id, place)) return *found;
     if (std::optional<Run> found = row_tile(id, place)) return *found;
+    if (std::optional<Run> found = fold_tile(id, place)) return *found;
   }
   if (std::optional<Run> found = transposed_tile(id, place)) return *found;
   return turns(id, place);

@@ -146,6 +146,59 @@ std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
   return run;
 }
 
+// Products of matrices whose rows both lie along the folded axis, and their like: several folds at
+// once.
+//
+// Problem: c[i, j] = sum(a[i, k] * b[j, k], k) has lanes along k, and every fold loads a row of a
+// and one of b for one product.
+// Method: R positions of i by C of j fold side by side, each with ways of its own. What does not
+// move along i, or along j, is loaded once for them: R + C rows for R times C products. The lanes
+// of all are joined together.
+//
+//   R = 2, C = 4      loads of a turn 2 + 4, products 8
+std::optional<Run> Chooser::fold_tile(LoopId id, const Place &place) const {
+  const Loop &rows = loop(id);
+  const std::optional<LoopId> inner = only_loop(rows.body);
+  const std::optional<LoopId> found =
+      inner && place.vector == nullptr ? fold_of_tile(program_, rows, *inner) : std::nullopt;
+  if (!found || facts(*found).costly || program_[rows.axis].tile == 1) return std::nullopt;
+  const Loop &columns = loop(*inner), &fold = loop(*found);
+  bool rows_share = false, columns_share = false;
+  for (const Stmt &s : fold.body) {
+    if (s.kind != StmtKind::Let || program_[s.value].kind != ValueKind::Load) continue;
+    const BufferId buffer = program_[s.value].buffer;
+    const bool moves_down = walk(buffer, rows.axis) != nullptr;
+    const bool moves_across = walk(buffer, columns.axis) != nullptr;
+    rows_share |= !moves_down && moves_across;
+    columns_share |= moves_down && !moves_across;
+  }
+  int bytes = 0;
+  for (const AccId acc : fold.accs)
+    for (const DType state : program_.recipe(acc).states) bytes += int(size_of(state)) * fold_ways;
+  const int most =
+      std::min(machine_.sizes.tile_folds, machine_.accumulator_bytes() / std::max(bytes, 1));
+  const int rows_asked = program_[rows.axis].tile, columns_asked = program_[columns.axis].copies;
+  int down = 1, across = 1;
+  while (2 * down * across <= most && (rows_share || columns_share))
+    if (columns_share && (across <= down || !rows_share))
+      across *= 2;
+    else
+      down *= 2;
+  if (rows_asked > 0) down = rows_asked;
+  if (columns_asked > 0) across = columns_asked;
+  if (down * across == 1) return std::nullopt;
+  Run run{id, Shape::FoldTile, {}, *inner};
+  run.boxes.push_back(
+      box({{rows.axis, down, As::Copies, false}, {columns.axis, across, As::Copies, false}},
+          columns.body, place));
+  Box values; // known for a whole row, outside of the columns
+  add_accesses(values, rows.body, place);
+  for (const Access &access : values.accesses) run.boxes[0].accesses.push_back(access);
+  run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
+  run.boxes.back().rest = true;
+  return run;
+}
+
 std::vector<BufferId> Chooser::lying_across(const Loop &rows, const Loop &lanes, int width) const {
   std::vector<BufferId> found;
   for (const Stmt &s : lanes.body) {

@@ -186,6 +186,14 @@ private:
                  fmt::format("{} of lanes of {} each in a turn: what rows share is loaded once",
                              groups, tile));
     }
+    case Shape::FoldTile: {
+      if (!takes_part(box)) return;
+      visit(box);
+      const std::string tile = fmt::format("{} by {}", box.dims[0].count, box.dims[1].count);
+      return add(Reason::RegisterTile, subject(axis), tile,
+                 fmt::format("{} positions of {} and {} in a turn: what folds share is loaded once",
+                             tile, program_[axis].name, program_[program_[run.inner].axis].name));
+    }
     case Shape::TransposedTile: {
       if (!takes_part(box)) return;
       const AxisId along = program_[run.inner].axis;
@@ -216,11 +224,14 @@ private:
     const bool tile = run.shape == Shape::RowTile;
     if (tile)
       copies(run, program_[run.inner].axis, box.count(As::Lanes) / base_of(run));
+    else if (run.shape == Shape::FoldTile)
+      copies(run, program_[run.inner].axis, box.dims[1].count);
     else if (run.shape == Shape::TransposedTile)
       copies(run, program_[run.inner].axis, 1);
     else if (run.shape != Shape::Jam && run.shape != Shape::Turns)
       copies(run, program_[run.loop].axis, box.count(As::Copies));
-    rows(run, tile || run.shape == Shape::Jam ? box.count(As::Copies) : 1);
+    const bool has_rows = tile || run.shape == Shape::Jam || run.shape == Shape::FoldTile;
+    rows(run, has_rows ? box.dims[0].count : 1);
   }
 
   void wish(AxisId axis, const char *word, int asked, const std::string &choice, bool met,
@@ -248,7 +259,8 @@ private:
     case Shape::Map:
       because = jammed_ ? "the rows of the jam are the copies" : "its body is heavy, or has loops";
       break;
-    case Shape::RowTile: break;
+    case Shape::RowTile:
+    case Shape::FoldTile: break;
     case Shape::MaskedMap: because = "its body is heavy"; break;
     case Shape::StreamedMap: because = "what is stored around the caches goes by the group"; break;
     case Shape::Short: because = "a row of known length is taken as a whole"; break;

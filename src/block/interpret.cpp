@@ -122,6 +122,7 @@ void Interpreter::loop(const Run &run) {
   case Shape::StreamedMap: map(run, all); break;
   case Shape::Jam: jam(run, all); break;
   case Shape::RowTile: row_tile(run, all); break;
+  case Shape::FoldTile: fold_tile(run, all); break;
   case Shape::TransposedTile: transposed_tile(run, all); break;
   }
   at_ = outer;

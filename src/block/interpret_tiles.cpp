@@ -78,6 +78,35 @@ void Interpreter::row_tile(const Run &run, Range range) {
   at_ = outer;
 }
 
+// Folds at rows by columns: none sees what another does.
+void Interpreter::fold_tile(const Run &run, Range range) {
+  const Addresses outer = at_;
+  const Box &box = run.whole(), *around = box_;
+  const std::int64_t down = box.dims[0].count, across = box.dims[1].count;
+  const Range columns = this->range(program_[run.inner]);
+  const std::int64_t below = range.whole(down), beside = columns.whole(across);
+  const auto enter = [&](const Box &of, std::int64_t row) {
+    box_ = &of;
+    at_ = outer;
+    move(run.loop, outer, row);
+    for (const Stmt &s : program_[run.loop].body)
+      if (s.kind == StmtKind::Let) let(s.value);
+  };
+  for (std::int64_t p = columns.begin; p < beside; p += across)
+    for (std::int64_t row = range.begin; row < below; row += down)
+      for (std::int64_t r = 0; r < down; ++r) {
+        enter(box, row + r);
+        const Addresses in_row = at_;
+        for (std::int64_t c = 0; c < across; ++c) turn(box, run.inner, in_row, p + c);
+      }
+  for (std::int64_t row = beside == columns.end ? below : range.begin; row < range.end; ++row) {
+    enter(run.rest(), row);
+    plain_loop(run_of(run.rest(), run.inner), {row < below ? beside : columns.begin, columns.end});
+  }
+  box_ = around;
+  at_ = outer;
+}
+
 // Turns of rows by lanes of columns, whose operands that lie across are transposed.
 void Interpreter::transposed_tile(const Run &run, Range range) {
   const Addresses outer = at_;

@@ -140,6 +140,7 @@ private:
   void jam(const Run &run, Range range);
   void jammed_turn(const Box &box, std::int64_t position);
   void row_tile(const Run &run, Range range);
+  void fold_tile(const Run &run, Range range);
   void transposed_tile(const Run &run, Range range);
   void load_blocks(Tile &tile, const Run &run, const Addresses &outer, std::int64_t row,
                    std::int64_t lane) const;

@@ -151,6 +151,27 @@ bool moves_as_one(const loop::Program &program, const std::vector<Stmt> &body, B
   });
 }
 
+std::optional<LoopId> fold_of_tile(const loop::Program &program, const Loop &rows, LoopId id) {
+  const Loop &inner = program[id];
+  const auto is_plain = [](const Loop &loop) {
+    return loop.parallel && loop.accs.empty() && !loop.scan && !loop.reverse && !loop.vector &&
+           loop.turns == 0 && loop.handed.empty();
+  };
+  std::optional<LoopId> found;
+  for (const Stmt &s : inner.body) {
+    if (s.kind != StmtKind::Loop) continue;
+    if (found) return std::nullopt;
+    found = s.loop;
+  }
+  if (!found || !is_plain(rows) || !is_plain(inner) || inner.within == rows.axis)
+    return std::nullopt;
+  const Loop &fold = program[*found];
+  const bool is_fold = !fold.accs.empty() && !fold.scan && !fold.reverse &&
+                       runs_as_vector(program, fold) && fold.within != rows.axis &&
+                       fold.within != inner.axis && !has_loops(fold.body) && !has_stores(fold.body);
+  return is_fold ? found : std::nullopt;
+}
+
 bool is_chain(const loop::Program &program, const Loop &loop) {
   if (!loop.scan || loop.ways > 1 || loop.turns > 0 || loop.vector || has_loops(loop.body))
     return false;

@@ -21,6 +21,7 @@ const char *name(Shape shape) {
   case Shape::StreamedMap: return "a map with non-temporal stores";
   case Shape::Jam: return "unroll-and-jam";
   case Shape::RowTile: return "a register tile";
+  case Shape::FoldTile: return "a register tile of folds";
   case Shape::TransposedTile: return "a transposed tile";
   }
   return "";

@@ -80,6 +80,7 @@ private:
     case Shape::GroupScan: return strips(run, entry.times, n);
     case Shape::Jam: turns(whole, n / whole.positions()); return turns(rest, n % whole.positions());
     case Shape::RowTile:
+    case Shape::FoldTile:
     case Shape::TransposedTile: return tile(run, entry);
     }
   }

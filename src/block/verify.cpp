@@ -108,11 +108,10 @@ private:
     if (run.shape == Shape::Short || strip) around.short_row = &own, around.short_box = &box;
     if (run.shape == Shape::Jam && whole) around.jammed = &own;
     if (run.shape == Shape::RowTile && whole) around.tiled = &own;
-    if (run.shape == Shape::TransposedTile && whole) {
-      around.transposed = &own;
-      around.streams = true;
+    if (run.shape == Shape::TransposedTile && whole)
+      around.transposed = &own, around.streams = true;
+    if (run.shape >= Shape::FoldTile && whole)
       accesses(box, own.body, {}); // what is known for a whole row
-    }
     body(box, taken.body, around);
   }
 
@@ -186,6 +185,12 @@ private:
     case Shape::Jam:
     case Shape::RowTile:
     case Shape::TransposedTile: return pair(run, around);
+    case Shape::FoldTile: {
+      const std::optional<LoopId> only = only_loop(loop.body);
+      return require(only && only->index == run.inner.index && around.lanes == nullptr &&
+                         fold_of_tile(program_, loop, run.inner),
+                     "no fold that positions of two loops take side by side");
+    }
     }
   }
 
@@ -268,6 +273,16 @@ private:
       require(is(whole, {{axis, As::Copies}, {inner, As::Lanes}}) &&
                   is_power(whole.count(As::Copies)) && !whole.masked,
               "a register tile is copies by lanes");
+      break;
+    case Shape::FoldTile:
+      box_ = whole.id;
+      require(is(whole, {{axis, As::Copies}, {inner, As::Copies}}) &&
+                  is_power(whole.dims[0].count) && is_power(whole.dims[1].count),
+              "a register tile of folds is copies by copies");
+      require(whole.runs.size() == 1 && whole.runs[0].shape == Shape::VectorFold,
+              "a register tile of folds has a fold over lanes");
+      require(rest.runs.size() == 1 && rest.runs[0].shape == Shape::Turns,
+              "what is beside a tile of folds goes turn by turn");
       break;
     case Shape::TransposedTile:
       box_ = whole.id;

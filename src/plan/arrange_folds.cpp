@@ -27,20 +27,28 @@ void Arranger::add_fold(NodeId fold) {
   if (const auto nest = ways_.sweeps.find(fold); nest != ways_.sweeps.end())
     return add_swept_fold(fold, tree, nest->second);
   std::optional<ItemId> below;
+  bool in_memory = false; // what the innermost group comes to, along the last kept group
   for (std::size_t k = tree.folded.size(); k-- > 0;) {
     const bool innermost = k + 1 == tree.folded.size();
     Item item = innermost ? first_item(fold) : joining(*below, recipe);
     item.leaf = recipe.exact ? 0 : innermost ? tree.leaf() : 1;
     std::vector<Group> around = tree.kept;
     around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
-    item.path = path_of(innermost ? in_storage_order(fold, around, tree) : around);
+    if (innermost) {
+      const std::vector<Group> order = in_storage_order(fold, around, tree);
+      in_memory = order != around && !tree.kept.empty() && order.back() == tree.kept.back();
+      item.path = path_of(order);
+    } else {
+      item.path = path_of(around);
+    }
     if (const auto panels = ways_.panels.folds.find(fold); panels != ways_.panels.folds.end()) {
       item.path = panels->second;
       for (const std::optional<ItemId> &panel : nests_.item_of_panel)
         if (panel) item.needs.push_back(*panel);
     }
     const bool rows = ways_.short_rows.contains(fold);
-    if ((!tree.ways || rows) && !tree.kept.empty()) make_vector(item.path, tree.kept.back());
+    if ((!tree.ways || rows || (in_memory && !innermost)) && !tree.kept.empty())
+      make_vector(item.path, tree.kept.back());
     around.push_back(tree.folded[k]);
     const bool cut = ways_.cuts.has(around, item.leaf);
     item.loop.kind = cut ? LoopKind::Within : LoopKind::Plain;
