@@ -178,7 +178,7 @@ private:
       else
         parts.push_back(flowed);
     }
-    FoldUse like;
+    FoldUse like = sweep.sum_into_input(decl);
     like.like = {decl.name};
     Expr total;
     for (const Expr &part : parts) total = t.add(total, make_fold(like, {part}, {}, where));

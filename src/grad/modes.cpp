@@ -16,7 +16,7 @@ bool is_sum_like_inputs(const SpecData &data, const ExprNode &node) {
     return std::ranges::any_of(
         data.inputs, [&](const auto &decl) { return decl->name == name && !decl->window; });
   };
-  return use.accumulator.fold() == Fold::Sum && !use.acc && !use.like.empty() &&
+  return use.accumulator.fold() == Fold::Sum && !use.like.empty() &&
          std::ranges::all_of(use.like, is_whole);
 }
 

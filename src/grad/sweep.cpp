@@ -55,15 +55,43 @@ void Sweep::flow(const Expr &into, Cotangent cotangent, const facts::Terms &t) {
   if (!cotangent.value.node() || !facts_.depends(into)) return;
   if (!facts_.is_continuous(into)) return check_integer(facts_, into);
   cotangent.value = counted(into, cotangent.value, t);
-  if (into.node()->kind == ExprKind::Input)
+  const Acc acc = acc_of_visited();
+  const auto note = [&](auto &accs, const auto &key) {
+    const auto [it, first] = accs.try_emplace(key, acc);
+    if (!first && it->second != acc) it->second.reset();
+  };
+  if (into.node()->kind == ExprKind::Input) {
+    note(acc_of_input_, into.node()->input->name);
     return inputs_[into.node()->input->name].push_back(cotangent.value);
+  }
+  note(accs_, into.node());
   cotangent.mask = any_over(cotangent.mask, facts_.axes(cotangent.mask) - facts_.axes(into), t);
   if (const expr::AxisSet extra = facts_.axes(cotangent.value) - facts_.axes(into); !extra.empty())
-    cotangent.value = make_fold({}, {cotangent.value}, facts_.axis_refs(extra), t.place());
+    cotangent.value = make_fold(sum_in(acc, facts_.dtype(into)), {cotangent.value},
+                                facts_.axis_refs(extra), t.place());
   auto [it, fresh] = cotangents_.try_emplace(into.node(), cotangent);
   if (fresh) return;
   const Cotangent old = it->second;
   it->second = sum(alike(into, old, cotangent.value, t), alike(into, cotangent, old.value, t), t);
+}
+
+// That of the fold that is visited, or of the last one that led here.
+Sweep::Acc Sweep::acc_of_visited() const {
+  if (!visited_.node()) return std::nullopt; // a seed
+  if (visited_.node()->kind == ExprKind::Fold) return visited_.node()->use->acc;
+  const auto found = accs_.find(visited_.node());
+  return found == accs_.end() ? std::nullopt : found->second;
+}
+
+// A sum of such values, in that type where it loses none of their digits.
+FoldUse Sweep::sum_in(Acc acc, DType type) {
+  FoldUse use;
+  if (acc && is_complex(*acc) == is_complex(type) && size_of(*acc) >= size_of(type)) use.acc = acc;
+  return use;
+}
+
+FoldUse Sweep::sum_into_input(const InputDecl &input) {
+  return sum_in(acc_of_input_[input.name], input.dtype);
 }
 
 Expr Sweep::any_over(const Expr &mask, expr::AxisSet axes, const facts::Terms &t) {

@@ -11,6 +11,11 @@
 //
 //   z = x - sum(x, j),  cotangent g of z    sum(x, j) gets s = -sum(g, j),  x gets g + s
 //
+// What comes back through a fold with acc= is summed so, too, where all ways out of a node lead
+// through such folds first:
+//
+//   z = sum(x * w, k, acc=f32)              x gets sum(g * w, like=x, acc=f32)
+//
 // A cotangent may lack an axis of its node: it is the same all along it. So what a fold sends back
 // is repeated by what it meets. Only where extents may differ at a call (Facts::is_firm) it is
 // repeated at once.
@@ -36,6 +41,9 @@ public:
   // yet.
   const std::vector<Expr> &into_input(const std::string &name) { return inputs_[name]; }
 
+  // How what has flowed into an input is summed.
+  FoldUse sum_into_input(const InputDecl &input);
+
   // From the node that is visited into one of its arguments.
   void flow(const Expr &into, Cotangent cotangent, const facts::Terms &t);
   // All of a cotangent at position 0 of an axis where `single` holds, as `position` counts.
@@ -47,7 +55,10 @@ public:
   facts::Facts &facts() { return facts_; }
 
 private:
+  using Acc = std::optional<DType>; // as written; nothing: the usual one
   void visit(const Expr &node);
+  Acc acc_of_visited() const;
+  static FoldUse sum_in(Acc acc, DType type);
   // A call by its body, a fold over several axes by rows; empty: neither.
   Expr body_of(const Expr &expr);
   void visit_op(const ExprNode &node, const Expr &self, const Cotangent &g);
@@ -63,7 +74,9 @@ private:
   std::unordered_map<const ExprNode *, Expr> rows_; // by fold
   Expr visited_;
   std::unordered_map<std::string, std::vector<Expr>> inputs_;
+  std::unordered_map<std::string, Acc> acc_of_input_;
   std::unordered_map<const ExprNode *, Cotangent> cotangents_;
+  std::unordered_map<const ExprNode *, Acc> accs_;
 };
 
 // folds.cpp: g is the cotangent of a Fold or a Scan.

@@ -359,3 +359,18 @@ TEST_CASE("an output of unlabelled inputs has a cotangent of its own extents, wh
   CHECK(r["d_z"].data<double>()[1] ==
         doctest::Approx(z.data<double>()[1] * std::exp(z.data<double>()[1])));
 }
+
+TEST_CASE("what comes back through acc= is summed so, where it came no other way") {
+  const auto of = [](const std::string &outputs) {
+    return print(
+        gradient(parse("kernel k { in x : f32[i, k]; in w : f32[j, k]\n" + outputs + " }"), {"w"}));
+  };
+  const auto has = [](const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(has(of("out y[i, j] = sum(x * w, k, acc=f32)"), "reduce(sum, acc=f32, like=w) d_y * x"));
+  CHECK(has(of("out y[i, j] = exp(sum(tanh(x) * w, k, acc=f32))"), "acc=f32, like=w"));
+  CHECK(!has(of("out y[i, j] = sum(x * w, k)"), "acc"));
+  CHECK(!has(of("out y[i, j] = sum(x * w, k, acc=f32); out z[j] = sum(w, k)"), "acc=f32, like=w"));
+  CHECK(!has(of("out y[i, j] = sum(x * w, k, acc=f16)"), "acc")); // too few digits
+}
