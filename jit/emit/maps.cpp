@@ -96,7 +96,8 @@ void PhaseEmitter::masked_map(const Place &here, const block::Run &run, Range ra
 // A loop whose stores go around the caches, and so must be aligned:
 //
 //   begin: a partial group up to the first aligned address of the first stream
-//   middle: whole groups, with such stores where now all streams are aligned and no input, else plain ones
+//   middle: whole groups, with such stores where now all streams are aligned, and none is an
+//           input, else with plain ones
 //   end:   a partial group
 //
 // Both partial groups are one piece of code, in a loop of at most three turns: p is the position,
