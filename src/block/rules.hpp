@@ -37,9 +37,9 @@ std::vector<SharedRows> rows_of_jam(const loop::Program &program, const loop::Lo
 bool splits_in_rows(const loop::Program &program, const Survey &survey,
                     const std::vector<loop::Stmt> &body, loop::AxisId rows);
 
-// The fold over lanes that is the only loop in the body of `inner`, which is the only one in that of
-// `rows`, where several positions of both may run it side by side: in each it takes the same steps,
-// and stores nothing.
+// The fold over lanes that is the only loop in the body of `inner`, which is the only one in that
+// of `rows`, where several positions of both may run it side by side: in each it takes the same
+// steps, and stores nothing.
 std::optional<loop::LoopId> fold_of_tile(const loop::Program &program, const loop::Loop &rows,
                                          loop::LoopId inner);
 

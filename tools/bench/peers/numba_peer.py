@@ -136,6 +136,17 @@ def distance(x, y, o):
 
 
 @fast
+def distances(x, y, o):
+    for i in prange(x.shape[0]):
+        for j in range(y.shape[0]):
+            s = np.float32(0)
+            for k in range(x.shape[1]):
+                d = x[i, k] - y[j, k]
+                s += d * d
+            o[i, j] = s
+
+
+@fast
 def sum_rows(x, o):
     for i in prange(x.shape[0]):
         s = np.float32(0)
@@ -375,7 +386,7 @@ CASES = {
     "max_pool": on(max_pool), "max_pool_3": on(max_pool), "gather_rows": on(gather_rows),
     "triad": on(triad), "triad_i32": on(triad), "map": on(map_), "gelu": on(gelu),
     "black_scholes": on(black_scholes), "affine": on(affine), "sum": on(total),
-    "distance": on(distance), "sum_rows": on(sum_rows), "mean_rows": on(mean_rows),
+    "distance": on(distance), "distances": on(distances), "sum_rows": on(sum_rows), "mean_rows": on(mean_rows),
     "sum_columns": columns, "weighted_columns": on(weighted_columns),
     "add_transposed": on(add_transposed), "scale": on(scale), "softmax": on(softmax),
     "layernorm": on(layernorm), "row_scale/x": on(dx, 2, 1), "row_scale/row": on(drow, 0, 2),

@@ -92,6 +92,27 @@ def product(i, o):
     return lambda: np.matmul(a, b, out=o[0])
 
 
+def product_rows(i, o):
+    a, b = i
+    return lambda: np.matmul(a, b.T, out=o[0])
+
+
+def distances(i, o):
+    x, y = i
+    t, z = np.empty_like(x), o[0]
+    u = np.empty_like(y)
+
+    def call():
+        np.matmul(x, y.T, out=z)
+        np.multiply(z, f32(-2), out=z)
+        np.multiply(x, x, out=t)
+        np.add(z, t.sum(1)[:, None], out=z)
+        np.multiply(y, y, out=u)
+        np.add(z, u.sum(1), out=z)
+
+    return call
+
+
 def add_transposed(i, o):
     a, b = i
     return lambda: np.add(a, b.T, out=o[0])
@@ -226,6 +247,7 @@ CASES = {
     "sum_rows": fold(np.sum, 1), "sum_columns": fold(np.sum, 0), "distance": distance,
     "weighted_columns": weighted_columns, "add_transposed": add_transposed,
     "product": product, "product_f64": product, "product_f32": product,
+    "product_rows": product_rows, "distances": distances,
     "scale": lambda i, o: lambda: np.multiply(i[0], f32(2), out=o[0]),
     "softmax": softmax, "layernorm": layernorm, "row_scale/x": dx, "row_scale/row": drow_only,
     "row_scale/x,row": dx_and_drow, "clip_u8": clip,
