@@ -7,6 +7,7 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <numeric>
 
@@ -126,7 +127,9 @@ llvm::Value *Context::greatest(llvm::Value *a, llvm::Value *b) {
 
 llvm::Value *Context::whole(Range range, std::int64_t group) {
   llvm::Value *count = ir.CreateSub(range.end, range.begin);
-  return ir.CreateAdd(range.begin, ir.CreateAnd(count, number(-group)));
+  if (std::has_single_bit(std::uint64_t(group)))
+    return ir.CreateAdd(range.begin, ir.CreateAnd(count, number(-group)));
+  return ir.CreateSub(range.end, ir.CreateSRem(count, number(group)));
 }
 
 Place Context::lanes_of(const Place &around, const Loop &loop, int width, llvm::Value *active) {

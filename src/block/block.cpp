@@ -70,7 +70,7 @@ Sizes random_sizes(std::uint64_t seed) {
   sizes.scan_totals = one_of({1, 2, 4});
   sizes.jammed_rows = one_of({2, 4, 8});
   sizes.tile_rows = one_of({2, 4, 8});
-  sizes.tile_folds = one_of({1, 2, 4, 8});
+  sizes.tile_folds = one_of({1, 2, 4, 6, 12});
   sizes.transposed = one_of({0, 1, 2, 3});
   sizes.narrower = one_of({1, 1, 2});
   sizes.copied_body = std::size_t(one_of({0, 4, 16, 64}));

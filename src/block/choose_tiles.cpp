@@ -155,7 +155,7 @@ std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
 // move along i, or along j, is loaded once for them: R + C rows for R times C products. The lanes
 // of all are joined together.
 //
-//   R = 2, C = 4      loads of a turn 2 + 4, products 8
+//   R = 3, C = 4      loads of a turn 3 + 4, products 12
 std::optional<Run> Chooser::fold_tile(LoopId id, const Place &place) const {
   const Loop &rows = loop(id);
   const std::optional<LoopId> inner = only_loop(rows.body);
@@ -175,15 +175,14 @@ std::optional<Run> Chooser::fold_tile(LoopId id, const Place &place) const {
   int bytes = 0;
   for (const AccId acc : fold.accs)
     for (const DType state : program_.recipe(acc).states) bytes += int(size_of(state)) * fold_ways;
-  const int most =
-      std::min(machine_.sizes.tile_folds, machine_.accumulator_bytes() / std::max(bytes, 1));
+  // A quarter of the registers holds what is loaded.
+  const int states = machine_.registers * 3 / 4 * machine_.vector_bytes();
+  const int most = std::min(machine_.sizes.tile_folds, states / std::max(bytes, 1));
   const int rows_asked = program_[rows.axis].tile, columns_asked = program_[columns.axis].copies;
   int down = 1, across = 1;
-  while (2 * down * across <= most && (rows_share || columns_share))
-    if (columns_share && (across <= down || !rows_share))
-      across *= 2;
-    else
-      down *= 2;
+  for (int r = 1; r <= (rows_share ? 4 : 1); ++r)
+    for (int c = 1; c <= (columns_share ? 4 : 1); ++c) // the fewest loads for a product
+      if (r * c <= most && (r + c) * down * across < (down + across) * r * c) down = r, across = c;
   if (rows_asked > 0) down = rows_asked;
   if (columns_asked > 0) across = columns_asked;
   if (down * across == 1) return std::nullopt;

@@ -276,8 +276,7 @@ private:
       break;
     case Shape::FoldTile:
       box_ = whole.id;
-      require(is(whole, {{axis, As::Copies}, {inner, As::Copies}}) &&
-                  is_power(whole.dims[0].count) && is_power(whole.dims[1].count),
+      require(is(whole, {{axis, As::Copies}, {inner, As::Copies}}),
               "a register tile of folds is copies by copies");
       require(whole.runs.size() == 1 && whole.runs[0].shape == Shape::VectorFold,
               "a register tile of folds has a fold over lanes");

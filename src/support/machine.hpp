@@ -17,7 +17,7 @@ struct Sizes {
   int scan_totals = 4;          // groups of a scan whose totals are found at once: 1, 2, 4
   int jammed_rows = 4;          // copies of a row: 2, 4, 8
   int tile_rows = 4;            // of a register tile: 2, 4, 8
-  int tile_folds = 8;           // of a register tile of dot products: 1, 2, 4, 8
+  int tile_folds = 12;          // of a register tile of dot products: 1 to 16
   int transposed = 2;           // operands of a tile that are transposed in registers
   int narrower = 1;             // by which the lanes of maps and folds are divided: 1, 2
   std::size_t copied_body = 64; // statements of a body: copies of longer ones take long to compile
