@@ -67,7 +67,8 @@ private:
   void jam(const Place &here, const block::Run &run, Range range);
   void tile(const Place &here, const block::Run &run, Range rows);
   void fold_blocks(const Place &here, const block::Run &run, Range rows, Range columns);
-  void register_blocks(const Place &here, const block::Run &run, Range rows, Range lanes);
+  void register_blocks(const Place &here, const block::Run &run, const block::Box &box, Range rows,
+                       Range lanes);
   void transposed_blocks(const Place &here, const block::Run &run, Range rows, Range lanes);
 
   const loop::Program &program_;

@@ -75,8 +75,12 @@ void PhaseEmitter::tile(const Place &here, const block::Run &run, Range rows) {
     fold_blocks(here, run, down, across);
     beside = Path::FoldTileBeside;
   } else {
-    register_blocks(here, run, down, across);
+    register_blocks(here, run, box, down, across);
     beside = Path::RegisterTileBeside;
+    if (run.beside() != nullptr) {
+      register_blocks(here, run, *run.beside(), down, {whole_lanes, lanes.end});
+      whole_lanes = lanes.end;
+    }
   }
   llvm::Value *left =
       ir_.CreateSelect(ir_.CreateICmpEQ(whole_lanes, lanes.end), whole_rows, rows.begin);
@@ -143,9 +147,8 @@ void PhaseEmitter::fold_blocks(const Place &here, const block::Run &run, Range r
   });
 }
 
-void PhaseEmitter::register_blocks(const Place &here, const block::Run &run, Range rows,
-                                   Range lanes) {
-  const block::Box &box = run.whole();
+void PhaseEmitter::register_blocks(const Place &here, const block::Run &run, const block::Box &box,
+                                   Range rows, Range lanes) {
   const int copies = box.count(block::As::Copies), width = box.count(block::As::Lanes);
   const bool panel =
       std::ranges::any_of(context_.survey.loops[run.inner.index].buffers, [&](BufferId buffer) {
@@ -153,11 +156,15 @@ void PhaseEmitter::register_blocks(const Place &here, const block::Run &run, Ran
       });
   context_.each(lanes, width, [&](llvm::Value *lane) {
     context_.each(rows, copies, [&](llvm::Value *row) {
-      context_.took(Path::RegisterTile);
+      context_.took(box.masked ? Path::RegisterTileMasked : Path::RegisterTile);
       if (panel) context_.took(Path::RegisterTileOfPanel);
-      Place place = moved(here, box, run.loop, row);
-      place.group = {
-          &program_[run.inner], width, program_[run.loop].axis, copies, nullptr, nullptr};
+      llvm::Value *active =
+          box.masked ? context_.least(ir_.CreateSub(lanes.end, lane), context_.number(width))
+                     : nullptr;
+      Place place =
+          context_.lanes_of(moved(here, box, run.loop, row), program_[run.inner], width, active);
+      place.group.rows = program_[run.loop].axis;
+      place.group.copies = copies;
       turn(place, box, run.inner, lane);
     });
   });

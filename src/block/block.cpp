@@ -37,7 +37,7 @@ const Access &Box::access(BufferId buffer, bool store) const {
 }
 
 LoopId Run::body_of(const Box &box) const {
-  return shape >= Shape::RowTile && !box.rest ? inner : loop;
+  return shape >= Shape::RowTile && box.dims.size() > 1 ? inner : loop; // a rest is single rows
 }
 
 const Run &run_of(const Box &box, LoopId loop) {

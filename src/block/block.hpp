@@ -42,7 +42,7 @@
 //   MaskedMap        j lanes, always masked
 //   StreamedMap      j lanes                           (non-temporal stores)
 //   Jam              i copies around a map             (unroll-and-jam)
-//   RowTile          i copies x j lanes                (register tile)
+//   RowTile          i copies x j lanes; masked, too   (register tile)
 //   FoldTile         i copies x j copies around a      (register tile of dot products)
 //                    fold over lanes
 //   TransposedTile   i turns x j lanes                 (transposition in registers; of threads: in
@@ -143,6 +143,10 @@ struct Run {
 
   const Box &whole() const { return boxes.front(); }
   const Box &rest() const { return boxes.back(); }
+  // Of a register tile: the rows whose last lanes are beside the whole boxes; null: one by one.
+  const Box *beside() const {
+    return shape == Shape::RowTile && boxes.size() == 3 ? &boxes[1] : nullptr;
+  }
   bool takes_inner() const { return shape >= Shape::Jam; } // two loops as one block
   // The loop whose body this box of the run takes: the inner one, where dims of both loops are in
   // the box.

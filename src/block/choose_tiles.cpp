@@ -106,6 +106,9 @@ Run Chooser::jam(LoopId id, const Place &place, int count) const {
 //   a[i, k]    a0 a0 | a1 a1
 //   b[k, j]    b0 b1 | b0 b1
 //   c[i, j]    row i | row i + 1
+//
+// The last few columns are a masked box of as many rows: f32 [2048, 784] by [784, 24] takes 0.4 of
+// the time of rows one by one.
 std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
   const Loop &rows = loop(id);
   if (place.vector != nullptr || rows.body.size() != 1 || rows.body[0].kind != StmtKind::Loop)
@@ -141,6 +144,12 @@ std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
   run.boxes.push_back(
       box({{rows.axis, height, As::Copies, false}, {lanes.axis, width, As::Lanes, false}},
           lanes.body, tiled));
+  if (moves_masked(inner)) {
+    tiled.masked = true;
+    Box beside = box(run.whole().dims, lanes.body, tiled);
+    beside.rest = true;
+    run.boxes.push_back(std::move(beside));
+  }
   run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
   run.boxes.back().rest = true;
   return run;
@@ -196,6 +205,16 @@ std::optional<Run> Chooser::fold_tile(LoopId id, const Place &place) const {
   run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
   run.boxes.back().rest = true;
   return run;
+}
+
+// Whether all that walks these lanes moves as one under a mask.
+bool Chooser::moves_masked(LoopId lanes) const {
+  return std::ranges::all_of(facts(lanes).buffers, [&](BufferId id) {
+    const Walk *along = walk(id, loop(lanes).axis);
+    const DType dtype = program_[id].dtype;
+    return along == nullptr || (along->stride == StrideClass::Unit && !is_complex(dtype) &&
+                                machine_.has_masked_move(size_of(dtype)));
+  });
 }
 
 std::vector<BufferId> Chooser::lying_across(const Loop &rows, const Loop &lanes, int width) const {

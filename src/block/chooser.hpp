@@ -59,6 +59,7 @@ private:
   Run jam(loop::LoopId id, const Place &place, int count) const;
   int rows_that_share(const loop::Loop &rows, loop::LoopId id) const;
   std::optional<Run> row_tile(loop::LoopId id, const Place &place) const;
+  bool moves_masked(loop::LoopId lanes) const;
   std::optional<Run> fold_tile(loop::LoopId id, const Place &place) const;
   std::optional<Run> transposed_tile(loop::LoopId id, const Place &place) const;
   std::vector<loop::BufferId> lying_across(const loop::Loop &rows, const loop::Loop &lanes,

@@ -176,7 +176,7 @@ private:
                              support::count(box.positions(), "row"),
                              program_[program_[run.inner].axis].name, gain_of_jam(run)));
     case Shape::RowTile: {
-      if (!takes_part(box)) return;
+      if (!takes_part(box) && (run.beside() == nullptr || !takes_part(*run.beside()))) return;
       const AxisId along = program_[run.inner].axis;
       const int rows = box.count(As::Copies), base = base_of(run);
       width(run.inner, base);

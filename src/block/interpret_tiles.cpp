@@ -73,6 +73,14 @@ void Interpreter::row_tile(const Run &run, Range range) {
   // The lanes beside the blocks, and whole rows below them.
   for (std::int64_t row = beside == columns.end ? below : range.begin; row < range.end; ++row) {
     move(run.loop, outer, row);
+    if (run.beside() != nullptr && row < below) {
+      const Box &last = *run.beside();
+      set_lanes(&lanes, width, last.masked ? int(columns.end - beside) : width);
+      turn(last, run.inner, Addresses(at_), beside);
+      set_lanes(nullptr, 1, 1);
+      at_ = outer;
+      continue;
+    }
     map(run_of(run.rest(), run.inner), {row < below ? beside : columns.begin, columns.end});
   }
   at_ = outer;

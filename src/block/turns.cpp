@@ -122,8 +122,13 @@ private:
     const std::int64_t down = entry.positions / rows;
     const bool by_rows = whole.dims[0].as == As::Turns;
     for (const Entry &inner : entries(run.inner, entry.times)) {
-      const std::int64_t across = inner.positions / lanes, beside = inner.positions % lanes;
+      const std::int64_t across = inner.positions / lanes;
+      std::int64_t beside = inner.positions % lanes;
       turn(whole, inner.times * double(down * across * (by_rows ? rows : 1)));
+      if (run.beside() != nullptr && beside > 0) {
+        turn(*run.beside(), inner.times * double(down));
+        beside = 0;
+      }
       const std::int64_t below = entry.positions % rows;
       const double left = double(beside > 0 ? entry.positions : below);
       count(run.rest(), inner.times * left);

@@ -82,7 +82,7 @@ private:
     require(!run.whole().rest, "a run begins with its rest");
     require(!run.takes_inner() || blocks_.machine.warp == 0 || run.shape == Shape::TransposedTile,
             "threads of a warp take one loop, or a transposed tile");
-    require(!run.takes_inner() || run.boxes.size() == 2,
+    require(!run.takes_inner() || run.boxes.size() == 2 || run.beside() != nullptr,
             "two loops as one block have whole blocks and a rest");
     for (const Box &box : run.boxes) dims(run, box, around);
     box_ = run.whole().id;
@@ -107,7 +107,7 @@ private:
                        box.count(As::Lanes) == 1;
     if (run.shape == Shape::Short || strip) around.short_row = &own, around.short_box = &box;
     if (run.shape == Shape::Jam && whole) around.jammed = &own;
-    if (run.shape == Shape::RowTile && whole) around.tiled = &own;
+    if (run.shape == Shape::RowTile && &box != &run.rest()) around.tiled = &own;
     if (run.shape == Shape::TransposedTile && whole)
       around.transposed = &own, around.streams = true;
     if (run.shape >= Shape::FoldTile && whole)
@@ -273,6 +273,13 @@ private:
       require(is(whole, {{axis, As::Copies}, {inner, As::Lanes}}) &&
                   is_power(whole.count(As::Copies)) && !whole.masked,
               "a register tile is copies by lanes");
+      if (const Box *beside = run.beside()) {
+        box_ = beside->id;
+        require(is(*beside, {{axis, As::Copies}, {inner, As::Lanes}}) && beside->masked &&
+                    beside->count(As::Copies) == whole.count(As::Copies) &&
+                    beside->positions() == whole.positions() && beside->positions() <= most_masked,
+                "beside a register tile is a masked one of its size");
+      }
       break;
     case Shape::FoldTile:
       box_ = whole.id;

@@ -79,9 +79,14 @@ TEST_CASE("blocks that lose a position, or put one in another place, are seen to
        "fold=sum; T=f32; A=f64; columns=unit",
        {{"i", 1}, {"j", 130}, {"k", 1200}},
        [](block::Program &b) {
-         for (block::Box &map : b.phases[0].runs[0].boxes[1].runs[0].boxes)
+         for (block::Box &map : b.phases[0].runs[0].boxes.back().runs[0].boxes)
            map.runs[0].boxes.back().dims[0].count = 2;
        }},
+      {"the last columns beside a tile are not masked",
+       "product.loop",
+       "fold=sum; T=f32; A=f64; columns=unit",
+       {{"i", 9}, {"j", 35}, {"k", 7}},
+       [](block::Program &b) { b.phases[0].runs[0].boxes[1].masked = false; }},
       {"rows of a tile that read their neighbours",
        "product.loop",
        "fold=sum; T=f32; A=f64; columns=unit",
