@@ -106,28 +106,28 @@ private:
     const spec::TypedWindow window = *spec_.summed_through(fold)->window; // the inputs grow
     const Solution solution(window, all_, support::with_text(where, spec_.source.get()));
     std::optional<NodeId> total;
-    for (const std::vector<Part> &parts : parts_of(window, where)) {
-      const NodeId value = gathered(fold, summed, window, solution, parts, where);
+    for (const std::vector<Region> &regions : regions_of(window, where)) {
+      const NodeId value = gathered(fold, summed, window, solution, regions, where);
       total = total ? reindexer_.op(Op::Add, fold.dtype, {*total, value}, where) : value;
     }
     return *total;
   }
 
   // Along one dim: the elements of the array, or those of a border.
-  struct Part {
+  struct Region {
     const spec::TypedWindow::Pad *pad = nullptr;
     bool is_before = false;
     int border = -1;            // its axis; -1: the array itself
     std::uint32_t counting = 0; // an input over this axis
   };
 
-  static constexpr std::size_t most_parts = 729; // six dims
+  static constexpr std::size_t most_regions = 729; // six dims
 
-  std::vector<std::vector<Part>> parts_of(const spec::TypedWindow &window, const Place &where) {
-    std::vector<std::vector<Part>> all(1);
+  std::vector<std::vector<Region>> regions_of(const spec::TypedWindow &window, const Place &where) {
+    std::vector<std::vector<Region>> all(1);
     for (std::size_t dim = 0; dim < window.forms.size(); ++dim) {
       const spec::TypedWindow::Pad *pad = window.pad_of(int(dim));
-      std::vector<Part> here{{pad}};
+      std::vector<Region> here{{pad}};
       if (pad != nullptr && pad->mode != PadMode::Constant)
         for (const bool is_before : {true, false}) {
           const std::int64_t count = is_before ? pad->before : pad->after;
@@ -136,17 +136,17 @@ private:
           here.push_back(
               {pad, is_before, axis, reindexer_.counting(window.of, int(dim), axis, count, where)});
         }
-      std::vector<std::vector<Part>> longer;
-      for (const std::vector<Part> &parts : all)
-        for (const Part &part : here) {
-          longer.push_back(parts);
-          longer.back().push_back(part);
+      std::vector<std::vector<Region>> longer;
+      for (const std::vector<Region> &regions : all)
+        for (const Region &region : here) {
+          longer.push_back(regions);
+          longer.back().push_back(region);
         }
       all = std::move(longer);
-      if (all.size() > most_parts)
+      if (all.size() > most_regions)
         support::fail("E0013",
                       "a sum through " + window.seen + " has more than " +
-                          std::to_string(most_parts) + " borders and corners",
+                          std::to_string(most_regions) + " borders and corners",
                       support::with_text(where, spec_.source.get()),
                       "repeat elements around fewer dims: zeros need no sum of their own");
     }
@@ -162,33 +162,35 @@ private:
   }
 
   // The position in the padded array.
-  Position position_of(const Part &part, const spec::TypedWindow &window, std::size_t dim) const {
+  Position position_of(const Region &region, const spec::TypedWindow &window,
+                       std::size_t dim) const {
     const int place = spec_.inputs[window.of].axis_of_dim[dim];
-    Position position = Position::of_axis(part.border < 0 ? place : part.border);
-    if (part.pad == nullptr || (part.border >= 0 && part.is_before)) return position;
-    position.constant = part.pad->before;
-    if (part.border >= 0) position.counts[{window.of, int(dim)}] = 1;
+    Position position = Position::of_axis(region.border < 0 ? place : region.border);
+    if (region.pad == nullptr || (region.border >= 0 && region.is_before)) return position;
+    position.constant = region.pad->before;
+    if (region.border >= 0) position.counts[{window.of, int(dim)}] = 1;
     return position;
   }
 
   // The index of the element that an element of a border repeats.
-  NodeId repeated_index(const Part &part, NodeId count, const Place &where) {
+  NodeId repeated_index(const Region &region, NodeId count, const Place &where) {
     const auto op = [&](Op op, NodeId a, NodeId b) {
       return reindexer_.op(op, DType::I64, {a, b}, where);
     };
     const auto number = [&](std::int64_t n) { return reindexer_.number(n, where); };
     const NodeId last = op(Op::Sub, count, number(1));
-    const NodeId at = reindexer_.index(reindexer_.input(part.counting, where), part.border, where);
+    const NodeId at =
+        reindexer_.index(reindexer_.input(region.counting, where), region.border, where);
     // From the first element, or from the one behind the last: below 0 before the array.
-    const NodeId from = part.is_before ? op(Op::Sub, at, number(part.pad->before)) : at;
-    switch (part.pad->mode) {
+    const NodeId from = region.is_before ? op(Op::Sub, at, number(region.pad->before)) : at;
+    switch (region.pad->mode) {
     case PadMode::Constant: break;
-    case PadMode::Edge: return part.is_before ? number(0) : last;
+    case PadMode::Edge: return region.is_before ? number(0) : last;
     case PadMode::Wrap: return op(Op::Mod, from, count);
     case PadMode::Reflect: {
       // There and back is one period; of one element, 1.
       const NodeId period = op(Op::Maximum, op(Op::Mul, last, number(2)), number(1));
-      const NodeId turned = op(Op::Mod, part.is_before ? from : op(Op::Add, count, from), period);
+      const NodeId turned = op(Op::Mod, region.is_before ? from : op(Op::Add, count, from), period);
       return op(Op::Minimum, turned, op(Op::Sub, period, turned));
     }
     }
@@ -196,7 +198,8 @@ private:
   }
 
   NodeId gathered(const Node &fold, NodeId summed, const spec::TypedWindow &window,
-                  const Solution &solution, const std::vector<Part> &parts, const Place &where) {
+                  const Solution &solution, const std::vector<Region> &regions,
+                  const Place &where) {
     const std::uint32_t seen = spec_.graph.like(fold)[0];
     const std::vector<int> places = spec_.inputs[window.of].axis_of_dim;
     const AxisSet of_result = spec_.inputs[window.of].axes();
@@ -219,10 +222,11 @@ private:
       by.extents[places[dim]] = {-1, window.of, int(dim)};
     std::map<int, Position> names; // of places and of what was renamed
     for (std::size_t dim = 0; dim < places.size(); ++dim) {
-      const Part &part = parts[dim];
-      names[Solution::place(dim)] = position_of(part, window, dim);
-      if (part.border >= 0)
-        by.extents[part.border] = {-1, 0, 0, part.is_before ? part.pad->before : part.pad->after};
+      const Region &region = regions[dim];
+      names[Solution::place(dim)] = position_of(region, window, dim);
+      if (region.border >= 0)
+        by.extents[region.border] = {-1, 0, 0,
+                                     region.is_before ? region.pad->before : region.pad->after};
     }
     for (const auto &[axis, instead] : renaming.axes) names[axis] = instead.at;
     const auto named = [&](const Position &position) {
@@ -233,15 +237,15 @@ private:
     };
     for (const auto &[axis, solved] : solution.axes())
       by.axes[axis] = {named(solved.at), solved.exact,
-                       solved.exact && parts[Solution::dim_of(solved.at.axis())].pad != nullptr};
+                       solved.exact && regions[Solution::dim_of(solved.at.axis())].pad != nullptr};
 
     // What has the axes that now stand in positions: those of the result, and the others of the
     // window.
     const std::uint32_t renamed = reindexer_.derived(seen, renaming, where);
     for (const auto &[axis, extent] : by.extents)
       by.lenders[axis] = of_result.has(axis) ? window.of : renamed;
-    for (const Part &part : parts)
-      if (part.border >= 0) by.lenders[part.border] = part.counting;
+    for (const Region &region : regions)
+      if (region.border >= 0) by.lenders[region.border] = region.counting;
 
     // Only where the position is that of an element: elsewhere what is read is no more than a
     // number.
@@ -272,16 +276,16 @@ private:
     }
     for (const auto &[at, dim] : solution.conditions()) {
       const Position wanted = named(at);
-      const Position place = position_of(parts[dim], window, dim);
+      const Position place = position_of(regions[dim], window, dim);
       const NodeId there = times(reindexer_.value_of(place, lender, where), wanted.divisor);
       compare(Op::Eq, reindexer_.value_of(wanted, lender, where), there);
     }
     for (std::size_t dim = 0; dim < places.size(); ++dim) {
-      if (parts[dim].border < 0) continue;
+      if (regions[dim].border < 0) continue;
       const NodeId whole = reindexer_.input(window.of, where);
       const NodeId index = reindexer_.index(whole, places[dim], where);
       compare(Op::Eq,
-              repeated_index(parts[dim], reindexer_.extent(whole, places[dim], where), where),
+              repeated_index(regions[dim], reindexer_.extent(whole, places[dim], where), where),
               index);
     }
 

@@ -22,7 +22,7 @@ using support::fail;
 
 namespace {
 
-constexpr std::size_t max_operands = 4096;
+constexpr std::size_t max_inputs = 4096;
 
 bool same_declaration(const InputDecl &a, const InputDecl &b) {
   auto same_dim = [](const Dim &x, const Dim &y) {
@@ -188,95 +188,10 @@ void Space::add(const std::shared_ptr<const InputDecl> &decl) {
          shown(decl->where), "use one declaration everywhere, or give the inputs different names");
   by_decl_.emplace(decl.get(), it->second);
   if (!fresh) return;
-  if (decls_.size() == max_operands)
-    fail("E0013", "a kernel has at most " + std::to_string(max_operands) + " inputs",
+  if (decls_.size() == max_inputs)
+    fail("E0013", "a kernel has at most " + std::to_string(max_inputs) + " inputs",
          shown(decl->where), "split the kernel, or join inputs along a new axis");
   decls_.push_back(decl);
-}
-
-void Space::check_names() const {
-  auto check = [&](const std::string &name, const char *what, const Place &where) {
-    NameCheck found = check_name(name, what);
-    if (!found.code.empty()) fail(found.code, found.message, shown(where), found.help);
-  };
-  std::set<std::string> taken;
-  auto define = [&](const std::string &name, const char *what, const Place &where) {
-    check(name, what, where);
-    if (!taken.insert(name).second)
-      fail("E0004", "'" + name + "' is defined twice", shown(where),
-           "inputs, lets and outputs share one set of names; choose another");
-  };
-  if (data_.name != "kernel") check(data_.name, "a kernel", data_.where); // the default is fine
-  for (const auto &decl : decls_) {
-    if (!decl->window && !decl->is_output && !decl->said)
-      define(decl->name, "an input", decl->where);
-    for (const Dim &dim : decl->dims)
-      if (!dim.label.empty()) check(dim.label, "an axis", decl->where);
-  }
-  for (const Expr &let : data_.lets) define(let.node()->name, "a let", let.node()->where);
-  for (const OutputDecl &output : data_.outputs)
-    if (!output.update) define(output.name, "an output", output.where);
-  check_updates(data_, decls_);
-  if (data_.outputs.size() > max_operands)
-    fail("E0013", "a kernel has at most " + std::to_string(max_operands) + " outputs",
-         shown(data_.outputs[max_operands].where), "split the kernel");
-}
-
-void Space::check_form(const InputDecl &decl) const {
-  auto bad = [&](const char *code, const std::string &message, const std::string &help) {
-    fail(code, message, shown(decl.where), help);
-  };
-  if (decl.window && decl.window->forms.size() != decl.window->of->dims.size()) {
-    const std::size_t given = decl.window->forms.size();
-    bad("E0140",
-        "'" + decl.window->of->name + "' has " +
-            support::count(std::int64_t(decl.window->of->dims.size()), "dim") + ", and " +
-            support::count(std::int64_t(given), "position") + (given == 1 ? " is" : " are") +
-            " given",
-        "write one position for each dim, as in x[i + u, j]");
-  }
-  for (std::size_t d = 0; decl.window && d < decl.window->forms.size(); ++d)
-    for (const AffineForm::Index &index : decl.window->forms[d].indices)
-      if (!is_integer(index.read->dtype))
-        fail("E0206",
-             index.read->name + " is " + std::string(name(index.read->dtype)) +
-                 ", and a position along '" + decl.window->of->name + "' is an integer",
-             shown(index.read->where),
-             index.read->window->of->materialised
-                 ? "cast what let '" + index.read->window->of->name +
-                       "' is to an integer, as in i64(floor(..))"
-                 : "declare '" + index.read->window->of->name + "' as i64");
-  for_each_extent(decl, [&](const AffineForm::Extent &extent) {
-    if (const InputDecl &of = *decls_[by_name_.at(name_of_array(extent.of))];
-        extent.dim >= of.dims.size())
-      bad("E0104",
-          "'" + of.name + "' has " + support::count(std::int64_t(of.dims.size()), "dim") +
-              ", and the extent of dim " + std::to_string(extent.dim) + " is asked for",
-          "count its dims from 0");
-  });
-  std::string who = "input '" + decl.name + "'";
-  if (decl.dims.size() > std::size_t(max_rank))
-    bad("E0013",
-        who + " has " + std::to_string(decl.dims.size()) + " dims, and " +
-            std::to_string(max_rank) + " is the limit",
-        "join dims that are always walked together");
-  if (is_complex(decl.dtype) && decl.sign != Sign::any && decl.sign != Sign::nonzero)
-    bad("E0201",
-        "'" + std::string(relation(decl.sign)) +
-            "' is not defined for complex numbers, which have no order",
-        "declare that it is != 0, or nothing");
-  std::set<std::string> labels;
-  for (const Dim &dim : decl.dims) {
-    if (dim.label.empty() == decl.labelled())
-      bad("E0012", who + " has labelled and unlabelled dims",
-          "label all of them, `c=3` where a dim is fixed, or none");
-    if (!dim.label.empty() && !labels.insert(dim.label).second)
-      bad("E0133", who + " has the label '" + dim.label + "' twice",
-          "for a diagonal give the input unlabelled dims and read x[i, i]");
-    if (dim.extent < -1 && !(expr::may_be_one_of_more(dim) && !dim.label.empty()))
-      bad("E0012", who + " has a dim of " + std::to_string(dim.extent) + " elements",
-          "an extent is 0 or more");
-  }
 }
 
 // Labels in order of first appearance; without any, as many axes as the greatest rank or the
@@ -474,94 +389,6 @@ void Space::note_fixed(std::size_t index) {
 const DimExtent *Space::fixed(int axis) const {
   auto it = fixed_.find(axis);
   return it == fixed_.end() ? nullptr : &it->second;
-}
-
-std::uint32_t Space::input_called(const std::string &name, const Place &where,
-                                  const char *option) const {
-  auto it = by_name_.find(name);
-  if (it != by_name_.end()) {
-    const InputDecl &decl = *decls_[it->second];
-    // What is like a window is like the input that it is of.
-    const InputDecl &whole = decl.window ? *decl.window->of : decl;
-    const std::vector<int> &axes = out_.inputs[by_name_.at(whole.name)].axis_of_dim;
-    if (!whole.labelled() && std::set<int>(axes.begin(), axes.end()).size() < axes.size())
-      too_many_dims(whole.name, int(whole.dims.size()), where);
-    return it->second;
-  }
-  std::vector<std::string> names;
-  for (const auto &decl : decls_)
-    if (!decl->window) names.push_back(decl->name);
-  std::string near = support::closest(name, names);
-  fail("E0003", std::string(option) + " names an input, and there is no input '" + name + "'",
-       shown(where), near.empty() ? "name an input of the kernel" : "did you mean '" + near + "'?");
-}
-
-std::vector<std::uint32_t> Space::inputs_called(const std::vector<std::string> &names,
-                                                const Place &where) const {
-  std::vector<std::uint32_t> inputs;
-  for (const std::string &name : names) {
-    inputs.push_back(input_called(name, where));
-    if (const InputDecl &decl = *decls_[inputs.back()]; names.size() > 1 && decl.window)
-      fail("E0021", "like= of several inputs takes whole ones, and " + name + " is a window",
-           shown(where),
-           "for the extents of the input write " + decl.window->of->name +
-               " alone; what goes back through the window is a sum of its own, sum(.., like=" +
-               name + ")");
-  }
-  return inputs;
-}
-
-std::vector<std::uint32_t> Space::whole_inputs_called(const std::vector<std::string> &names,
-                                                      const Place &where) const {
-  const std::vector<std::uint32_t> inputs = inputs_called(names, where);
-  if (!inputs.empty() && decls_[inputs[0]]->window)
-    fail("E0021", "a mode takes no like= of a window", shown(where),
-         "write the sum as the value: sum(.., like=" + names[0] + ")");
-  return inputs;
-}
-
-int Space::axis(const AxisRef &ref, const Place &where) const {
-  int axes = placed_axes_;
-  if (const int *position = std::get_if<int>(&ref.value())) {
-    int axis = *position < 0 ? *position + axes : *position;
-    if (axis >= 0 && axis < axes) return axis;
-    fail("E0104",
-         "there is no axis " + std::to_string(*position) + ": the kernel has " +
-             std::to_string(axes) + (axes == 1 ? " axis" : " axes"),
-         shown(where), "positions count from 0, negative ones from the end");
-  }
-  const std::string &label = std::get<std::string>(ref.value());
-  auto it = label_axis_.find(label);
-  if (it != label_axis_.end()) return it->second;
-  std::vector<std::string> labels;
-  for (const Axis &axis : out_.axes)
-    if (axis.labelled) labels.push_back(axis.name);
-  std::string near = support::closest(label, labels);
-  std::string help = labels.empty() ? "no input has labels: name axes by position, 0, 1 or -1"
-                     : near.empty() ? "the axes are " + support::quoted_list(labels)
-                                    : "did you mean '" + near + "'?";
-  fail("E0104", "there is no axis '" + label + "'", shown(where), help);
-}
-
-std::string Space::axis_name(int axis) const {
-  const Axis &a = out_.axes[std::size_t(axis)];
-  return a.labelled ? "'" + a.name + "'" : a.name;
-}
-
-std::string Space::axis_list(expr::AxisSet axes) const {
-  int left = axes.size();
-  if (left == 0) return "no axes";
-  std::string text = left == 1 ? "axis " : "axes ";
-  for (const int axis : axes) {
-    text += axis_name(axis);
-    --left;
-    if (left > 0) text += left == 1 ? " and " : ", ";
-  }
-  return text;
-}
-
-Place Space::shown(const Place &where) const {
-  return support::with_text(where, data_.source.get());
 }
 
 } // namespace broadloom::spec

@@ -3,6 +3,173 @@
 
 namespace broadloom::spec {
 
+std::optional<Split> Splitter::run() {
+  find();
+  if (is_scheduled_) check_scheduled();
+  if (wanted_.empty()) return std::nullopt;
+  for (const std::vector<std::string> &together : in_order())
+    together.size() == 1 && !loops_.contains(together[0]) ? materialise(together[0])
+                                                          : materialise_loop(together);
+  split_.rest = data_;
+  split_.rest.lets.clear();
+  for (auto &axis : split_.rest.axes) axis = of_arrays(axis);
+  const Names elsewhere = lets_of_arrays_alone();
+  for (const Expr &let : data_.lets)
+    if (!wanted_.contains(let.node()->name) && !elsewhere.contains(let.node()->name) &&
+        !reads_a_loop(let))
+      split_.rest.lets.push_back(rewritten(let));
+  for (OutputDecl &output : split_.rest.outputs) {
+    output.value = rewritten(output.value);
+    for (Expr &init : output.mode.use.init) init = rewritten(init);
+    output.said = of_arrays(output.said);
+  }
+  declare(split_.rest);
+  if (!is_scheduled_) keep_wishes(split_.rest, data_.lets); // it has no lets that are arrays
+  return std::move(split_);
+}
+
+// Which lets are read at positions, have their dims listed, or are parts of others.
+void Splitter::find() {
+  for (const auto &decl : data_.inputs)
+    if (const Names lets = lets_read(*decl); !lets.empty()) {
+      wanted_.insert(lets.begin(), lets.end());
+      lets_of_window_[decl->name] = lets;
+    }
+  for (const auto &[name, let] : lets_)
+    if (!let.node()->axes.empty()) wanted_.insert(name);
+  for_each_node(data_, [&](const ExprNode &node) {
+    for (const Expr &arg : node.args)
+      if (node.kind == ExprKind::Join && arg.node()->kind == ExprKind::Let)
+        wanted_.insert(arg.node()->name);
+    for_each_extent_of_places(node, [&](const Expr &of) {
+      if (of.node()->kind == ExprKind::Let) wanted_.insert(of.node()->name);
+    });
+    if (node.kind != ExprKind::Input) return;
+    if (reads_ahead(node)) check_ahead(node);
+    wanted_.merge(lets_read(*node.input));
+  });
+  for (const OutputDecl &output : data_.outputs)
+    if (output.said) wanted_.merge(lets_read(*output.said));
+  for (const auto &axis : data_.axes) wanted_.merge(lets_read(*axis));
+  for (const auto &[name, let] : lets_)
+    if (let.node()->input) wanted_.merge(lets_read(*let.node()->input));
+  std::erase_if(wanted_, [&](const std::string &name) { return !lets_.contains(name); });
+  for (const auto &[name, let] : lets_)
+    if (!wanted_.contains(name) && let.node()->args.size() > 1) fail_no_loop(name);
+}
+
+void Splitter::check_scheduled() const {
+  for (const ScheduleClause &of : lets_of(data_.schedule))
+    if (!wanted_.contains(of.names[0]))
+      support::fail("E0017",
+                    "let '" + of.names[0] +
+                        "' is no array: it is computed in the loops of what reads it",
+                    support::with_text(of.where, data_.source.get()),
+                    "list its dims, as in `let " + of.names[0] +
+                        "[i, j] = ..`, to have it computed first, or say it in `schedule { .. }`");
+}
+
+void Splitter::check_ahead(const ExprNode &node) const {
+  const std::string &name = let_called(node);
+  const Place where = support::with_text(node.where, data_.source.get());
+  if (!lets_.contains(name))
+    support::fail("E0003", "there is no let '" + name + "'", where,
+                  "what is read ahead by that name is to be among the lets of the kernel");
+  if (!node.input->window)
+    support::fail("E0028", "let '" + name + "' is read without positions before it is there", where,
+                  "read it at an earlier position of one of its dims");
+}
+
+void Splitter::fail_no_loop(const std::string &name) const {
+  const ExprNode &node = *lets_.at(name).node();
+  support::fail("E0030", "let '" + name + "' does not read itself, and has a start",
+                support::with_text(node.where, data_.source.get()),
+                "leave `from` out, or list its dims and read it at an earlier position");
+}
+
+// The kernel of a let of that value.
+SpecData Splitter::kernel_of(const std::string &name, Expr value, const Place &where,
+                             const std::vector<AxisRef> &axes,
+                             std::shared_ptr<const InputDecl> said, Order store) const {
+  SpecData data = data_; // with its settings; wishes are for the kernel itself
+  data.name += "_" + name;
+  data.axes = axes_of(value);
+  data.schedule = {};
+  data.pairings.clear();
+  data.lets.clear();
+  data.outputs.clear();
+  OutputDecl output;
+  output.name = name;
+  output.value = std::move(value);
+  output.where = where;
+  output.axes = axes;
+  output.has_axes = !axes.empty();
+  output.said = std::move(said);
+  output.store = store;
+  data.outputs.push_back(std::move(output));
+  declare(data);
+  return data;
+}
+
+void Splitter::materialise(const std::string &name) {
+  const ExprNode &let = *lets_.at(name).node();
+  std::optional<Join> join;
+  const Expr &value = let.args[0];
+  std::vector<AxisRef> axes = axes_listed(let);
+  if (is_join(value)) join = join_of(let);
+  if (join && join->stacks) axes.erase(axes.begin() + std::ptrdiff_t(join->dim));
+  const bool has_positions = join && !join->positions.empty();
+  if (has_positions) axes = value.node()->args[0].node()->axes; // those of its first part
+  SpecData data = kernel_of(name, rewritten(join ? value.node()->args[0] : value), let.where, axes,
+                            of_arrays(let.input), let.store);
+  TypedSpec typed = join ? analyse_(data) : analyse_(scheduled(data, name));
+  if (!join) check_dims(let, typed);
+  if (join && asks_for(name))
+    typed.notes.push_back(support::decide(
+        support::Reason::WishNotMet, "schedule " + name, "no loops",
+        "the schedule speaks of the loops of let '" + name +
+            "', and it has none: it is made up of " + support::quoted_list(join->parts) +
+            ", each computed by loops of its own"));
+  if (join && join->stacks) add_axis(typed, value.node()->axes[0], join->dim);
+  if (has_positions) typed.outputs[0].axes.clear();
+  for (std::size_t dim = 0; has_positions && dim < let.axes.size(); ++dim)
+    add_axis(typed, let.axes[dim], dim);
+  add_array(name, typed, let.where);
+  split_.lets.push_back(std::make_shared<const Materialised>(
+      Materialised{std::move(data), std::move(typed), {}, join}));
+}
+
+// The dim along which arrays are stacked, which none of them has.
+void Splitter::add_axis(TypedSpec &typed, const AxisRef &axis, std::size_t dim) {
+  const auto *label = std::get_if<std::string>(&axis.value());
+  typed.outputs[0].axes.insert(typed.outputs[0].axes.begin() + std::ptrdiff_t(dim),
+                               int(typed.axes.size()));
+  typed.axes.push_back({label ? *label : "", label != nullptr});
+}
+
+std::shared_ptr<InputDecl> Splitter::declared(const std::string &name, DType dtype,
+                                              std::size_t rank, const Place &where) {
+  auto decl = std::make_shared<InputDecl>();
+  decl->name = name;
+  decl->dtype = dtype;
+  decl->where = where;
+  decl->dims.assign(rank, Dim(":"));
+  decl->materialised = true;
+  return decl;
+}
+
+void Splitter::add_array(const std::string &name, const TypedSpec &typed, const Place &where) {
+  const TypedOutput &made = typed.outputs[0];
+  Array array{declared(name, made.dtype, made.axes.size(), where), own_positions(typed)};
+  if (const auto let = lets_.find(name);
+      let != lets_.end() && names_its_dims(*let->second.node())) {
+    array.own.clear();
+    for (const AxisRef &axis : let->second.node()->axes)
+      array.own.push_back({0, {{std::get<std::string>(axis.value()), 1}}, {}});
+  }
+  arrays_.emplace(name, std::move(array));
+}
+
 bool Splitter::names_its_dims(const ExprNode &let) const {
   const auto window_called = [&](const std::string &name) -> const InputDecl * {
     for (const auto &input : data_.inputs)

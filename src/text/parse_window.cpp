@@ -223,7 +223,7 @@ private:
   AffineForm term(int depth) {
     if (may_be_value_ && look_ahead(true).is_value_of_term())
       return value(
-          [&] { return parse_part(cursor_, symbols_, *symbols_.definitions, Part::Term); });
+          [&] { return parse_within(cursor_, symbols_, *symbols_.definitions, Precedence::Term); });
     AffineForm product = factor(depth);
     while (cursor_.is(Tok::Star)) {
       const Token star = cursor_.next();
@@ -274,8 +274,9 @@ private:
       if (cursor_.peek(1).kind == Tok::LeftBracket || at_pad(cursor_)) return element(depth);
       if (cursor_.is_word("extent") && cursor_.peek(1).kind == Tok::LeftParen) return extent();
       if (cursor_.peek(1).kind == Tok::LeftParen && may_be_value_)
-        return value(
-            [&] { return parse_part(cursor_, symbols_, *symbols_.definitions, Part::Operand); });
+        return value([&] {
+          return parse_within(cursor_, symbols_, *symbols_.definitions, Precedence::Primary);
+        });
       if (cursor_.peek(1).kind == Tok::LeftParen)
         not_affine("the value of an expression is no axis", token);
       result.terms.push_back({std::string(cursor_.word(cursor_.expect_new_name("an axis"))), 1});

@@ -133,8 +133,9 @@ struct Definitions {
 // Reads one expression and leaves the cursor behind it.
 Expr parse_expression(Cursor &cursor, const Symbols &symbols, const Definitions &definitions);
 // The same of what binds tighter than `+`, or than any operator.
-enum class Part { Term, Operand };
-Expr parse_part(Cursor &cursor, const Symbols &symbols, const Definitions &definitions, Part part);
+enum class Precedence { Term, Primary };
+Expr parse_within(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
+                  Precedence least);
 // `in`, `param` or `state`, the cursor on the word: parse_input.cpp.
 void parse_input(Cursor &cursor, Symbols &symbols, SpecData &data, InputRole role);
 // `set NAME = VALUE`, and `fuse A, B` or `separate A, B`, the cursor on the first word:
