@@ -129,12 +129,18 @@ protected:
         ref->at[*of.dim] = *row;
       }
     }
-    for (const TypedWindow::Pad &pad : copy.padding.pads)
-      step.borders.push_back(
-          {pad.dim, pad.before, pad.after, mode_of(pad, reader.typed().inputs[copy.of()].dtype)});
+    step.borders = borders_of(copy.padding.pads, reader.typed().inputs[copy.of()].dtype);
     for (const Padding::Dim &dim : copy.padding.dims)
       step.reach.push_back({dim.first, dim.last, dim.divisor});
     return step;
+  }
+
+  static std::vector<calls::Border> borders_of(const std::vector<TypedWindow::Pad> &pads,
+                                               DType dtype) {
+    std::vector<calls::Border> made;
+    for (const TypedWindow::Pad &pad : pads)
+      made.push_back({pad.dim, pad.before, pad.after, mode_of(pad, dtype)});
+    return made;
   }
 
   static std::string mode_of(const TypedWindow::Pad &pad, DType dtype) {
@@ -144,8 +150,14 @@ protected:
     case PadMode::Reflect: return "reflect";
     case PadMode::Constant: break;
     }
-    if (is_complex(dtype)) return "number";
-    return fmt::format("{}", ops::as_f64(ops::convert(pad.value, dtype, DType::F64)));
+    const auto number = [](ops::Scalar value, DType of) {
+      if (is_unsigned_integer(of)) return fmt::format("{}", value.bits);
+      if (!is_float(of)) return fmt::format("{}", ops::as_i64(value));
+      return fmt::format("{}", ops::as_f64(ops::convert(value, of, DType::F64)));
+    };
+    if (!is_complex(dtype)) return number(pad.value, dtype);
+    return fmt::format("({}, {})", number({pad.value.bits}, real_dtype(dtype)),
+                       number({pad.value.imag}, real_dtype(dtype)));
   }
 
   Step scatter_step(const Reader &reader, std::size_t input, const std::string &values) const {
@@ -157,6 +169,7 @@ protected:
     step.from = {ref_over(values, step.over)};
     step.to = {window_ref(reader, window, nullptr)};
     step.to[0].array = reader.made[input];
+    step.borders = borders_of(typed.inputs[window].window->pads, typed.inputs[window].dtype);
     return step;
   }
 
@@ -217,18 +230,14 @@ protected:
                               ? window_ref(reader, i, &part.seen[i - typed.given_inputs()], extents)
                               : array_ref(reader, typed.inputs[i].axis_of_dim, reader.given[i],
                                           layouts.inputs[i], extents));
-      see_all(typed, typed.inputs[i].axis_of_dim, layouts.inputs[i], extents, step.from.back());
+      say_counts(typed, typed.inputs[i].axis_of_dim, layouts.inputs[i], extents, step.from.back());
     }
     for (std::size_t o = 0; o < typed.outputs.size(); ++o) {
       if (!part.wanted[o]) continue;
       walked = walked | expr::AxisSet::of(typed.outputs[o].axes);
       Ref &output = step.to.emplace_back(
           array_ref(reader, typed.outputs[o].axes, reader.outputs[o], layouts.outputs[o], extents));
-      for (std::size_t d = 0; d < output.at.size();
-           ++d) // that has more elements than others along this axis
-        output.at[d].all =
-            typed.outputs[o].axes[d] != typed.time &&
-            layouts.outputs[o].extents[d] != extents[std::size_t(typed.outputs[o].axes[d])];
+      say_counts(typed, typed.outputs[o].axes, layouts.outputs[o], extents, output);
     }
     for (std::size_t axis = 0; axis < typed.axes.size(); ++axis) {
       if (!walked.has(int(axis)) || int(axis) == typed.time) continue;
@@ -240,18 +249,17 @@ protected:
     return step;
   }
 
-  // Along axes of which an input has more elements than others of the step have.
-  static void see_all(const TypedSpec &typed, const std::vector<int> &axes, const Layout &layout,
-                      const std::vector<std::int64_t> &extents, Ref &ref) {
+  // Along axes of which an operand has more elements than others of the step have.
+  static void say_counts(const TypedSpec &typed, const std::vector<int> &axes, const Layout &layout,
+                         const std::vector<std::int64_t> &extents, Ref &ref) {
     for (std::size_t d = 0; d < axes.size(); ++d) {
       if (axes[d] == typed.time || layout.extents[d] == 1 ||
           layout.extents[d] == extents[std::size_t(axes[d])])
         continue;
       const std::string &axis = typed.axes[std::size_t(axes[d])].name;
       for (Affine &position : ref.at)
-        position.all = position.all || std::ranges::any_of(position.terms, [&](const auto &term) {
-                         return term.axis == axis;
-                       });
+        for (Affine::Term &term : position.terms)
+          if (term.axis == axis) term.count = layout.extents[d];
     }
   }
 

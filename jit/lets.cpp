@@ -247,7 +247,7 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
   std::vector<Layout> layouts_of_inputs;
   for (const AnyView *input : inputs) layouts_of_inputs.push_back(input->layout);
   std::vector<std::vector<std::int64_t>> shapes;
-  std::vector<kernel::Whole> wholes(lets_.size());
+  made->wholes.resize(lets_.size());
   const auto extent_of = [&](std::uint32_t array, std::size_t dim) {
     return array < inputs.size() ? inputs[array]->layout.extents[dim]
                                  : shapes[array - inputs.size()][dim];
@@ -267,8 +267,8 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
         given.push_back(views[read]);
         parts.push_back(views[read].layout);
       }
-      if (specs_[k]->join) wholes[k] = kernel::whole_of(*specs_[k], parts, extent_of);
-      const Layout layout = specs_[k]->join ? wholes[k].layout
+      if (specs_[k]->join) made->wholes[k] = kernel::whole_of(*specs_[k], parts, extent_of);
+      const Layout layout = specs_[k]->join ? made->wholes[k].layout
                             : lets_[k].rows ? made->lets[lets_[k].rows->loop]
                                             : kernels_[k]->allocated_layouts(given).outputs[0];
       made->lets.push_back(layout);
@@ -286,7 +286,7 @@ std::shared_ptr<const Lets::Layouts> Lets::layouts(kernel::Operands inputs) cons
   }
   keep_what_is_read_again(*made, lifetimes);
   choose_orders(inputs, *made);
-  const std::vector<std::int64_t> starts = put_parts(*made, wholes, lifetimes);
+  const std::vector<std::int64_t> starts = put_parts(*made, lifetimes);
   made->places = support::places_of(lifetimes);
   for (std::size_t k = lets_.size(); k-- > 0;) // a whole may be a part itself, of one behind it
     if (lets_[k].whole) made->places.starts[k] = made->places.starts[*lets_[k].whole] + starts[k];
@@ -340,7 +340,7 @@ void Lets::choose_orders(kernel::Operands inputs, Layouts &made) const {
 
 // Parts lie in their whole, which lives from the first of them until the last time that one of them
 // or it is read. Returns where, in bytes: [let].
-std::vector<std::int64_t> Lets::put_parts(Layouts &layouts, std::vector<kernel::Whole> &wholes,
+std::vector<std::int64_t> Lets::put_parts(Layouts &layouts,
                                           std::vector<support::Lifetime> &lifetimes) const {
   std::vector<std::int64_t> starts(lets_.size());
   for (std::size_t k = 0; k < lets_.size(); ++k)
@@ -349,10 +349,10 @@ std::vector<std::int64_t> Lets::put_parts(Layouts &layouts, std::vector<kernel::
       lifetimes[k].last_read = std::max(lifetimes[k].last_read, lifetimes[part].last_read);
     }
   for (std::size_t k = lets_.size(); k-- > 0;) { // a whole may be a part, of one behind it
-    wholes[k].layout = layouts.lets[k];
+    layouts.wholes[k].layout = layouts.lets[k];
     std::size_t next = 0;
     for (const std::size_t part : parts_of(k)) {
-      starts[part] = kernel::put_part(wholes[k], next++, layouts.lets[part]) *
+      starts[part] = kernel::put_part(layouts.wholes[k], next++, layouts.lets[part]) *
                      std::int64_t(size_of(specs_[part]->typed.outputs[0].dtype));
       layouts.bytes[part] = lifetimes[part].bytes = 0;
     }

@@ -71,6 +71,7 @@ public:
     }
     std::vector<support::Lifetime> lifetimes = {}; // [let]
     std::vector<bool> in_tiles = {};               // [let]; empty: none. They lie elsewhere.
+    std::vector<kernel::Whole> wholes = {};        // [let]: of joins, where their parts lie
     // Lets that lie in another order than the one that writes them alone would have, and what that
     // saves (kernel/storage.hpp).
     std::vector<std::size_t> reordered = {};
@@ -149,7 +150,7 @@ public:
 
 private:
   void choose_orders(kernel::Operands inputs, Layouts &made) const;
-  std::vector<std::int64_t> put_parts(Layouts &layouts, std::vector<kernel::Whole> &wholes,
+  std::vector<std::int64_t> put_parts(Layouts &layouts,
                                       std::vector<support::Lifetime> &lifetimes) const;
   std::span<const std::size_t> parts_of(std::size_t k) const; // none where it is no join
   struct Let {

@@ -195,6 +195,12 @@ void TileChooser::show(const TileGroup &group, std::vector<Reader> &members,
     std::int64_t by = 0; // rows of the last member
   };
   const std::string axis_of_tasks = fresh("task"), axis_of_tiles = fresh("tile");
+  const auto moves_of = [](std::span<const Loop> loops, std::int64_t times) {
+    std::vector<Affine::Term> moves;
+    for (const Loop &loop : loops)
+      if (loop.by != 0) moves.push_back({loop.axis, times * loop.by});
+    return moves;
+  };
   const auto axis_of = [&](std::size_t m) -> const std::string & {
     return members[m].typed().axes[std::size_t(group.members[m].axis)].name;
   };
@@ -206,17 +212,8 @@ void TileChooser::show(const TileGroup &group, std::vector<Reader> &members,
     const std::int64_t begin = piece.begin + times * row;
     Step step = steps[piece.nest];
     for (Range &range : step.over)
-      if (range.axis == axis) range = {axis, loops.empty() ? begin : 0, piece.end - piece.begin};
-    for (std::vector<Ref> *refs : {&step.to, &step.from})
-      for (Ref &ref : *refs)
-        for (Affine &position : ref.at) {
-          const auto term = std::ranges::find(position.terms, axis, &Affine::Term::axis);
-          if (loops.empty() || term == position.terms.end()) continue;
-          const std::int64_t of_axis = term->times;
-          position.constant += of_axis * begin;
-          for (const Loop &loop : loops)
-            if (loop.by != 0) position.terms.push_back({loop.axis, of_axis * times * loop.by});
-        }
+      if (range.axis == axis)
+        range = {axis, begin, piece.end - piece.begin, 1, moves_of(loops, times)};
     return step;
   };
   // Of borders: rows of the copy are those of the array, or stand for others before and behind it.
@@ -228,21 +225,14 @@ void TileChooser::show(const TileGroup &group, std::vector<Reader> &members,
     const Piece whole{piece.nest, piece.begin + shift, piece.end + shift, 0, true};
     for (const Tiles::PaddedRows &rows : Tiles::padded_rows(*array.border, array.rows, whole)) {
       Step step = borders[m];
-      Affine from, to;
-      from.constant = rows.row;
-      to.constant = rows.copy_row;
+      const std::vector<Affine::Term> moves = moves_of(loops, group.members[m].times);
+      Affine from{.constant = rows.row, .terms = moves},
+          to{.constant = rows.copy_row, .terms = moves};
       if (rows.count > 1) {
-        step.over = {{axis_of(m), loops.empty() ? rows.row : 0, rows.count}};
-        from.terms = to.terms = {{axis_of(m), 1}};
-        if (loops.empty()) {
-          from.constant = 0;
-          to.constant -= rows.row;
-        }
+        step.over = {{axis_of(m), rows.row, rows.count, 1, moves}};
+        from = {.terms = {{axis_of(m), 1}}};
+        to = {.constant = rows.copy_row - rows.row, .terms = {{axis_of(m), 1}}};
       }
-      for (const Loop &loop : loops)
-        for (Affine *position : {&from, &to})
-          if (loop.by != 0)
-            position->terms.push_back({loop.axis, group.members[m].times * loop.by});
       step.from[0].at[array.border->dim] = from;
       step.to[0].at[array.border->dim] = to;
       into.push_back(std::move(step));

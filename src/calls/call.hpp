@@ -38,12 +38,13 @@ namespace broadloom::calls {
 
 struct Ref;
 
-// (constant + multiples of positions along axes + multiples of elements that say positions) /
-// divisor.
+// (constant + multiples of positions along axes) / divisor + multiples of elements that say
+// positions.
 struct Affine {
   struct Term {
     std::string axis;
     std::int64_t times = 1;
+    std::int64_t count = 0; // `i<8`: so many positions, where the step has others; 0: as the step
     friend bool operator==(const Term &, const Term &) = default;
   };
   struct Index {
@@ -66,10 +67,12 @@ struct Ref {
   std::vector<Affine> at = {}; // [dim]; none: all of them
 };
 
-// Every step-th position of an axis from `first` on, `count` of them.
+// Every step-th position of an axis from `first` on, `count` of them. `first` moves with the loops
+// around.
 struct Range {
   std::string axis;
   std::int64_t first = 0, count = 0, step = 1;
+  std::vector<Affine::Term> moves = {};
   friend bool operator==(const Range &, const Range &) = default;
 };
 
@@ -81,11 +84,13 @@ struct Array {
     Copy, // of what windows read
   };
   // Rows along the steps of a loop: the number of the first, and how many of them are kept; 0: all.
-  // In tiles, they lie in the order of the rows wherever a tile begins.
+  // So many lie behind those of the steps, where a loop begins from there. In tiles, rows lie in
+  // their order wherever a tile begins.
   struct Rows {
     std::size_t dim = 0;
     std::int64_t from = 0, kept = 0;
     bool in_tiles = false;
+    std::int64_t behind = 0;
     friend bool operator==(const Rows &, const Rows &) = default;
   };
   // In the memory that the call has for its lets, in bytes. Those that never live at once may share
@@ -106,23 +111,26 @@ struct Array {
 struct Border {
   int dim = 0;
   std::int64_t before = 0, after = 0;
-  std::string mode = {}; // edge, wrap, reflect, or the number that stands there
+  std::string mode = {}; // edge, wrap, reflect, or the number there: 1.5, or (1.5, -2)
   friend bool operator==(const Border &, const Border &) = default;
 };
 
 struct Step {
   enum class Kind : std::uint8_t {
-    Run,     // a nest: to = run KERNEL(from) over axes
-    Gather,  // to = gather from over axes: no nest runs
-    Scatter, // to = scatter from over axes: adds up each element at the position that others say
-    Start,   // to = start from, or zeros: the rows that a loop begins with
-    Count,   // to = count: the numbers 0, 1, .. of the steps
+    Run,    // a nest: to = run KERNEL(from) over axes
+    Gather, // to = gather from over axes: no nest runs
+    // to = scatter from over axes: adds up each element at the position that others say, with
+    // borders at that which stands there, if any
+    Scatter,
+    Start, // to = start from, or zeros: the rows that a loop begins with
+    Count, // to = count: the numbers 0, 1, .. of the steps
     // to = pad from by borders: with borders or zeros around; rows that the copy has not are left
     // out
     Pad,
-    Copy,  // to = copy from
-    View,  // to = view from: nothing is moved
-    Save,  // to = save from each N: rows that a loop is computed again from
+    Copy, // to = copy from
+    View, // to = view from over axes: nothing is moved, the one is the other
+    // to = save from each N: rows that a loop is computed again from, in the last one the last
+    Save,
     Again, // again to each N: the rows of a segment are there, computed from those that were saved
     For,   // steps for one position after the other
   };
@@ -135,7 +143,7 @@ struct Step {
   std::vector<Range> over = {};     // For: one
   bool down = false;                // For: from the last position to the first
   std::int64_t each = 0;            // Save, Again, For: so many steps
-  std::vector<Border> borders = {}; // Pad
+  std::vector<Border> borders = {}; // Pad, Scatter
   // Pad: of each dim the positions around the array that the copy has, every divisor-th of them an
   // element; empty: all with borders.
   struct Reach {

@@ -179,7 +179,7 @@ private:
   // Those of a row, in any order where several copies of it are made; rows that a copy has not are
   // left out.
   void pad(const Step &step) {
-    for (const Range &range : step.over) axes_[range.axis] = range.first; // rows, from this one on
+    for (const Range &range : step.over) axes_[range.axis] = first_of(range); // rows, from it on
     pad_rows(step);
     for (const Range &range : step.over) axes_.erase(range.axis);
   }
@@ -299,7 +299,7 @@ private:
   // Each reference is one of the operands, in their order: those that a nest does not read are not
   // printed.
   void see(const Step &step, const std::vector<Ref> &refs, const std::vector<Operand> &operands) {
-    for (const Range &range : step.over) axes_[range.axis] = range.first;
+    for (const Range &range : step.over) axes_[range.axis] = first_of(range);
     auto operand = operands.begin();
     for (const Ref &ref : refs) {
       const auto known = memory_.find(ref.array);
@@ -347,22 +347,26 @@ private:
       if (axis.empty() || view.layout.extents[d] == 1) continue;
       const auto range = std::ranges::find(step.over, axis, &Range::axis);
       if (range == step.over.end()) return false;
-      if (range->count != view.layout.extents[d] && !has_own_shapes(step)) return false;
-      axes_[axis] = range->first + range->step;
+      if (count_of(*range, ref) != view.layout.extents[d]) return false;
+      axes_[axis] += range->step;
       const std::optional<std::int64_t> second = place_of(ref, memory);
-      axes_[axis] = range->first;
+      axes_[axis] -= range->step;
       if (second && *second - *first != view.layout.strides[d] * std::int64_t(size_of(view.dtype)))
         return false;
     }
     return true;
   }
 
-  // `y[:]`: more elements along an axis than others of the step have.
-  static bool has_own_shapes(const Step &step) {
-    const auto has = [](const Ref &ref) {
-      return std::ranges::any_of(ref.at, [](const Affine &position) { return position.all; });
-    };
-    return std::ranges::any_of(step.to, has) || std::ranges::any_of(step.from, has);
+  std::int64_t first_of(const Range &range) const {
+    return *value({.constant = range.first, .terms = range.moves});
+  }
+
+  // Of an axis, for this reference.
+  static std::int64_t count_of(const Range &range, const Ref &ref) {
+    for (const Affine &position : ref.at)
+      for (const Affine::Term &term : position.terms)
+        if (term.axis == range.axis && term.count > 0) return term.count;
+    return range.count;
   }
 
   // An array that is first seen here, of which this is all: where it lies its axes say.

@@ -77,6 +77,8 @@ private:
       if (array.rows->dim >= array.extents.size()) line.unexpected("a dim of the array");
       line.expect("from");
       array.rows->from = integer(line, "the number of the first row");
+      if (line.accept("behind"))
+        array.rows->behind = std::int64_t(line.integer("a number of rows", most));
       array.rows->in_tiles = line.accept("tile");
       if (array.rows->in_tiles || line.accept("ring"))
         array.rows->kept = std::int64_t(line.integer("rows", most));
@@ -174,8 +176,18 @@ private:
   Range range(Cursor &line) {
     Range made{.axis = name(line, "an axis")};
     line.expect("[");
-    made.first = integer(line, "a position");
+    Affine first;
+    sum(line, first);
+    if (!first.indices.empty()) line.unexpected("a position that no element says");
+    made.first = first.constant;
+    made.moves = std::move(first.terms);
     line.expect(",");
+    if (!made.moves.empty()) {
+      line.expect("+");
+      made.count = std::int64_t(line.integer("a number of positions", most));
+      line.expect(")");
+      return made;
+    }
     const std::int64_t end = integer(line, "a position");
     line.expect(")");
     if (line.accept("by")) made.step = std::int64_t(line.integer("a step", most));
@@ -192,9 +204,19 @@ private:
     line.expect(",");
     made.after = std::int64_t(line.integer("a number of elements", most));
     line.expect(")");
-    if (line.accept("-")) made.mode = "-";
-    made.mode += line.next().text;
+    if (!line.accept("(")) {
+      made.mode = mode(line);
+      return made;
+    }
+    made.mode = "(" + mode(line);
+    line.expect(",");
+    made.mode += ", " + mode(line) + ")";
+    line.expect(")");
     return made;
+  }
+  static std::string mode(Cursor &line) {
+    const std::string sign = line.accept("-") ? "-" : "";
+    return sign + std::string(line.next().text);
   }
 
   static Step::Reach reach(Cursor &line) {
@@ -235,13 +257,22 @@ private:
       line.expect("/");
       made.divisor = std::int64_t(line.integer("a divisor", most));
       if (made.divisor == 0) line.unexpected("a divisor of 1 or more before");
+      if (line.peek().text == "+" || line.peek().text == "-") elements(line, made);
     }
     if (!made.outside.empty()) line.expect(")");
     return made;
   }
 
-  void sum(Cursor &line, Affine &made) {
-    for (bool first = true;; first = false) {
+  void elements(Cursor &line, Affine &made) { // behind a quotient
+    Affine behind;
+    sum(line, behind, false);
+    if (!behind.terms.empty() || behind.constant != 0)
+      line.unexpected("only elements behind a quotient");
+    made.indices = std::move(behind.indices);
+  }
+
+  void sum(Cursor &line, Affine &made, bool first = true) {
+    for (;; first = false) {
       const bool minus = line.accept("-");
       if (!first && !minus && !line.accept("+")) return;
       std::int64_t times = minus ? -1 : 1;
@@ -252,10 +283,13 @@ private:
           continue;
         }
       }
-      if (line.peek(1).text == "[")
+      if (line.peek(1).text == "[") {
         made.indices.push_back({times, std::make_shared<const Ref>(ref(line))});
-      else
-        made.terms.push_back({name(line, "an axis"), times});
+        continue;
+      }
+      made.terms.push_back({name(line, "an axis"), times});
+      if (line.accept("<"))
+        made.terms.back().count = std::int64_t(line.integer("a number of positions", most));
     }
   }
 

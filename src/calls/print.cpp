@@ -16,20 +16,38 @@ constexpr std::array<std::string_view, std::size_t(Step::Kind::For) + 1> words{
 constexpr std::array<std::string_view, std::size_t(Array::Owner::Copy) + 1> owners{"in", "out",
                                                                                    "temp", "copy"};
 
+void add_terms(std::string &text, const std::vector<Affine::Term> &terms) {
+  for (const Affine::Term &term : terms)
+    support::add_term(text, term.times,
+                      loop::quoted(term.axis) +
+                          (term.count > 0 ? fmt::format("<{}", term.count) : ""));
+}
+
 std::string text_of(const Affine &position) {
   if (position.all) return ":";
   std::string text;
-  for (const Affine::Term &term : position.terms)
-    support::add_term(text, term.times, loop::quoted(term.axis));
+  add_terms(text, position.terms);
+  const auto add_constant = [&] {
+    if (position.constant != 0 || text.empty()) support::add_term(text, position.constant);
+  };
+  if (position.divisor != 1) {
+    add_constant();
+    text = fmt::format("({}) / {}", text, position.divisor);
+  }
   for (const Affine::Index &index : position.indices)
     support::add_term(text, index.times,
                       print(*index.element) + (index.element->at.empty() ? "[]" : ""));
-  if (position.constant != 0 || text.empty()) support::add_term(text, position.constant);
-  if (position.divisor != 1) text = fmt::format("({}) / {}", text, position.divisor);
+  if (position.divisor == 1) add_constant();
   return position.outside.empty() ? text : fmt::format("{}({})", position.outside, text);
 }
 
 std::string text_of(const Range &range) {
+  if (!range.moves.empty()) {
+    std::string first;
+    add_terms(first, range.moves);
+    if (range.first != 0) support::add_term(first, range.first);
+    return fmt::format("{} [{}, +{})", loop::quoted(range.axis), first, range.count);
+  }
   const std::int64_t end = range.first + std::max<std::int64_t>(range.count - 1, 0) * range.step +
                            (range.count > 0 ? 1 : 0);
   return fmt::format("{} [{}, {}){}", loop::quoted(range.axis), range.first, end,
@@ -51,6 +69,7 @@ std::string line_of(const Array &array) {
                   support::joined(array.extents, [](std::int64_t n) { return std::to_string(n); }));
   if (array.rows) {
     text += fmt::format(" along {} from {}", array.rows->dim, array.rows->from);
+    if (array.rows->behind > 0) text += fmt::format(" behind {}", array.rows->behind);
     if (array.rows->kept > 0)
       text += fmt::format(" {} {}", array.rows->in_tiles ? "tile" : "ring", array.rows->kept);
   }

@@ -2,6 +2,7 @@
 // of its value: which row has been written there.
 #include "calls/verify.hpp"
 
+#include "calls/views.hpp"
 #include "support/fail.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
 struct Marks {
   const Array *array = nullptr;
   std::vector<std::int64_t> rows = {};
-  const Step *view = nullptr; // what it is a view of
+  std::vector<const Step *> views = {}; // what it is a view of
 
   std::int64_t extent(std::size_t dim) const { return array->extents[dim]; }
   std::int64_t first(std::size_t dim) const {
@@ -59,7 +60,7 @@ public:
     line_ = 1;
     for (const Array &array : call_.arrays) {
       ++line_;
-      if (array.owner == Array::Owner::Out && marks_[array.name].view == nullptr &&
+      if (array.owner == Array::Owner::Out &&
           std::ranges::count(marks_[array.name].rows, never) != 0)
         fail(fmt::format("no step writes all of output '{}'", array.name),
              "parts that leave a hole are wrong");
@@ -87,12 +88,7 @@ private:
   void take(const Step &step) {
     switch (step.kind) {
     case Step::Kind::For: return loop(step);
-    case Step::Kind::View:
-      if (step.from.size() == 1 && !step.over.empty()) {
-        marks_of(step.to[0]).view = &step;
-        return;
-      }
-      break;
+    case Step::Kind::View: return view(step);
     case Step::Kind::Again: return again(step);
     default: break;
     }
@@ -107,6 +103,22 @@ private:
     // A nest reads while it writes: no row may take the place of one that it reads.
     for (const Ref &ref : step.from)
       if (step.kind == Step::Kind::Run && marks_of(ref).array->rows) read(ref, step);
+  }
+
+  void view(const Step &step) {
+    if (step.from.size() != 1 || step.to.size() != 1)
+      fail("a view of several arrays", "one step says where one of them lies");
+    const std::size_t dims = marks_of(step.from[0]).array->extents.size();
+    if (step.to[0].at.size() != marks_of(step.to[0]).array->extents.size() ||
+        step.from[0].at.size() != dims ||
+        std::ranges::any_of(step.to[0].at, [](const Affine &position) {
+          return position.terms.size() > 1 || position.all || position.divisor != 1 ||
+                 (!position.terms.empty() && position.terms[0].times < 1);
+        }))
+      fail("a view that walks two axes along a dim", "each dim is an axis, or one position");
+    for (const Range &range : step.over) check_range(range);
+    marks_of(step.to[0]).views.push_back(&step);
+    write(step.to[0], step);
   }
 
   bool is_ring(const Ref &ref) {
@@ -223,7 +235,6 @@ private:
 
   void check_read(Marks &marks, const std::vector<std::int64_t> &at, const Ref &ref) {
     check_inside(marks, at, ref);
-    if (marks.view != nullptr) return read_through(marks, at);
     const std::int64_t found = marks.rows[marks.place(at)];
     const bool is_in = marks.array->owner == Array::Owner::In;
     if (found == never)
@@ -232,18 +243,9 @@ private:
       fail(fmt::format("'{}' is read, of which row {} lies in the place of row {}", print(ref),
                        found, marks.row(at)),
            "more rows must be kept");
-  }
-
-  // `u_1[t, i] = view u[t - 1, i]` at the position `at` of u_1.
-  void read_through(const Marks &marks, const std::vector<std::int64_t> &at) {
-    const Step &view = *marks.view;
-    const std::map<std::string, std::int64_t> axes = axes_;
-    for (std::size_t d = 0; d < at.size(); ++d)
-      for (const Affine::Term &term : view.to[0].at[d].terms) axes_[term.axis] = at[d];
-    std::vector<std::int64_t> seen;
-    for (const Affine &position : view.from[0].at) seen.push_back(value(position));
-    check_read(marks_of(view.from[0]), seen, view.from[0]);
-    axes_ = axes;
+    for (const Step *view : marks.views)
+      if (const auto seen = seen_through(*view, at))
+        return check_read(marks_of(view->from[0]), *seen, view->from[0]);
   }
 
   void write(const Ref &ref, const Step &step) {
@@ -271,20 +273,30 @@ private:
   using Visit = std::function<void(Marks &, const std::vector<std::int64_t> &)>;
   // At all positions of those axes of the step that the reference walks.
   void for_each_position(const Ref &ref, const Step &step, const Visit &visit) {
-    std::vector<const Range *> walked;
+    std::vector<Range> walked;
     for (const Range &range : step.over)
       if (std::ranges::any_of(ref.at, [&](const Affine &position) {
             return std::ranges::count(position.terms, range.axis, &Affine::Term::axis) > 0;
           }))
-        walked.push_back(&range);
+        walked.push_back(range_of(range, ref));
     walk(ref, walked, 0, visit);
-    for (const Range *range : walked) axes_.erase(range->axis);
+    for (const Range &range : walked) axes_.erase(range.axis);
   }
 
-  void walk(const Ref &ref, const std::vector<const Range *> &walked, std::size_t depth,
+  // Where it begins now, and how long it is for this reference.
+  Range range_of(const Range &range, const Ref &ref) const {
+    Range made = range;
+    made.first = value({.constant = range.first, .terms = range.moves});
+    for (const Affine &position : ref.at)
+      for (const Affine::Term &term : position.terms)
+        if (term.axis == range.axis && term.count > 0) made.count = term.count;
+    return made;
+  }
+
+  void walk(const Ref &ref, const std::vector<Range> &walked, std::size_t depth,
             const Visit &visit) {
     if (depth < walked.size()) {
-      const Range &range = *walked[depth];
+      const Range &range = walked[depth];
       for (std::int64_t k = 0; k < range.count; ++k) {
         axes_[range.axis] = range.first + k * range.step;
         walk(ref, walked, depth + 1, visit);

@@ -3,10 +3,12 @@
 #include "analysis/analyse.hpp"
 #include "random_schedule.hpp"
 #include "same_bits.hpp"
+#include "tests/interpreted_call.hpp"
 
 #include "array/copy.hpp"
 #include "calls/record.hpp"
 #include "calls/verify.hpp"
+#include "jit/choose_call.hpp"
 #include "jit/native/target.hpp"
 #include "jit/runtime/paths.hpp"
 #include "kernel/overlap.hpp"
@@ -343,7 +345,8 @@ private:
         }
     }
     if (choices.scheduled) spec = *scheduled_;
-    Kernel kernel = compile(spec, choices.options);
+    const auto made = detail::make_kernel(spec, choices.options, {});
+    Kernel kernel(made);
     if (choices.frozen) {
       std::vector<NamedView> parameters, others;
       const spec::TypedSpec typed = analysis::analyse(spec.data());
@@ -356,6 +359,7 @@ private:
       kernel = kernel.freeze(parameters);
       in = others;
     }
+    const std::map<std::string, Array> before = copies_of(*made, in, out);
     calls::Record record;
     if (choices.bound) {
       const BoundCall call = kernel.bind_named(in, out);
@@ -367,7 +371,8 @@ private:
       kernel.run_named(in, out);
       record = recorder.record();
     }
-    verify_steps(kernel, choices, record);
+    if (!choices.frozen && choices.options.debug == Debug::none)
+      verify_steps(kernel, *made, before, in, out, record);
     std::vector<Bytes> hashes;
     for (const NamedView &view : out) hashes.push_back(canonical(view.view));
     set_environment({});
@@ -375,11 +380,11 @@ private:
   }
 
   // What the kernel says that it did is what it did, keeps to the rules of calls, and reads back as
-  // it was printed. A frozen one, and one whose call is checked, run others. A single nest without
-  // windows is not recorded.
-  void verify_steps(const Kernel &kernel, const Choices &choices,
-                    const calls::Record &record) const {
-    if (choices.frozen || choices.options.debug != Debug::none) return;
+  // it was printed, and gives what it gave when it is gone through step by step. A frozen one, and
+  // one whose call is checked, run others. A single nest without windows is not recorded.
+  void verify_steps(const Kernel &kernel, const detail::KernelImpl &made,
+                    const std::map<std::string, Array> &before, const std::vector<NamedView> &in,
+                    const std::vector<NamedView> &out, const calls::Record &record) const {
     const std::string text = kernel.show(Stage::call);
     try {
       const calls::Call call = calls::parse(text);
@@ -388,12 +393,64 @@ private:
       for (const calls::Array &array : call.arrays)
         elements += std::accumulate(array.extents.begin(), array.extents.end(), std::int64_t(1),
                                     std::multiplies<>());
-      if (elements < 20000) calls::verify(call), ++tally_.verified;
+      if (elements < 20000) {
+        calls::verify(call), ++tally_.verified;
+        interpret(made, text, before, in, out);
+      }
     } catch (const SpecError &error) {
       throw std::runtime_error("what a call does: " + error.render() + "\n" + text);
     } catch (const InternalError &error) { // what it ran
       throw std::runtime_error(error.what());
     }
+  }
+
+  // What a call is given; outputs that are not added to have anything before.
+  static std::map<std::string, Array> copies_of(const detail::KernelImpl &kernel,
+                                                const std::vector<NamedView> &in,
+                                                const std::vector<NamedView> &out) {
+    std::map<std::string, Array> made;
+    for (const NamedView &view : in) made.emplace(view.name, array::dense_copy(view.view));
+    const std::vector<std::string> names = jit::arrays_of_outputs(kernel.typed());
+    for (std::size_t o = 0; o < names.size(); ++o)
+      for (const NamedView &view : out) {
+        const spec::TypedOutput &output = kernel.typed().outputs[o];
+        if (view.name != output.name) continue;
+        const Array &copy =
+            made.insert_or_assign(names[o], array::dense_copy(view.view)).first->second;
+        if (!output.add)
+          std::memset(copy.raw(), 0xa5, std::size_t(copy.size()) * size_of(copy.dtype()));
+      }
+    return made;
+  }
+
+  static const AnyView *find(const std::vector<NamedView> &views, std::string_view name) {
+    const auto known = std::ranges::find(views, name, &NamedView::name);
+    return known == views.end() ? nullptr : &known->view;
+  }
+
+  void interpret(const detail::KernelImpl &kernel, const std::string &text,
+                 const std::map<std::string, Array> &before, const std::vector<NamedView> &in,
+                 const std::vector<NamedView> &out) const {
+    std::map<std::string, AnyView, std::less<>> arrays;
+    for (const auto &[name, array] : before) arrays[name] = array;
+    std::vector<const AnyView *> operands;
+    for (const spec::TypedInput &input : kernel.typed().callers())
+      operands.push_back(find(in, input.name));
+    for (const spec::TypedOutput &output : kernel.typed().outputs)
+      operands.push_back(find(out, output.name));
+    const std::map<std::string, Array> made = tests::interpreted(kernel, text, operands, arrays);
+    const std::vector<std::string> names = jit::arrays_of_outputs(kernel.typed());
+    for (std::size_t o = 0; o < names.size(); ++o)
+      for (const NamedView &view : out)
+        if (view.name == kernel.typed().outputs[o].name &&
+            canonical(made.at(names[o])) != canonical(view.view))
+          throw std::runtime_error("output " + names[o] +
+                                   " has other bits where its call is interpreted:\n" + text);
+    ++tally_.interpreted;
+    std::set<std::string> kinds;
+    for (const std::string &kind : all_steps())
+      if (text.find(kind) != text.npos) kinds.insert(kind);
+    for (const std::string &kind : kinds) ++tally_.steps[kind];
   }
 
   // Memory for the outputs, some of which lie over an input where it is chosen so: then that is a
@@ -469,6 +526,15 @@ private:
 };
 
 } // namespace
+
+const std::vector<std::string> &all_steps() {
+  static const std::vector<std::string> words{
+      " = run ",  " = gather ",    " = scatter ", " = start ", " = count", " = pad ",
+      " = copy ", " = view ",      " = save ",    "  again ",  "  for ",   " down",
+      " until ",  " rests after ", " ring ",      " tile ",    " edge",    " wrap",
+      " reflect", " behind ",      " at [",       "for task ", "for tile "};
+  return words;
+}
 
 const std::vector<std::string> &all_choices() {
   static const std::vector<std::string> names{"split 0",

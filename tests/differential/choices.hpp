@@ -15,10 +15,15 @@ namespace broadloom::differential {
 
 struct ChoicesTally {
   std::int64_t kernels = 0, refused = 0, gradients = 0;
-  std::int64_t verified = 0; // calls, of which the steps that they took were looked at
-  std::int64_t recorded = 0; // and held against what they ran
+  std::int64_t verified = 0;    // calls, of which the steps that they took were looked at
+  std::int64_t recorded = 0;    // and held against what they ran
+  std::int64_t interpreted = 0; // and gone through by calls::interpret, with the same bits
+  std::map<std::string, std::int64_t> steps; // [kind of step]: calls of these that have it
   std::map<std::string, std::int64_t> taken; // [choice]: how often it had something to change
 };
+
+// What the steps of calls may be, each of which must have been interpreted in a long run.
+const std::vector<std::string> &all_steps();
 
 // All choices, each of which must have been taken in a long run.
 const std::vector<std::string> &all_choices();

@@ -21,11 +21,16 @@ TEST_CASE("no choice that is made around the loops of a kernel changes a bit") {
   std::string counts;
   for (const auto &[choice, times] : tally.taken)
     counts += ", " + choice + " " + std::to_string(times);
+  counts += "; interpreted " + std::to_string(tally.interpreted);
+  for (const auto &[step, times] : tally.steps) counts += "," + step + " " + std::to_string(times);
   MESSAGE(tally.kernels << " kernels, " << tally.gradients << " of them gradients" << counts);
   if (count < enough) return;
   CHECK(tally.refused < std::int64_t(count) / 2);
   CHECK(tally.verified > std::int64_t(count));
   CHECK(tally.recorded > std::int64_t(count) / 2);
+  CHECK(tally.interpreted > std::int64_t(count));
+  for (const std::string &step : all_steps())
+    CHECK_MESSAGE(tally.steps[step] > 0, "no call with '" << step << "' was interpreted");
   for (const std::string &choice : all_choices())
     CHECK_MESSAGE(tally.taken[choice] > 0, choice << " was never taken");
 }

@@ -109,7 +109,9 @@ Counts counts_of(const Tally &tally) {
 Counts counts_of(const ChoicesTally &tally) {
   Counts counts{
       {"kernels", tally.kernels}, {"refused", tally.refused}, {"gradients", tally.gradients}};
+  counts["calls interpreted"] = tally.interpreted;
   for (const auto &[choice, times] : tally.taken) counts["choice " + choice] = times;
+  for (const auto &[step, times] : tally.steps) counts["calls with" + step] = times;
   return counts;
 }
 
@@ -359,6 +361,8 @@ int report(const Plan &plan, std::uint64_t failed) {
   if (plan.chooses()) {
     for (const std::string &choice : all_choices())
       if (all["choice " + choice] == 0) missing.push_back(choice);
+    for (const std::string &step : all_steps())
+      if (all["calls with" + step] == 0) missing.push_back("an interpreted call with" + step);
     return verdicts(plan, all, failed, missing, "with random choices", "every choice was taken");
   }
   for (const char *code : run_time_paths)

@@ -41,6 +41,7 @@ TEST_CASE("a call reads back as it is printed") {
       "  out  y : f32[5, 3]\n"
       "  temp u : f64[12, 3] along 0 from -2 ring 4, 96 bytes at 64\n"
       "  copy \"u 1\" : f64[14, 3] along 0 from -2 ring 4\n"
+      "  temp d : f64[12, 3] along 0 from 0 behind 2 ring 4\n"
       "  u = count\n"
       "  u[-1, :] = start 0\n"
       "  \"u 1\"[-2, :] = pad u[-2, :] by 0: (1, 1) edge, 1: (0, 2) -1.5 at "
@@ -51,7 +52,11 @@ TEST_CASE("a call reads back as it is printed") {
       "    u[t, i] = run k_u(\"u 1\"[2*t - 1, i], x[(i - t + 1) / 2, 0]) over i "
       "[1, 4) by 2\n"
       "  y[m, j] = gather x[clip(-2*k[m] + at[] + 1), j] over m [0, 5), j [0, 3)\n"
-      "  y = view x, u\n";
+      "  y = view x, u\n"
+      "  y[k[m], 0] = scatter x[m, 0] by 0: (1, 2) (1.5, -2) over m [0, 4)\n"
+      "  for tile [0, 3):\n"
+      "    y[m, j<7] = run k(x[clip((2*m - 1) / 2 + 3*k[m] - at[]), j<7]) over m "
+      "[2*tile + 1, +2), j [0, 3)\n";
   CHECK(calls::print(calls::parse(text)) == text);
 }
 
@@ -84,6 +89,23 @@ TEST_CASE("a call that breaks a rule is refused with its line") {
   // What no step has written.
   refused(arrays + "  temp a : f32[6]\n  y[i] = run k(a[i]) over i [0, 6)\n",
           "before it is written", 5);
+  // Views that show two elements at a place, and none.
+  const auto viewed = [&](const std::string &first) {
+    return arrays + "  temp z : f32[6]\n  z[p] = view x[p] over p [0, 3)\n  z[" + first +
+           "] = view x[p] over p [0, 3)\n  y[i] = run k(z[i]) over i [0, 6)\n";
+  };
+  CHECK(mistake(viewed("p + 3")) == "none");
+  refused(viewed("p + 2"), "written twice", 6);
+  refused(viewed("p + 4"), "outside of [0, 6)", 6);
+  refused(arrays + "  temp z : f32[6]\n  z[p] = view x[p] over p [0, 5)\n"
+                   "  y[i] = run k(z[i]) over i [0, 6)\n",
+          "before it is written", 6);
+  refused(arrays + "  temp z : f32[6]\n  z = view x, y\n", "several arrays", 5);
+  // A piece that moves with a loop.
+  CHECK(mistake(arrays + "  for tile [0, 3):\n    y[i] = run k(x[i]) over i [2*tile, +2)\n") ==
+        "none");
+  refused(arrays + "  for tile [0, 3):\n    y[i] = run k(x[i]) over i [2*tile, +3)\n",
+          "written twice", 5);
   // A ring that is too short for what is read two steps before.
   const auto loop = [&](int ring) {
     return arrays + "  temp u : f32[8] along 0 from -2 ring " + std::to_string(ring) +

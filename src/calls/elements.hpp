@@ -1,0 +1,106 @@
+// Inside the interpreter of calls: the arrays of a call, each in memory of its own, and what a
+// reference stands for with the axes as they are.
+#pragma once
+
+#include "calls/call.hpp"
+
+#include <broadloom/array.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace broadloom::calls::interpreted {
+
+using Position = std::vector<std::int64_t>; // [dim]
+
+[[noreturn]] void fail(const std::string &what);
+
+struct Stored { // an array
+  const Array *array = nullptr;
+  std::vector<char> own = {};
+  AnyView view = {};                    // of the rows that are kept
+  std::vector<const Step *> views = {}; // what it shows of others
+
+  bool has_rows(std::size_t dim) const { return array->rows && array->rows->dim == dim; }
+  std::int64_t first(std::size_t dim) const { return has_rows(dim) ? array->rows->from : 0; }
+  std::int64_t extent(std::size_t dim) const { return array->extents[dim]; }
+  std::int64_t kept(std::size_t dim) const {
+    return has_rows(dim) && array->rows->kept > 0 ? array->rows->kept : extent(dim);
+  }
+  // The positions of the steps: neither the rows that a loop begins with nor those behind it.
+  std::int64_t begin(std::size_t dim) const {
+    return has_rows(dim) ? std::max<std::int64_t>(first(dim), 0) : 0;
+  }
+  std::int64_t end(std::size_t dim) const {
+    return first(dim) + extent(dim) - (has_rows(dim) ? array->rows->behind : 0);
+  }
+  bool is_inside(std::size_t dim, std::int64_t at) const {
+    return at >= first(dim) && at < first(dim) + extent(dim);
+  }
+  bool is_ring() const { return array->rows && array->rows->kept > 0; }
+  std::size_t size() const { return size_of(array->dtype); }
+};
+
+// Sets an element to another, or to zero where that is null.
+inline void put(char *to, const char *from, std::size_t size) {
+  from != nullptr ? void(std::memcpy(to, from, size)) : void(std::memset(to, 0, size));
+}
+
+// In C order.
+template <class Visit> void for_each(const Position &extents, const Visit &visit) {
+  if (std::ranges::count(extents, 0) > 0) return;
+  Position at(extents.size());
+  for (;;) {
+    visit(std::as_const(at));
+    std::size_t d = extents.size();
+    while (d > 0 && ++at[d - 1] == extents[d - 1]) at[--d] = 0;
+    if (d == 0) return;
+  }
+}
+
+class Elements {
+public:
+  // Memory that no step has written has garbage.
+  Elements(const Call &call, const std::map<std::string, AnyView, std::less<>> &arrays);
+
+  Stored &memory_of(const Ref &ref);
+  // Of an array, or of what it is a view of. It must be inside.
+  char *at(Stored &memory, const Position &at);
+  // What a reference stands for; null: a zero.
+  char *read(const Ref &ref);
+  // Along a dim; none between two elements, and outside where zeros are.
+  std::optional<std::int64_t> position(const Affine &affine, const Stored &memory, std::size_t dim);
+  std::int64_t sum(const std::vector<Affine::Term> &terms, std::int64_t constant) const;
+
+  // Of a step, where the axes are.
+  std::vector<Range> ranges_now(const Step &step) const;
+  template <class Visit> void for_each(const Step &step, const Visit &visit) {
+    const auto outer = axes;
+    const std::vector<Range> ranges = ranges_now(step);
+    Position extents;
+    for (const Range &range : ranges) extents.push_back(range.count);
+    interpreted::for_each(extents, [&](const Position &at) {
+      for (std::size_t r = 0; r < ranges.size(); ++r)
+        axes[ranges[r].axis] = ranges[r].first + at[r] * ranges[r].step;
+      visit();
+    });
+    axes = outer;
+  }
+
+  std::map<std::string, std::int64_t> axes; // where the loops around a step, and the step, are
+
+private:
+  std::map<std::string, Stored> memory_;
+};
+
+// A step that runs no nest and is no loop: elements go where it says.
+void move_elements(Elements &elements, const Step &step);
+void scatter(Elements &elements, const Step &step);
+void pad(Elements &elements, const Step &step);
+
+} // namespace broadloom::calls::interpreted
