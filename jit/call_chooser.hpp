@@ -1,4 +1,4 @@
-// Inside the choice of a call: what is chosen for the kernel and its lets (choose_call.cpp), and
+// Inside the choice of a call: what is chosen for the kernel and its lets (call_chooser.cpp), and
 // for loops over time (choose_loops.cpp).
 #pragma once
 

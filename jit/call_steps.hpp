@@ -1,4 +1,4 @@
-// Inside the choice of a call (choose_call.cpp): the steps around one kernel as they are printed.
+// Inside the choice of a call (call_chooser.cpp): the steps around one kernel as they are printed.
 // Copies with borders, gathers and sums come first, then the nest runs, in parts where the call is
 // made so.
 #pragma once

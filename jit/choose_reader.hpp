@@ -1,4 +1,4 @@
-// Inside the choice of a call (choose_call.cpp): what is done for one kernel. Its windows get the
+// Inside the choice of a call (call_chooser.cpp): what is done for one kernel. Its windows get the
 // copies that they see, then it runs, whole or in parts.
 #pragma once
 

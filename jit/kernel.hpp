@@ -3,7 +3,7 @@
 // A call, in the order in which it comes by them:
 //   public_kernel.cpp    the public face: arguments by position or by name; c_interface.cpp: of C
 //   bound_call.cpp       with its arguments fixed; with states: stateful.cpp; frozen: frozen.cpp
-//   choose_call.cpp      what a call does around its nests, and in which order: a CallPlan; for
+//   call_chooser.cpp     what a call does around its nests, and in which order: a CallPlan; for
 //                        one kernel: choose_reader.cpp, loops over time: choose_loops.cpp, a few
 //                        rows at a time: find_tiles.cpp, choose_tiles.cpp, tile_steps.cpp
 //   call_plans.cpp       the plans that are kept

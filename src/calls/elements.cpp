@@ -63,7 +63,8 @@ std::int64_t Elements::sum(const std::vector<Affine::Term> &terms, std::int64_t 
 
 std::optional<std::int64_t> Elements::position(const Affine &affine, const Stored &memory,
                                                std::size_t dim) {
-  std::int64_t at = sum(affine.terms, affine.constant);
+  using Wide = __int128; // multiples of elements that may be any number
+  Wide at = sum(affine.terms, affine.constant);
   if (at % affine.divisor != 0) return std::nullopt;
   at /= affine.divisor;
   for (const Affine::Index &index : affine.indices) {
@@ -72,13 +73,16 @@ std::optional<std::int64_t> Elements::position(const Affine &affine, const Store
     alignas(16) static constexpr char zero[16] = {};
     const DType dtype = memory_of(ref).array->dtype;
     const ops::Scalar value = ops::load(said != nullptr ? said : zero, dtype);
-    at += index.times * ops::as_i64(ops::convert(value, dtype, DType::I64));
+    at += index.times * (is_unsigned_integer(dtype)
+                             ? Wide(value.bits)
+                             : Wide(ops::as_i64(ops::convert(value, dtype, DType::I64))));
   }
   const std::int64_t extent = memory.extent(dim);
-  if (affine.outside == "clip") at = std::clamp<std::int64_t>(at, 0, extent - 1);
+  if (affine.outside == "clip") at = std::clamp<Wide>(at, 0, extent - 1);
   if (affine.outside == "wrap") at = (at % extent + extent) % extent;
-  if (affine.outside == "zero" && !memory.is_inside(dim, at)) return std::nullopt;
-  return at;
+  const bool is_inside = at >= memory.first(dim) && at < memory.first(dim) + extent;
+  if (affine.outside == "zero" && !is_inside) return std::nullopt;
+  return std::int64_t(std::clamp<Wide>(at, INT64_MIN, INT64_MAX));
 }
 
 char *Elements::read(const Ref &ref) {

@@ -1,4 +1,4 @@
-// See choose_call.hpp.
+// See call_chooser.hpp and, for choose_call, choose_call.hpp.
 #include "jit/choose_call.hpp"
 
 #include "array/copy.hpp"
