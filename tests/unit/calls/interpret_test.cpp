@@ -225,3 +225,17 @@ TEST_CASE("rows that were saved bring a segment back") {
   const Numbers rows{2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
   for (int places = 1; places <= 4; ++places) CHECK(back(places) == rows);
 }
+
+TEST_CASE("a loop that reads two rows before goes on from both") {
+  const auto back = [&](int places) {
+    return made("  in x : f64[2]\n  out y : f64[8]\n  temp u : f64[10] along 0 from -2 ring 5\n"
+                "  temp s : f64[" +
+                    std::to_string(2 * places + 1) +
+                    "]\n  u[p] = start x[p + 2] over p [-2, 0)\n"
+                    "  for t [0, 8):\n    s = save u each 3\n    u[t] = run k_u(u[t - 2])\n"
+                    "  for t [0, 8) down:\n    again u[t] each 3\n    y[t] = run k(u[t])\n",
+                {{"x", {0, 10}}}, 1, 1);
+  };
+  for (int places = 1; places <= 3; ++places)
+    CHECK(back(places) == Numbers{2, 12, 3, 13, 4, 14, 5, 15});
+}
