@@ -529,10 +529,9 @@ private:
 
 const std::vector<std::string> &all_steps() {
   static const std::vector<std::string> words{
-      " = run ",  " = gather ",    " = scatter ", " = start ", " = count", " = pad ",
-      " = copy ", " = view ",      " = save ",    "  again ",  "  for ",   " down",
-      " until ",  " rests after ", " ring ",      " tile ",    " edge",    " wrap",
-      " reflect", " behind ",      " at [",       "for task ", "for tile "};
+      " = run ",  " = gather ", " = scatter ", " = start ", " = count", " = pad ",
+      " = view ", " = save ",   "  again ",    "  for ",    " down",    " until ",
+      " ring ",   " edge",      " wrap",       " reflect",  " behind ", " at ["};
   return words;
 }
 

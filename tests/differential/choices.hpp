@@ -22,7 +22,8 @@ struct ChoicesTally {
   std::map<std::string, std::int64_t> taken; // [choice]: how often it had something to change
 };
 
-// What the steps of calls may be, each of which must have been interpreted in a long run.
+// What the steps of calls may be, each of which must have been interpreted in a long run. Tiles are
+// interpreted in tiles_test.cpp, loops that rest in tests/calls.
 const std::vector<std::string> &all_steps();
 
 // All choices, each of which must have been taken in a long run.
