@@ -8,6 +8,7 @@
 #include "tools/broadloom/cli/workspace.hpp"
 
 #include <broadloom/broadloom.hpp>
+#include <broadloom/build.hpp>
 
 #include <fmt/format.h>
 
@@ -50,7 +51,8 @@ bl::LoopSpec spec_of(const Case &c, const std::string &text) {
 // A case that is ready to be called.
 struct Ready {
   std::string text;
-  std::vector<bl::InputInfo> infos; // of all inputs, those that are frozen among them
+  std::shared_ptr<const bl::BuiltKernel> built; // where it is called as built
+  std::vector<bl::InputInfo> infos;             // of all inputs, those that are frozen among them
   std::vector<bl::Array> inputs, outputs;
   std::vector<bl::AnyView> in, out;
   std::optional<bl::Kernel> kernel;
@@ -85,7 +87,8 @@ Ready make_ready(const Case &c, const std::string &cases_folder) {
   Ready ready;
   ready.text = read_text(cases_folder + '/' + c.kernel + ".loom");
   const bl::LoopSpec spec = spec_of(c, ready.text);
-  ready.kernel = bl::compile(spec);
+  if (c.built) ready.built = std::make_shared<const bl::BuiltKernel>(bl::build(spec));
+  ready.kernel = c.built ? bl::load(ready.built->data) : bl::compile(spec);
   ready.infos = ready.kernel->inputs();
   ready.inputs =
       bl::cli::read_inputs(ready.infos, bl::cli::match_inputs(c.id, ready.infos, c.inputs));
@@ -94,11 +97,10 @@ Ready make_ready(const Case &c, const std::string &cases_folder) {
   return ready;
 }
 
-// Another kernel of ours, as it is written, on the arrays of those inputs that it has.
-Ready make_beside(const std::string &kernel, const Ready &ready, const std::string &cases_folder) {
+// Another kernel of ours, on the arrays of those inputs that it has.
+Ready make_beside(const std::string &kernel, const bl::LoopSpec &spec, const Ready &ready) {
   Ready other;
-  other.text = read_text(cases_folder + '/' + kernel + ".loom");
-  other.kernel = bl::compile(bl::parse(other.text));
+  other.kernel = bl::compile(spec);
   other.infos = other.kernel->inputs();
   for (const bl::InputInfo &info : other.infos) {
     const auto found =
@@ -123,6 +125,11 @@ template <class F> double timed(int repeat, const F &call) {
 double time_first_call(const Case &c, const Ready &ready) {
   const bl::LoopSpec spec = spec_of(c, ready.text);
   return timed(1, [&] { bl::compile(spec).run(ready.in, ready.out); });
+}
+
+// From the bytes in the object file to the first result.
+double time_first_call_of_built(const Ready &ready) {
+  return timed(1, [&] { bl::load(ready.built->data).run(ready.in, ready.out); });
 }
 
 // As a program calls that has pointers and sizes.
@@ -180,6 +187,8 @@ double time_beside_another(const Ready &ready, int repeat) {
 }
 
 Participant ours(const Case &c, const Ready &ready) {
+  if (c.first && c.built)
+    return {"ours", [&](int) { return time_first_call_of_built(ready); }, true};
   if (c.first) return {"ours", [&](int) { return time_first_call(c, ready); }, true};
   switch (c.via) {
   case Case::Via::Bound: return {"ours", [&](int repeat) { return timed(repeat, *ready.bound); }};
@@ -254,20 +263,38 @@ void add_hand_written(const Case &c, const Ready &ready, Field &field) {
   }
 }
 
-void add_beside(const Case &c, const Ready &ready, const Bench &bench, Field &field) {
+// In the same rounds, with a result that differs by at most `tolerance`.
+void add_beside(const std::string &name, const std::shared_ptr<const Ready> &other,
+                double tolerance, const Ready &ready, Field &field) {
+  PeerRow row;
+  row.name = name;
+  for (std::size_t k = 0; k < ready.outputs.size(); ++k)
+    row.error = std::max(row.error, difference(other->outputs.at(k), ready.outputs[k]));
+  if (!(row.error <= tolerance)) row.status = PeerRow::Status::Wrong;
+  field.rows.push_back(row);
+  field.peers.push_back(field.participants.size());
+  field.participants.push_back(
+      {name, [other](int repeat) { return timed(repeat, *other->bound); }});
+}
+
+void add_kernels_beside(const Case &c, const Ready &ready, const Bench &bench, Field &field) {
   for (const std::string &kernel : c.beside) {
-    const auto other =
-        std::make_shared<const Ready>(make_beside(kernel, ready, bench.cases_folder));
-    PeerRow row;
-    row.name = kernel;
-    for (std::size_t k = 0; k < ready.outputs.size(); ++k)
-      row.error = std::max(row.error, difference(other->outputs.at(k), ready.outputs[k]));
-    if (!(row.error <= c.tolerance)) row.status = PeerRow::Status::Wrong;
-    field.rows.push_back(row);
-    field.peers.push_back(field.participants.size());
-    field.participants.push_back(
-        {kernel, [other](int repeat) { return timed(repeat, *other->bound); }});
+    const bl::LoopSpec spec = bl::parse(read_text(bench.cases_folder + '/' + kernel + ".loom"));
+    add_beside(kernel, std::make_shared<const Ready>(make_beside(kernel, spec, ready)), c.tolerance,
+               ready, field);
   }
+}
+
+// Beside a kernel that was built ahead: the same one, compiled, which has the same bits.
+void add_compiled(const Case &c, const Ready &ready, Field &field) {
+  const bl::Counters counters = ready.kernel->counters();
+  if (counters.compiles > 0 || counters.interpreted > 0)
+    throw std::runtime_error("the code that was built is not what runs");
+  const bl::LoopSpec &spec = ready.kernel->spec();
+  add_beside("compiled", std::make_shared<const Ready>(make_beside(c.kernel, spec, ready)), 0,
+             ready, field);
+  if (c.first)
+    field.participants.back() = {"compiled", [&](int) { return time_first_call(c, ready); }, true};
 }
 
 void add_peers(const Case &c, const Ready &ready, const Bench &bench, Field &field) {
@@ -332,9 +359,13 @@ Row run_ready(const Case &c, const Bench &bench, const Ready &ready, Row row) {
 
   Field field;
   field.participants.push_back(ours(c, ready));
-  add_hand_written(c, ready, field);
-  add_beside(c, ready, bench, field);
-  add_peers(c, ready, bench, field);
+  if (c.built) {
+    add_compiled(c, ready, field);
+  } else {
+    add_hand_written(c, ready, field);
+    add_kernels_beside(c, ready, bench, field);
+    add_peers(c, ready, bench, field);
+  }
   add_roof(c, traffic, bench, field);
   const Rounds rounds = alternate(field.participants, bench.limits);
   if (bench.peers != nullptr) bench.peers->drop();

@@ -50,6 +50,8 @@ public:
       if (const std::size_t equals = input.find('='); equals == input.npos || equals == 0)
         fail(fmt::format("'{}' is no input", input), "write NAME=SOURCE without blanks");
     for (const std::string &option : split(fields[3], ' ')) apply(option, result);
+    if (result.built && !(result.freeze.empty() && result.beside.empty()))
+      fail("built stands beside freeze= or beside=", "leave one out: what is frozen is compiled");
     return result;
   }
 
@@ -82,13 +84,14 @@ private:
       result.via = Case::Via::Shared;
     } else if (option == "first") {
       result.first = true;
+    } else if (option == "built") {
+      result.built = true;
     } else if (option == "overhead") {
       result.overhead = true;
     } else {
       fail(fmt::format("there is no option '{}'", option),
            "the options are ops=, read=, tol=, wrt=, freeze=, beside=, via=run, via=views, "
-           "via=shared, first, "
-           "overhead");
+           "via=shared, first, built, overhead");
     }
   }
 

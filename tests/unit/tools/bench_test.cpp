@@ -92,7 +92,7 @@ TEST_CASE("the benchmark's table gives a case for each line, with its options") 
   const std::vector<Case> cases =
       parse_table("# a comment\n\n"
                   "W1 | triad | a=rand(4) b=rand(4) | ops=2 tol=1e-3 read=64 | a*b, 4\n"
-                  "W2-x|k|x=rand(2,3)[::2].T|wrt=x,row via=run first overhead|t\r\n"
+                  "W2-x|k|x=rand(2,3)[::2].T|wrt=x,row via=run first built overhead|t\r\n"
                   "N | net | x=rand(4) w=rand(4) | freeze=w beside=plain,other | t\n",
                   "t.txt");
   REQUIRE(cases.size() == 3);
@@ -108,7 +108,8 @@ TEST_CASE("the benchmark's table gives a case for each line, with its options") 
   CHECK(cases[0].peer_key() == "triad");
   CHECK(cases[1].inputs == std::vector<std::string>{"x=rand(2,3)[::2].T"});
   CHECK(cases[1].peer_key() == "k/x,row");
-  CHECK((cases[1].via == Case::Via::Run && cases[1].first && cases[1].overhead));
+  CHECK((cases[1].via == Case::Via::Run && cases[1].first && cases[1].built && cases[1].overhead));
+  CHECK_FALSE(cases[0].built);
 }
 
 TEST_CASE("a mistake in the benchmark's table is named with its line") {
@@ -118,6 +119,8 @@ TEST_CASE("a mistake in the benchmark's table is named with its line") {
   CHECK(message_of("W1 | k | x=1 | fast | t").starts_with("t.txt:1: there is no option 'fast'"));
   CHECK(message_of("W1 | k | x=1 | ops=-1 | t").starts_with("t.txt:1: 'ops=-1' needs a number"));
   CHECK(message_of("W1 | k | x=1 | ops=2x | t").starts_with("t.txt:1: 'ops=2x' needs a number"));
+  CHECK(
+      message_of("W1 | k | x=1 | freeze=x built | t").starts_with("t.txt:1: built stands beside"));
   CHECK(message_of(" | k | x=1 | | t").starts_with("t.txt:1: the id, the kernel or the title"));
   CHECK(message_of("W1|k|x=1||t\nW1|k|x=1||t").starts_with("t.txt:2: the id 'W1' is taken"));
 }
@@ -141,6 +144,23 @@ TEST_CASE("every case of the benchmark is a kernel whose inputs are given") {
         CHECK(std::ranges::any_of(c.inputs, [&](const std::string &input) {
           return input.starts_with(info.name + "=");
         }));
+  }
+}
+
+TEST_CASE("a kernel that is built for the benchmark runs beside the compiled one, with its bits") {
+  Bench bench;
+  bench.cases_folder = BROADLOOM_CASES_DIR;
+  bench.limits = {0.01, 1, 1};
+  for (const char *line : {"A | triad | a=rand(16) b=rand(16) c=rand(16) | overhead built | t",
+                           "B | first_softmax | x=randn(8,32) | first overhead built | t"}) {
+    const Row row = run_case(parse_table(line, "t.txt")[0], bench);
+    CHECK(row.failure == "");
+    REQUIRE(row.peers.size() == 1);
+    CHECK(row.peers[0].name == "compiled");
+    CHECK(row.peers[0].status == PeerRow::Status::Ok);
+    CHECK(row.peers[0].error == 0);
+    CHECK((row.seconds > 0 && row.peers[0].seconds > 0));
+    CHECK(row.cache == "memory"); // nothing was compiled
   }
 }
 
