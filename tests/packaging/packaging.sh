@@ -231,6 +231,13 @@ exports_the_c_interface() {
   exported | grep -oE '^bl_[a-z_]+' | sort -u | diff "$work/c_declared" -
 }
 
+# Functions, numbers and the members of structs: what else is there now wants a look at docs/c.md, and
+# another BL_ABI_VERSION unless the interface only grew.
+interface_is_as_it_was() { diff -u tests/packaging/c_interface.golden - <<TEXT
+$(sh tests/packaging/c_interface.sh)
+TEXT
+}
+
 exports_the_errors() {
   for class in Error SpecError ShapeError DTypeError DataError CompileError; do
     exported | grep -qF "typeinfo for broadloom::$class" || { echo "$class"; return 1; }
@@ -384,6 +391,7 @@ all_checks() {
   check 'the shared library exports the public interface only' exports_only_public
   check 'the shared library exports the types of all errors' exports_the_errors
   check 'the shared library exports each function of broadloom.h' exports_the_c_interface
+  check 'functions, numbers and structs of broadloom.h are those of its golden' interface_is_as_it_was
   check 'the static library is complete' static_has_all
   check 'a build with default_library=static installs the static library only' default_library static
   check 'a build with default_library=shared installs the shared library only' default_library shared
