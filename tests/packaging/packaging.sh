@@ -231,8 +231,8 @@ exports_the_c_interface() {
   exported | grep -oE '^bl_[a-z_]+' | sort -u | diff "$work/c_declared" -
 }
 
-# Functions, numbers and the members of structs: what else is there now wants a look at docs/c.md, and
-# another BL_ABI_VERSION unless the interface only grew.
+# Functions, numbers and the members of structs. A change wants a look at docs/c.md, and another
+# BL_ABI_VERSION unless the interface only grew.
 interface_is_as_it_was() { diff -u tests/packaging/c_interface.golden - <<TEXT
 $(sh tests/packaging/c_interface.sh)
 TEXT
