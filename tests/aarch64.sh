@@ -1,9 +1,9 @@
 #!/bin/sh
 # aarch64.sh DIR HERE cross|aarch64: what runs in qemu-aarch64 of a build for aarch64 in DIR; HERE
-# is one for this machine, of the same sources. `cross` are kernels that are built ahead of time here
-# for there, which need the library alone; `aarch64` is all. Says `ok - ..` or `not ok - ..` for
-# each check. Programs that start others are left out, as the system does not know that these run in
-# qemu.
+# is one for this machine, of the same sources. `cross` are kernels that are built ahead of time
+# here for there, which need the library alone; `aarch64` is all. Says `ok - ..` or `not ok - ..`
+# for each check. Programs that start others are left out, as the system does not know that these
+# run in qemu.
 set -u
 there=$1 here=$2
 count=${BROADLOOM_FUZZ:-60}
