@@ -67,7 +67,7 @@ public:
 
   std::shared_ptr<const Code> compile(const loop::Program &program, const std::string &,
                                       const std::string &) override {
-    return backend().compile(program, blocks_of(program, target()), target(), Profile::none, 1,
+    return backend().compile(program, blocks_of(program, target()), target(), Profile::paths, 1,
                              nullptr);
   }
 

@@ -165,14 +165,15 @@ public:
         case_.inputs[0].seed % 8 == 5) // with all inputs between forbidden pages, windows too
       compare({.threads = 2, .engine = Engine::jit, .debug = Debug::memory});
     // Threads of a GPU as lanes, on memory of the process and of a device that this processor
-    // plays. A processor changes from thread to thread in a microsecond, so large kernels would
-    // take minutes.
-    constexpr std::int64_t most_elements = std::int64_t(1) << 14;
+    // plays. That is slow, so of large kernels an eighth runs so, and the largest never do.
+    constexpr std::int64_t many_elements = std::int64_t(1) << 14, most_elements = std::int64_t(1)
+                                                                                  << 20;
     std::int64_t elements = 0;
     for (const AnyView &view : in_order_) elements += element_count(view.layout);
     for (const CaseOperand &out : case_.outputs) elements += element_count(out.layout);
-    const std::uint64_t turn =
-        case_.inputs.empty() || elements > most_elements ? 0 : case_.inputs[0].seed % 8;
+    const std::uint64_t turn = case_.inputs.empty() || elements > most_elements ? 0
+                               : elements > many_elements ? case_.inputs[0].seed % 16
+                                                          : case_.inputs[0].seed % 8;
     if (turn == 1 || turn == 6) {
       ++tally_.in_warps;
       compare({.threads = threads.front(),

@@ -317,13 +317,6 @@ int run_file(const fs::path &path, bool make_smaller, bool chooses) {
 constexpr std::array run_time_paths{"blocks-in-turn",     "pattern-generic", "phases-interleaved",
                                     "rows-computed-once", "shared-if-awake", "work-shared"};
 
-// Taken where a warp runs a long kernel, and no device runs large ones here: warps_test.cpp counts
-// these.
-bool is_of_warps(const std::string &path) {
-  return path == "tile-of-threads" || path == "leaves-in-lanes" || path == "scan-chain" ||
-         path.starts_with("step-on-");
-}
-
 int verdicts(const Plan &plan, Counts &all, std::uint64_t failed,
              const std::vector<std::string> &missing, const std::string &how,
              const std::string &complete) {
@@ -341,7 +334,7 @@ int verdicts(const Plan &plan, Counts &all, std::uint64_t failed,
     // Few large kernels have loops or lets that are arrays: differential_test.cpp counts these.
     for (const std::string &path : missing)
       if ((masks || path != "map-masked") && path != "loop-ended" && path != "let-in-tiles" &&
-          path != "tiles-padded" && !is_of_warps(path))
+          path != "tiles-padded")
         list += " " + path;
     bad += verdict(list.empty(), complete + (list.empty() ? "" : ", but not" + list) +
                                      (masks ? "" : " (this machine has no masks)"));
@@ -367,10 +360,8 @@ int report(const Plan &plan, std::uint64_t failed) {
   }
   for (const char *code : run_time_paths)
     if (all["decision " + std::string(code)] == 0) missing.emplace_back(code);
-  if (plan.style != Style::Large) { // whose kernels are too large for that
-    if (all["in warps"] == 0) missing.emplace_back("threads as lanes");
-    if (all["on a device"] == 0) missing.emplace_back("devices");
-  }
+  if (all["in warps"] == 0) missing.emplace_back("threads as lanes");
+  if (all["on a device"] == 0) missing.emplace_back("devices");
   if (all["windowed"] == 0) missing.emplace_back("windows");
   if (all["gathered"] == 0) missing.emplace_back("gathers");
   if (all["computed"] == 0) missing.emplace_back("positions that are computed");
