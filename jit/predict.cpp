@@ -24,7 +24,8 @@ double instructions(block::Move move, int lanes) {
   case block::Move::Row:
   case block::Move::Streamed:
   case block::Move::Stack:
-  case block::Move::Slots: return 1;
+  case block::Move::Slots:
+  case block::Move::Wide: return 1;
   case block::Move::Held: return 0;
   case block::Move::Window: return 4;
   case block::Move::Gather:

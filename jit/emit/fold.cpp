@@ -46,9 +46,10 @@ void Folds::step(const Place &here, AccId acc, const std::vector<ValueId> &args)
   inputs.insert(inputs.end(), given.begin(), given.end());
   const States next =
       accs_[acc].takes_blocks ? given : lanes_.run(program_.recipe(acc).step, inputs);
-  const auto &[loop, lanes, rows, copies, active, mask] = here.group;
+  const Loop *loop = here.group.loop;
   const bool across_lanes =
-      mask != nullptr && std::find(loop->accs.begin(), loop->accs.end(), acc) != loop->accs.end();
+      here.group.mask != nullptr &&
+      std::find(loop->accs.begin(), loop->accs.end(), acc) != loop->accs.end();
   for (std::size_t k = 0; k < now.size(); ++k)
     now[k] = across_lanes ? lanes_.select(here.group.mask, next[k], now[k]) : next[k];
 }
@@ -131,7 +132,16 @@ Blocks Folds::vector_leaf(const Place &here, const block::Run &run, Range range)
   const std::size_t copies = copies_of(here), vectors = std::size_t(fold_ways / width);
   Blocks blocks(vectors * copies, first);
   llvm::Value *rest = range.begin;
-  if (run.boxes.size() > 1) {
+  if (run.whole().apiece() > 1) {
+    rest = memory_.whole_and_aligned(here, run.whole(), range);
+    blocks = accs_.counted_loop(loop, {range.begin, rest}, run.whole().positions(), blocks,
+                                [&](llvm::Value *position, Blocks &now) {
+                                  context_.took(Path::FoldWide);
+                                  accs_.set_running(loop, now.front());
+                                  walk_.neighbours(here, run, position);
+                                  now.front() = accs_.running(loop);
+                                });
+  } else if (run.boxes.size() > 1) {
     rest = context_.whole(range, fold_ways);
     // Whole groups of 32 positions, each copy of the body with lanes of its own.
     llvm::Value *wrong = memory_.stored_plainly(here, run.whole(), range.begin, width);

@@ -79,8 +79,8 @@ llvm::Value *Lanes::of_thread(llvm::Value *value, llvm::Value *number) {
   });
 }
 
-// Where a lane's source is known: four bits for each of at most 16 lanes, as one number. Of sources
-// beyond the lanes, the second value's; the lanes behind have their own.
+// Where a lane's source is known: four bits for each of at most 16 lanes, as one number; the upper
+// half of a warp does the same among its own. Of sources beyond the lanes, the second value's.
 llvm::Value *Lanes::shuffle_threads(llvm::Value *a, llvm::Value *b, llvm::ArrayRef<int> sources) {
   const int lanes = static_cast<int>(sources.size());
   support::check(lanes <= 16, "a shuffle of more threads than a number has places for");
@@ -95,6 +95,7 @@ llvm::Value *Lanes::shuffle_threads(llvm::Value *a, llvm::Value *b, llvm::ArrayR
   llvm::Value *shift = ir_.CreateZExt(ir_.CreateShl(own, 2), ir_.getInt64Ty());
   llvm::Value *source = ir_.CreateAnd(
       ir_.CreateTrunc(ir_.CreateLShr(ir_.getInt64(places), shift), ir_.getInt32Ty()), 15);
+  source = ir_.CreateOr(source, ir_.CreateAnd(thread(), ir_.getInt32(16)));
   llvm::Value *first = of_thread(a, source);
   if (seconds == 0) return first;
   llvm::Value *other = ir_.CreateTrunc(ir_.CreateLShr(ir_.getInt32(seconds), own), ir_.getInt1Ty());

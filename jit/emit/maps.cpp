@@ -16,7 +16,7 @@ void PhaseEmitter::map(const Place &here, const block::Run &run, Range range) {
   if (run.shape == block::Shape::StreamedMap) return streamed_map(here, run, range);
   if (run.shape == block::Shape::MaskedMap) return masked_map(here, run, range);
   const int width = run.whole().positions(), part = run.boxes[1].positions();
-  llvm::Value *rest = context_.whole(range, width);
+  llvm::Value *rest = memory_.whole_and_aligned(here, run.whole(), range);
   whole_boxes(here, run, {range.begin, rest});
   llvm::Value *most = context_.number(part);
   context_.each({rest, range.end}, part, [&](llvm::Value *position) {
@@ -30,11 +30,32 @@ void PhaseEmitter::whole_boxes(const Place &here, const block::Run &run, Range r
   const int width = run.whole().positions();
   const Place place = context_.lanes_of(here, program_[run.loop], width);
   context_.each(range, width, [&](llvm::Value *position) {
+    if (run.whole().apiece() > 1) {
+      context_.took(Path::MapWide);
+      return neighbours(here, run, position);
+    }
     context_.took(run.shape != block::Shape::StreamedMap ? Path::MapGroup
                   : here.aligned                         ? Path::StreamAligned
                                                          : Path::StreamMisaligned);
     turn(place, run.whole(), run.loop, position);
   });
+}
+
+// Copies of the body for the neighbours that each thread of a warp takes, which it moves at once.
+void PhaseEmitter::neighbours(const Place &here, const block::Run &run, llvm::Value *position) {
+  const block::Box &box = run.whole();
+  Place place = context_.lanes_of(here, program_[run.loop], box.count(block::As::Lanes));
+  place.group.apiece = box.apiece();
+  const Place first = moved(place, box, run.loop, position);
+  Registers loaded = memory_.neighbours(first, false), awaited = memory_.neighbours(first, true);
+  for (auto &[id, elements] : loaded) place.loaded[id] = &elements;
+  for (auto &[id, elements] : awaited) place.awaited[id] = &elements;
+  for (int k = 0; k < box.apiece(); ++k) {
+    for (Registers *all : {&loaded, &awaited})
+      for (auto &[id, elements] : *all) elements.row = context_.number(k);
+    turn(place, box, run.loop, position, k);
+  }
+  memory_.store_neighbours(first, awaited);
 }
 
 // The body for the `count` positions from `position`, at least one and at most those of the box.

@@ -28,6 +28,15 @@ llvm::Value *mask_of(Builder &ir, const Group &group, int parts) {
   return ir.CreateShuffleVector(group.mask, lanes);
 }
 
+// Elements of less than a word as words, or as one number: the code generator would move them by
+// twos and fours.
+llvm::Type *moved_at_once(Builder &ir, llvm::FixedVectorType *type) {
+  const auto bits = unsigned(type->getPrimitiveSizeInBits().getFixedValue());
+  if (type->getScalarSizeInBits() >= 32) return type;
+  return bits <= 64 ? static_cast<llvm::Type *>(ir.getIntNTy(bits))
+                    : llvm::FixedVectorType::get(ir.getInt32Ty(), bits / 32);
+}
+
 } // namespace
 
 // The rows of the place; where the buffer does not move along them, all have the same.
@@ -145,7 +154,8 @@ void Memory::store_row(const Row &row, llvm::Value *value) {
 
 llvm::Value *Memory::load_lanes(const Row &row) {
   const BufferId id = row.access.buffer;
-  if (lanes_.are_threads() && row.access.move != Move::Stack && row.access.move != Move::Transposed)
+  if (lanes_.are_threads() && row.access.move != Move::Stack &&
+      row.access.move != Move::Transposed && row.access.move != Move::Wide)
     return load_of_thread(row);
   switch (row.access.move) {
   case Move::Scalar:
@@ -156,7 +166,8 @@ llvm::Value *Memory::load_lanes(const Row &row) {
   case Move::Window: return load_window(row);
   case Move::Gather:
   case Move::Single: return load_apart(row);
-  case Move::Transposed: return load_element(row.here, *row.here.loaded.at(id));
+  case Move::Transposed:
+  case Move::Wide: return load_element(row.here, *row.here.loaded.at(id));
   case Move::Stack: {
     llvm::Type *type = slots_[id.index]->getAllocatedType();
     return ir_.CreateLoad(type, slot(row.here, id, type));
@@ -169,7 +180,8 @@ llvm::Value *Memory::load_lanes(const Row &row) {
 
 void Memory::store_lanes(const Row &row, llvm::Value *value) {
   const BufferId id = row.access.buffer;
-  if (lanes_.are_threads() && row.access.move != Move::Stack) return store_of_thread(row, value);
+  if (lanes_.are_threads() && row.access.move != Move::Stack && row.access.move != Move::Wide)
+    return store_of_thread(row, value);
   switch (row.access.move) {
   case Move::Scalar: ir_.CreateAlignedStore(value, row.at, llvm::Align(size_of(row.dtype))); return;
   case Move::Row:
@@ -178,7 +190,8 @@ void Memory::store_lanes(const Row &row, llvm::Value *value) {
   case Move::Held: return store_neighbours(row, 1, value);
   case Move::Gather:
   case Move::Single: return store_apart(row, value);
-  case Move::Transposed: return store_element(row.here, *row.here.awaited.at(id), value);
+  case Move::Transposed:
+  case Move::Wide: return store_element(row.here, *row.here.awaited.at(id), value);
   case Move::Stack: ir_.CreateStore(value, slot(row.here, id, value->getType())); return;
   case Move::Window: break;
   }
@@ -217,10 +230,71 @@ void Memory::store_neighbours(const Row &row, int parts, llvm::Value *value) {
 // Where this thread's element, or part of one, is.
 llvm::Value *Memory::address_in_thread(const Row &row) {
   if (row.access.move == Move::Scalar) return row.at;
-  llvm::Value *thread = ir_.CreateZExt(lanes_.thread(), ir_.getInt64Ty());
-  if (row.access.move == Move::Single) return address_of(row, thread);
+  llvm::Value *place = place_of_thread(row.group);
+  if (row.access.move == Move::Single) return address_of(row, place);
   llvm::Value *size = ir_.getInt64(size_of(program_[row.access.buffer].dtype));
-  return context_.address(row.at, ir_.CreateMul(thread, size));
+  return context_.address(row.at, ir_.CreateMul(place, size));
+}
+
+llvm::Value *Memory::place_of_thread(const Group &group) {
+  llvm::Value *thread = ir_.CreateZExt(lanes_.thread(), ir_.getInt64Ty());
+  return group.apiece == 1 ? thread : ir_.CreateMul(thread, context_.number(group.apiece));
+}
+
+llvm::Value *Memory::address_of_neighbours(const Place &here, BufferId id) {
+  return context_.address(
+      here.at[id.index],
+      ir_.CreateMul(place_of_thread(here.group), ir_.getInt64(size_of(program_[id].dtype))));
+}
+
+llvm::Value *Memory::whole_and_aligned(const Place &here, const block::Box &box, Range range) {
+  llvm::Value *wrong = ir_.getInt64(0);
+  for (const block::Access &access : box.accesses) {
+    if (access.move != Move::Wide) continue;
+    const std::size_t size = size_of(program_[access.buffer].dtype);
+    llvm::Value *first =
+        ir_.CreateAdd(ir_.CreatePtrToInt(here.at[access.buffer.index], ir_.getInt64Ty()),
+                      ir_.CreateMul(range.begin, ir_.getInt64(size)));
+    const std::size_t bytes = size * std::size_t(box.apiece());
+    wrong = ir_.CreateOr(wrong, ir_.CreateAnd(first, ir_.getInt64(bytes - 1)));
+  }
+  return ir_.CreateSelect(ir_.CreateICmpEQ(wrong, ir_.getInt64(0)),
+                          context_.whole(range, box.positions()), range.begin);
+}
+
+// One load of all that a thread has of each.
+Registers Memory::neighbours(const Place &here, bool store) {
+  Registers found;
+  const auto apiece = unsigned(here.group.apiece);
+  for (const block::Access &access : here.box->accesses) {
+    if (access.move != Move::Wide || access.store != store) continue;
+    const BufferId id = access.buffer;
+    Elements &elements = found[id];
+    elements.along = here.group.loop->axis;
+    elements.vectors.resize(apiece);
+    if (store) continue;
+    auto *type = llvm::FixedVectorType::get(lanes_.memory_type(program_[id].dtype), apiece);
+    llvm::Value *all = ir_.CreateBitCast(
+        ir_.CreateAlignedLoad(moved_at_once(ir_, type), address_of_neighbours(here, id),
+                              llvm::Align(size_of(program_[id].dtype) * apiece)),
+        type);
+    for (unsigned k = 0; k < apiece; ++k)
+      elements.vectors[k] = ir_.CreateExtractElement(all, std::uint64_t(k));
+  }
+  return found;
+}
+
+void Memory::store_neighbours(const Place &here, const Registers &awaited) {
+  for (const auto &[id, elements] : awaited) {
+    const Values &all = elements.vectors;
+    auto *type = llvm::FixedVectorType::get(all[0]->getType(), unsigned(all.size()));
+    llvm::Value *joined = llvm::PoisonValue::get(type);
+    for (std::size_t k = 0; k < all.size(); ++k)
+      joined = ir_.CreateInsertElement(joined, all[k], k);
+    ir_.CreateAlignedStore(ir_.CreateBitCast(joined, moved_at_once(ir_, type)),
+                           address_of_neighbours(here, id),
+                           llvm::Align(size_of(program_[id].dtype) * all.size()));
+  }
 }
 
 llvm::Value *Memory::load_of_thread(const Row &row) {

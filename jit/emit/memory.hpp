@@ -34,6 +34,14 @@ public:
   Registers load_blocks(const Place &here, const block::Box &box, loop::AxisId along,
                         llvm::Value *row, loop::AxisId across, llvm::Value *lane);
 
+  // Where threads of a warp take neighbours: the end of the whole boxes of the range, which has none
+  // where what they move at once is not aligned; and what they load before the copies of a turn,
+  // or store after them.
+  llvm::Value *whole_and_aligned(const Place &here, const block::Box &box, Range range);
+  Registers neighbours(const Place &here, bool store);
+  void store_neighbours(const Place &here, const Registers &awaited);
+  llvm::Value *place_of_thread(const Group &group); // among the positions of the group (i64)
+
   // prefetch.cpp: lines of the next block of a tile, as many as a block has rows.
   struct NextLines {
     llvm::Value *first, *step;
@@ -76,6 +84,7 @@ private:
   llvm::Value *load_neighbours(const Row &row, int parts);
   void store_neighbours(const Row &row, int parts, llvm::Value *value);
   llvm::Value *address_in_thread(const Row &row);
+  llvm::Value *address_of_neighbours(const Place &here, loop::BufferId id);
   llvm::Value *load_of_thread(const Row &row);
   void store_of_thread(const Row &row, llvm::Value *value);
   Row part(const Row &row, int number);

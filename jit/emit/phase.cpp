@@ -121,8 +121,7 @@ llvm::Value *PhaseEmitter::position(const Place &here, AxisId axis) {
   llvm::Value *first = here.positions[axis.index];
   const Group &group = here.group;
   if (group.loop == nullptr || group.loop->axis != axis) return first;
-  if (lanes_.are_threads())
-    return ir_.CreateAdd(first, ir_.CreateZExt(lanes_.thread(), ir_.getInt64Ty()));
+  if (lanes_.are_threads()) return ir_.CreateAdd(first, memory_.place_of_thread(group));
   std::vector<std::uint64_t> numbers;
   for (int k = 0; k < group.lanes(); ++k)
     numbers.push_back(static_cast<std::uint64_t>(k % group.width));

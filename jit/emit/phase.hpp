@@ -35,6 +35,7 @@ public:
   // on top of the position.
   void turn(const Place &around, const block::Box &box, loop::LoopId id, llvm::Value *position,
             std::int64_t offset = 0);
+  void neighbours(const Place &here, const block::Run &run, llvm::Value *position);
   llvm::Value *value(loop::ValueId id);
   // The place around, at what is known of this copy, which its values are from here on.
   Place of_copy(const Place &around, const Copy &copy, SharedRegisters &shared);

@@ -38,6 +38,7 @@ struct Group {
   int copies = 1; // so many
   llvm::Value *active = nullptr; // lanes that count (i64), or null when all do
   llvm::Value *mask = nullptr;   // the same as <width x i1>
+  int apiece = 1;                // neighbours of each lane, a thread, which has copies of the body
 
   int lanes() const { return copies * width; }
 };

@@ -55,7 +55,7 @@ AllStates Scans::run_groups(const Place &here, const block::Run &run, const bloc
   const bool masked = box.masked;
   const int groups = box.count(block::As::Copies);
   llvm::Value *last = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(1));
-  last = ir_.CreateAnd(last, context_.number(-scan_ways));
+  last = ir_.CreateAnd(last, context_.number(-groups * scan_ways));
   llvm::Value *both_ends = ir_.CreateAdd(begin, ir_.CreateAdd(begin, last));
   const auto turn = [&](llvm::Value *position, Blocks &now) {
     if (loop.reverse) position = ir_.CreateSub(both_ends, position);
@@ -73,8 +73,10 @@ AllStates Scans::run_groups(const Place &here, const block::Run &run, const bloc
     walk_.turn(place, box, run.loop, position);
     for (std::size_t k = 0; k < loop.accs.size(); ++k) {
       Accumulator &acc = accs_[loop.accs[k]];
-      for (int group = 0; group < groups; ++group)
+      for (int g = 0; g < groups; ++g) {
+        const int group = loop.reverse ? groups - 1 - g : g;
         now[0][k] = accs_.join(loop.accs[k], now[0][k], last_of_group(place.group, acc.now, group));
+      }
       acc.before.clear();
     }
   };
@@ -93,7 +95,8 @@ void Scans::step_group(const Place &here, AccId acc, const std::vector<ValueId> 
   for (const ValueId arg : args) inputs.push_back(lanes_.splat(walk_.value(arg), width));
   States states = lanes_.run(program_.recipe(acc).step, inputs);
   for (llvm::Value *&state : states) state = lanes_.splat(state, width);
-  accumulator.now = here.group.mask == nullptr && !reads_running(*here.group.loop, acc)
+  const bool totals = here.group.mask == nullptr && !reads_running(*here.group.loop, acc);
+  accumulator.now = totals && !lanes_.are_threads()
                         ? totals_of_groups(here.group, acc, std::move(states))
                         : join_group(here.group, acc, std::move(states));
 }
@@ -152,7 +155,7 @@ llvm::Value *Scans::select_lanes(llvm::Value *mask, llvm::Value *a, llvm::Value 
 
 States Scans::join_group(const Group &group, AccId acc, States states) {
   const bool reverse = group.loop->reverse;
-  const int width = group.width;
+  constexpr int width = scan_ways; // of a warp, each half has a group
   for (int distance = 1; distance < width; distance *= 2) {
     std::vector<int> sources;
     for (int lane = 0; lane < width; ++lane) {
@@ -203,7 +206,8 @@ States Scans::last_of_group(const Group &group, const States &joined, int number
   const bool totals =
       !lanes_.are_threads() && Lanes::width(joined[0]) < scan_ways; // a lane for each group
   const bool reverse = group.loop->reverse;
-  llvm::Value *lane = context_.number(totals ? number : reverse ? 0 : scan_ways - 1);
+  const int own = (lanes_.are_threads() ? number * scan_ways : 0) + (reverse ? 0 : scan_ways - 1);
+  llvm::Value *lane = context_.number(totals ? number : own);
   if (group.active != nullptr && !reverse) lane = ir_.CreateSub(group.active, ir_.getInt64(1));
   States last;
   for (llvm::Value *state : joined) last.push_back(lanes_.lane(state, lane));
@@ -212,7 +216,9 @@ States Scans::last_of_group(const Group &group, const States &joined, int number
 
 // The states after the step, or where it is still to come, before it.
 States Scans::running_group(const Place &here, AccId acc) {
-  const auto &[loop, width, rows, copies, active, mask] = here.group;
+  const Loop *loop = here.group.loop;
+  llvm::Value *mask = here.group.mask;
+  constexpr int width = scan_ways;
   Accumulator &accumulator = accs_[acc];
   if (accumulator.now.empty()) {
     const auto step = std::find_if(loop->body.begin(), loop->body.end(), [&](const Stmt &s) {
@@ -226,6 +232,14 @@ States Scans::running_group(const Place &here, AccId acc) {
     return accumulator.carried.empty() ? own : accs_.join(acc, accumulator.carried, own);
   }
   States before = accumulator.before;
+  if (here.group.width > width) { // the second group of a warp goes on from the first one
+    const States last = last_of_group(here.group, accumulator.now, loop->reverse ? 1 : 0);
+    const States next = accs_.join(acc, before, last);
+    llvm::Value *upper = ir_.CreateICmpUGE(lanes_.thread(), ir_.getInt32(unsigned(width)));
+    for (std::size_t k = 0; k < before.size(); ++k)
+      before[k] = loop->reverse ? lanes_.select(upper, before[k], next[k])
+                                : lanes_.select(upper, next[k], before[k]);
+  }
   if (!accumulator.carried.empty()) before = accs_.join(acc, accumulator.carried, before);
   for (llvm::Value *&state : before) state = lanes_.splat(state, width);
   States running = accs_.join(acc, before, accumulator.now);

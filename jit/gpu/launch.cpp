@@ -5,6 +5,7 @@
 #include "jit/runtime/launch.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace broadloom::jit::gpu {
 
@@ -30,7 +31,9 @@ plan::Grid grid_of(const loop::Program &program, std::size_t phase,
       const std::int64_t turns = (extent + runtime::warp_threads - 1) / runtime::warp_threads;
       const std::int64_t asked =
           std::max<std::int64_t>(1, warps / std::max<std::int64_t>(others, 1));
-      step = std::clamp<std::int64_t>(turns / asked, 1, most_turns) * runtime::warp_threads;
+      const std::int64_t own = std::clamp<std::int64_t>(turns / asked, 1, most_turns);
+      // A power of two: where threads take neighbours, 2 to 8 turns are one.
+      step = std::int64_t(std::bit_floor(std::uint64_t(own))) * runtime::warp_threads;
     }
     grid.lo.push_back(0);
     grid.hi.push_back(extent);

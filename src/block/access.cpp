@@ -31,6 +31,11 @@ Move Chooser::apart(std::size_t size) const {
   return machine_.has_gather(size) ? Move::Gather : Move::Single;
 }
 
+// Whether a thread moves all of its neighbours at once.
+bool Chooser::is_wide(BufferId id, const Place &place) const {
+  return place.apiece > 1 && moves_as_one(program_, place.vector->body, id);
+}
+
 Access Chooser::load(BufferId id, const Place &place) const {
   const Buffer &buffer = program_[id];
   const Walk *lanes = place.vector != nullptr ? walk(id, place.vector->axis) : nullptr;
@@ -40,6 +45,7 @@ Access Chooser::load(BufferId id, const Place &place) const {
       return is_row_in_lanes(buffer) ? Move::Slots : Move::Stack;
     if (lanes == nullptr) return Move::Scalar;
     if (holds(place.loaded_across, id)) return Move::Transposed;
+    if (is_wide(id, place)) return Move::Wide;
     if (lanes->stride == StrideClass::Unit &&
         (!place.masked || is_complex(buffer.dtype) || machine_.has_masked_move(size)))
       return Move::Row;
@@ -95,6 +101,7 @@ Access Chooser::store(BufferId id, const Place &place) const {
     if (place.jammed && lanes != nullptr && walk(id, *place.jammed) == nullptr) return Move::Held;
     if (lanes == nullptr) return Move::Scalar;
     if (holds(place.stored_across, id)) return Move::Transposed;
+    if (is_wide(id, place)) return Move::Wide;
     if (lanes->stride != StrideClass::Unit) return apart(size);
     if (!place.masked) return holds(place.streamed, id) ? Move::Streamed : Move::Row;
     return is_complex(buffer.dtype) || machine_.has_masked_move(size) ? Move::Row : apart(size);

@@ -24,6 +24,11 @@ int Box::positions() const {
   return all;
 }
 
+int Box::apiece() const {
+  return dims.size() == 2 && dims[0].as == As::Lanes && dims[1].as == As::Copies ? dims[1].count
+                                                                                 : 1;
+}
+
 const Access *Box::find(BufferId buffer, bool store) const {
   const auto found = std::ranges::find_if(
       accesses, [&](const Access &a) { return a.buffer == buffer && a.store == store; });
@@ -77,6 +82,7 @@ Sizes random_sizes(std::uint64_t seed) {
   sizes.short_statements = std::size_t(one_of({0, 32, 512}));
   sizes.transposed_body = std::size_t(one_of({4, 12, 32}));
   sizes.least_leaf = one_of({2, 64, 128});
+  sizes.bytes_of_thread = one_of({1, 8, 16, 16});
   sizes.asks_ahead = one_of({0, 1, 1}) > 0;
   sizes.copied_functions = one_of({0, 12, 40});
   return sizes;

@@ -37,8 +37,9 @@
 //   VectorFold       k copies x lanes
 //   SerialScan       1 turn; in lanes of a row each, n copies or turns of which the rows move
 //                    transposed; in threads, n lanes that all take each step
-//   GroupScan        groups as copies x 16 lanes
+//   GroupScan        groups as copies x 16 lanes; of threads, as many as a warp has room for
 //   Map              j copies x lanes                  (strip of columns where there are copies)
+//                    j lanes x copies: neighbours of each thread of a warp, moved at once
 //   MaskedMap        j lanes, always masked
 //   StreamedMap      j lanes                           (non-temporal stores)
 //   Jam              i copies around a map             (unroll-and-jam)
@@ -86,6 +87,7 @@ enum class Move : std::uint8_t {
   Stack,      // a slot of each lane's own on the stack
   Slots,      // side by side in a row of memory that has a slot for each lane
   Held,       // a state in its register from copy to copy: the first loads, the last stores
+  Wide,       // the neighbours that a thread has as copies, at once: at most 16 bytes, aligned
 };
 
 // Cache lines that are asked for before they are loaded.
@@ -131,6 +133,7 @@ struct Box {
 
   int count(As as) const; // of all dims of this kind: 1 without
   int positions() const;  // of its last axis
+  int apiece() const;     // neighbours that each lane takes: copies behind the lanes, or 1
   const Access *find(loop::BufferId buffer, bool store) const; // null where no access is one
   const Access &access(loop::BufferId buffer, bool store) const;
 };

@@ -81,6 +81,35 @@ std::vector<BufferId> Chooser::streamed(LoopId id) const {
   return lanes_are_threads() ? std::vector<BufferId>{} : streams(program_, id);
 }
 
+// How many neighbours a thread takes, so that it moves 16 bytes at once: where all that lies along
+// the lanes does so side by side, and the body is light, as it stands for each of them.
+int Chooser::apiece(LoopId id) const {
+  const Loop &l = loop(id);
+  const Survey::LoopFacts &f = facts(id);
+  if (!lanes_are_threads() || f.costly || f.inner_loops || has_rows_in_lanes(id) ||
+      l.body.size() > machine_.sizes.copied_body)
+    return 1;
+  std::size_t widest = 0;
+  for (const BufferId buffer : f.buffers) {
+    const Walk *along = walk(buffer, l.axis);
+    if (along == nullptr) continue;
+    if (along->stride != StrideClass::Unit || is_complex(program_[buffer].dtype)) return 1;
+    widest = std::max(widest, size_of(program_[buffer].dtype));
+  }
+  constexpr int most = 8;
+  return widest == 0 ? 1
+                     : std::max(1, std::min(most, machine_.sizes.bytes_of_thread / int(widest)));
+}
+
+// A lane for each thread, and neighbours for each lane.
+Box Chooser::neighbours(LoopId id, Place place, int apiece) const {
+  const Loop &l = loop(id);
+  place.vector = &l;
+  place.width = machine_.warp;
+  place.apiece = apiece;
+  return box({lanes_of(l.axis, machine_.warp), copies_of(l.axis, apiece)}, l.body, place);
+}
+
 bool Chooser::takes_rows_inside(LoopId id) const {
   return std::ranges::any_of(loop(id).body, [&](const Stmt &s) {
     return s.kind == StmtKind::Loop && takes_rows(s.loop, loop(id));
@@ -121,6 +150,11 @@ Run Chooser::map(LoopId id, Place place) const {
     run.shape = Shape::StreamedMap;
     add(base, false);
     add(base, true); // up to the first aligned address, and at the end
+    return run;
+  }
+  if (const int each = apiece(id); each > 1) {
+    run.boxes.push_back(neighbours(id, place, each));
+    add(base, true); // of what is left, and where not all is aligned
     return run;
   }
   // Heavy math takes long to compile, and so do blocks that are transposed: so there is one copy of
@@ -177,7 +211,9 @@ Run Chooser::fold(LoopId id, Place place) const {
     place.vector = &l;
     place.width = width;
     const bool light = !f.costly || f.functions <= machine_.sizes.copied_functions;
-    if (light && !f.inner_loops) {
+    if (const int each = l.leaf == 0 ? apiece(id) : 1; each > 1) { // the tree cannot matter
+      run.boxes.push_back(neighbours(id, place, each));
+    } else if (light && !f.inner_loops) {
       place.streamed = streamed(id);
       run.boxes.push_back(
           box({copies_of(l.axis, fold_ways / width), lanes_of(l.axis, width)}, l.body, place));
@@ -293,10 +329,13 @@ Run Chooser::scan(LoopId id, Place place) const {
   if (l.ways == 1) return serial_scan(id, place);
   Run run{id, Shape::GroupScan, {}, {}};
   place.vector = &l;
-  if (!facts(id).costly && !lanes_are_threads()) {
+  if (!facts(id).costly) {
     // Totals alone are joined for several groups at once, in full registers down to the last level.
     const bool totals = !reads_running(program_, l) && !l.reverse;
-    const int groups = totals ? machine_.sizes.scan_totals : 1;
+    // All threads of a warp are busy in two groups, whose joins are two turns'.
+    const int groups = lanes_are_threads() ? machine_.warp / scan_ways
+                       : totals            ? machine_.sizes.scan_totals
+                                           : 1;
     if (!totals) place.streamed = streamed(id);
     place.width = groups * scan_ways;
     std::vector<Dim> dims;

@@ -11,6 +11,7 @@ namespace broadloom::block {
 struct Place {
   const loop::Loop *vector = nullptr; // the loop whose positions are lanes
   int width = 1;                      // lanes, all copies that are one group counted
+  int apiece = 1;                     // neighbours of each lane
   bool masked = false;
   bool in_tile = false;                              // in a block of a transposed tile
   bool in_strip = false;                             // in a block of a scan in lanes of rows
@@ -43,6 +44,8 @@ private:
   Run scan(loop::LoopId id, Place place) const;
   Run serial_scan(loop::LoopId id, const Place &place) const;
   std::vector<loop::BufferId> streamed(loop::LoopId id) const;
+  int apiece(loop::LoopId id) const;
+  Box neighbours(loop::LoopId id, Place place, int apiece) const;
   bool has_rows_in_lanes(loop::LoopId id) const;
   bool takes_rows_inside(loop::LoopId id) const;
   bool takes_rows(loop::LoopId id, const loop::Loop &lanes) const;
@@ -70,6 +73,7 @@ private:
   Access load(loop::BufferId id, const Place &place) const;
   Access store(loop::BufferId id, const Place &place) const;
   Move apart(std::size_t size) const;
+  bool is_wide(loop::BufferId id, const Place &place) const;
   Prefetch prefetch(loop::BufferId id, Move move, const Place &place) const;
   bool lies_in_rows(loop::BufferId id, loop::AxisId along, const loop::Loop &lanes) const;
 

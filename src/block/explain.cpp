@@ -106,11 +106,18 @@ private:
     }
   }
 
+  void neighbours(const Box &box, AxisId axis) {
+    add(Reason::NeighboursOfThreads, subject(axis), support::count(box.apiece(), "neighbour"),
+        fmt::format("each thread takes {}, which it loads and stores at once",
+                    support::count(box.apiece(), "neighbour")));
+  }
+
   void map(const Run &run) {
     const AxisId axis = program_[run.loop].axis;
     const Box &box = main(run);
     width(run.loop, box.count(As::Lanes));
     windows(box, axis);
+    if (box.apiece() > 1) return neighbours(box, axis);
     if (const int copies = box.count(As::Copies); copies > 1)
       return add(Reason::ColumnBlock, subject(axis), support::count(copies, "group"),
                  fmt::format("{} of lanes in a turn: pieces of whole cache lines",
@@ -151,6 +158,7 @@ private:
       const int lanes = run.rest().positions();
       width(run.loop, lanes);
       windows(main(run), axis);
+      if (box.apiece() > 1) return neighbours(box, axis);
       if (&box == &run.rest())
         return add(Reason::HeavyBody, subject(axis), "1 group",
                    "1 group of lanes in a turn: the body is heavy");

@@ -82,7 +82,7 @@ void Interpreter::let(ValueId id) {
 
 ops::Scalar Interpreter::position(AxisId axis, int lane) const {
   const bool own = vector_ != nullptr && vector_->axis == axis;
-  const int place = !own ? 0 : rows_ != nullptr ? lane % rows_->width : lane;
+  const int place = !own ? 0 : rows_ != nullptr ? lane % rows_->width : lane * apiece_ + copy_;
   return ops::scalar_from(positions_[axis.index] + place);
 }
 
@@ -161,7 +161,7 @@ void Interpreter::plain_loop(const Run &run, Range range) {
 void Interpreter::map(const Run &run, Range range) {
   if (run.shape == Shape::StreamedMap) return streamed_map(run, range);
   if (run.shape == Shape::MaskedMap) return masked_map(run, range);
-  const std::int64_t rest = range.whole(run.whole().positions());
+  const std::int64_t rest = whole_end(run, range);
   whole_boxes(run, {range.begin, rest});
   const Addresses outer = at_;
   const std::int64_t most = run.boxes.at(1).positions();
@@ -172,6 +172,20 @@ void Interpreter::map(const Run &run, Range range) {
     part(run, run.boxes[box], outer, left);
   }
   at_ = outer;
+}
+
+// Of whole boxes from the first position on. What threads move at once is aligned, or there are
+// none.
+std::int64_t Interpreter::whole_end(const Run &run, Range range) const {
+  const Box &box = run.whole();
+  for (const Access &access : box.accesses) {
+    const std::size_t size = size_of(program_[access.buffer].dtype);
+    if (access.move == Move::Wide && (at_[access.buffer.index] + std::size_t(range.begin) * size) %
+                                             (size * std::size_t(box.apiece())) !=
+                                         0)
+      return range.begin;
+  }
+  return range.whole(box.positions());
 }
 
 void Interpreter::whole_boxes(const Run &run, Range range) {

@@ -140,7 +140,12 @@ Interpreter::AllStates Interpreter::vector_leaf(const Run &run, Range range) {
     turn(box, run.loop, outer, p);
   };
   std::int64_t p = range.begin;
-  if (const Box &box = run.whole(); !box.masked)
+  if (const Box &box = run.whole(); box.apiece() > 1) {
+    apiece_ = box.apiece();
+    for (const std::int64_t end = whole_end(run, range); p < end; p += box.positions())
+      for (copy_ = 0; copy_ < apiece_; ++copy_) step(box, p, 0, box.count(As::Lanes));
+    apiece_ = 1, copy_ = 0;
+  } else if (!box.masked)
     for (; p + box.positions() <= range.end; p += box.positions())
       for (int copy = 0; copy < box.count(As::Copies); ++copy) {
         const int first = copy * box.count(As::Lanes);

@@ -23,7 +23,7 @@ void Interpreter::set_element(BufferId id, std::uintptr_t address, const Scalar 
 // Of one lane's element. Those of a row are neighbours, whatever the stride is.
 std::uintptr_t Interpreter::address(const Access &access, int lane) const {
   std::uintptr_t there = at_[access.buffer.index];
-  int place = lane;
+  int place = lane * apiece_ + copy_;
   if (rows_ != nullptr) {
     place = lane % rows_->width;
     there += std::uintptr_t(lane / rows_->width * step_bytes(access.buffer, rows_->axis));
@@ -34,6 +34,12 @@ std::uintptr_t Interpreter::address(const Access &access, int lane) const {
   case Move::Streamed:
   case Move::Slots:
   case Move::Held: return there + std::uintptr_t(place) * size_of(program_[access.buffer].dtype);
+  case Move::Wide: {
+    const std::size_t size = size_of(program_[access.buffer].dtype);
+    support::check(there % (size * std::size_t(box_->apiece())) == 0,
+                   "a thread moves at once what is not aligned");
+    return there + std::uintptr_t(place) * size;
+  }
   case Move::Window:
   case Move::Gather:
   case Move::Single:
@@ -84,6 +90,7 @@ void Interpreter::load(BufferId id, Lanes &out) {
   case Move::Window:
   case Move::Gather:
   case Move::Slots:
+  case Move::Wide:
   case Move::Single: break;
   case Move::Streamed:
   case Move::Held: support::bug("a load that is none");
@@ -111,6 +118,7 @@ void Interpreter::store(BufferId id, ValueId stored) {
   case Move::Streamed:
   case Move::Gather:
   case Move::Slots:
+  case Move::Wide:
   case Move::Single: break;
   case Move::Window: support::bug("a store that is none");
   }

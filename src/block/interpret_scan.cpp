@@ -78,7 +78,8 @@ Interpreter::AllStates Interpreter::groups(const Run &run, const Box &box, Range
   const Loop &loop = program_[run.loop];
   const Addresses outer = at_;
   const int width = box.positions();
-  const std::int64_t last = range.begin + (range.count() - 1) / scan_ways * scan_ways;
+  const int groups = box.count(As::Copies);
+  const std::int64_t last = range.begin + (range.count() - 1) / width * width;
   for (std::int64_t p = range.begin; p < range.end; p += width) {
     const std::int64_t first = loop.reverse ? range.begin + last - p : p;
     const std::int64_t left = range.end - first;
@@ -94,8 +95,8 @@ Interpreter::AllStates Interpreter::groups(const Run &run, const Box &box, Range
     for (std::size_t k = 0; k < loop.accs.size(); ++k) {
       Acc &acc = accs_[loop.accs[k].index];
       States &now = start[k][0];
-      for (int group = 0; group < box.count(As::Copies); ++group)
-        acc.code.join(now, last_of_group(acc, box, group), now);
+      for (int k = 0; k < groups; ++k)
+        acc.code.join(now, last_of_group(acc, box, loop.reverse ? groups - 1 - k : k), now);
       acc.stepped.clear();
     }
     set_lanes(nullptr, 1, 1);
@@ -210,16 +211,23 @@ void Interpreter::running_in_group(AccId id, std::uint32_t state, Lanes &out) {
     }
     return;
   }
-  States before = acc.stepped, now;
-  if (!acc.carried.empty()) acc.code.join(acc.carried.at(0), before, before);
-  const int earlier = !acc.early ? 0 : vector_->reverse ? 1 : -1; // the lane that is read
-  for (int lane = 0; lane < active_; ++lane) {
-    const int from = lane + earlier;
-    if (from < 0 || from >= active_)
-      now = before;
-    else
-      acc.code.join(before, acc.now[std::size_t(from)], now);
-    out[std::size_t(lane)] = now.at(state);
+  const int groups = std::max(1, width_ / scan_ways);
+  States stepped = acc.stepped, before, now;
+  for (int k = 0; k < groups; ++k) { // in the direction of the loop
+    const int group = vector_->reverse ? groups - 1 - k : k;
+    const int first = group * scan_ways, end = std::min(active_, first + scan_ways);
+    before = stepped;
+    if (!acc.carried.empty()) acc.code.join(acc.carried.at(0), before, before);
+    const int earlier = !acc.early ? 0 : vector_->reverse ? 1 : -1; // the lane that is read
+    for (int lane = first; lane < end; ++lane) {
+      const int from = lane + earlier;
+      if (from < first || from >= end)
+        now = before;
+      else
+        acc.code.join(before, acc.now[std::size_t(from)], now);
+      out[std::size_t(lane)] = now.at(state);
+    }
+    acc.code.join(stepped, acc.now[std::size_t(vector_->reverse ? first : end - 1)], stepped);
   }
 }
 

@@ -67,6 +67,7 @@ private:
   void map(const Run &run, Range range);
   void whole_boxes(const Run &run, Range range);
   void part(const Run &run, const Box &box, const Addresses &outer, Range range);
+  std::int64_t whole_end(const Run &run, Range range) const;
   void masked_map(const Run &run, Range range);
   void streamed_map(const Run &run, Range range);
   std::int64_t before_aligned(const Box &box, std::int64_t position) const;
@@ -159,6 +160,7 @@ private:
   Tile *tile_ = nullptr;
   std::optional<Jam> jam_;
   int width_ = 1, active_ = 1;          // lanes, and those from the first on that count
+  int apiece_ = 1, copy_ = 0;           // neighbours of each lane, and which of them is at hand
   Addresses at_;                        // [buffer]: of the element at the current position
   std::vector<std::int64_t> positions_; // [axis]
   std::vector<Lanes> values_;

@@ -69,6 +69,9 @@ bool is_chain(const loop::Program &program, const loop::Loop &loop);
 // threads share, of which a processor of a GPU has little.
 constexpr std::size_t most_bytes_across_warp = 8;
 
+// That a thread of a warp moves by one instruction.
+constexpr std::size_t most_bytes_of_thread = 16;
+
 // Whether there are loops, or stores, in the body itself.
 bool has_loops(const std::vector<loop::Stmt> &body);
 bool has_stores(const std::vector<loop::Stmt> &body);

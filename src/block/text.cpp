@@ -39,6 +39,7 @@ const char *name(Move move, bool store) {
   case Move::Stack: return "stack slot";
   case Move::Slots: return "slots";
   case Move::Held: return "held";
+  case Move::Wide: return "wide";
   }
   return "";
 }
@@ -50,7 +51,7 @@ std::optional<Shape> shape_called(std::string_view words) {
 }
 
 std::optional<Move> move_called(std::string_view words, bool store) {
-  for (int k = 0; k <= int(Move::Held); ++k)
+  for (int k = 0; k <= int(Move::Wide); ++k)
     if (words == name(Move(k), store)) return Move(k);
   return std::nullopt;
 }
@@ -64,7 +65,7 @@ std::string all_shapes() {
 
 std::string all_moves(bool store) {
   std::string all;
-  for (int k = 0; k <= int(Move::Held); ++k)
+  for (int k = 0; k <= int(Move::Wide); ++k)
     all += (k == 0 ? "" : "; ") + std::string(name(Move(k), store));
   return all;
 }

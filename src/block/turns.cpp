@@ -69,9 +69,10 @@ private:
       return turns(rest, n - together * (&whole != &rest ? whole.positions() : 1));
     }
     case Shape::VectorFold: {
-      const std::int64_t groups = &whole != &rest ? n / fold_ways : 0;
+      const std::int64_t size = fold_ways * whole.apiece();
+      const std::int64_t groups = &whole != &rest ? n / size : 0;
       if (groups > 0) turns(whole, groups);
-      const std::int64_t left = n - groups * fold_ways;
+      const std::int64_t left = n - groups * size;
       return turns(rest, (left + fold_ways - 1) / fold_ways * (fold_ways / rest.positions()));
     }
     case Shape::Map:

@@ -98,6 +98,7 @@ private:
     if (box.count(As::Lanes) > 1) {
       around.lanes = &taken;
       around.width = box.positions();
+      around.apiece = box.apiece();
       around.masked = box.masked;
       around.streams =
           !box.masked && (run.shape == Shape::StreamedMap || run.shape == Shape::VectorFold ||
@@ -143,8 +144,15 @@ private:
     }
     require(lane_dims <= 1, "two dims of lanes");
     require(blocks_.machine.warp == 0 || lane_dims == 0 ||
-                (box.count(As::Lanes) <= blocks_.machine.warp && box.count(As::Copies) == 1),
+                (box.count(As::Lanes) <= blocks_.machine.warp &&
+                 box.count(As::Copies) == box.apiece()) ||
+                (run.shape == Shape::GroupScan && box.positions() == blocks_.machine.warp),
             "threads of a warp are lanes, one each");
+    require(box.apiece() == 1 ||
+                (blocks_.machine.warp == box.count(As::Lanes) && !box.masked && !box.rest &&
+                 is_power(box.apiece()) && box.runs.empty() &&
+                 (run.shape == Shape::Map || (run.shape == Shape::VectorFold && loop.leaf == 0))),
+            "neighbours of what is no thread of a map, or of a fold in any order");
     require(lane_dims == 0 || around.lanes == nullptr, "lanes within lanes");
     require(!box.masked || lane_dims == 1, "a mask without lanes");
   }
@@ -344,7 +352,7 @@ private:
               "a masked map is one masked block");
       return;
     }
-    require(is_strip(whole, axis) && !whole.masked && run.boxes.size() >= 2,
+    require((is_strip(whole, axis) || whole.apiece() > 1) && !whole.masked && run.boxes.size() >= 2,
             "a map is whole blocks and a rest");
     if (run.shape != Shape::StreamedMap) return;
     const bool streams = std::ranges::any_of(
@@ -365,11 +373,12 @@ private:
             "the lanes of a rest are those of the tree, or a part of them");
     if (run.boxes.size() == 1) return;
     box_ = whole.id;
-    require(is_strip(whole, loop.axis) && !whole.masked &&
+    require((is_strip(whole, loop.axis) || whole.apiece() > 1) && !whole.masked &&
                 whole.count(As::Lanes) == rest.positions(),
             "a whole block has the lanes of its rest");
-    require(scan || whole.positions() == fold_ways, "a whole block has all ways of the tree");
-    require(!scan || whole.count(As::Copies) == 1 ||
+    require(scan || whole.positions() == fold_ways * whole.apiece(),
+            "a whole block has all ways of the tree");
+    require(!scan || whole.count(As::Copies) == 1 || blocks_.machine.warp > 0 ||
                 (!loop.reverse && !reads_running(program_, loop)),
             "several groups of a scan come to their totals alone");
   }

@@ -9,6 +9,7 @@ namespace broadloom::block {
 struct Around {
   const loop::Loop *lanes = nullptr; // the loop whose positions are lanes
   int width = 1;                     // of them, all copies counted
+  int apiece = 1;                    // neighbours of each lane
   bool masked = false;
   bool streams = false; // stores of the very body may go around the caches: its lanes are aligned
   const loop::Loop *short_row =

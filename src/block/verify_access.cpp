@@ -47,7 +47,8 @@ private:
     case Move::Row:
     case Move::Single:
     case Move::Stack:
-    case Move::Slots: return a_.prefetch.lines || a_.prefetch.steps || a_.prefetch.block;
+    case Move::Slots:
+    case Move::Wide: return a_.prefetch.lines || a_.prefetch.steps || a_.prefetch.block;
     case Move::Transposed: return around_.transposed == nullptr || a_.prefetch.block;
     default: return true;
     }
@@ -73,6 +74,12 @@ private:
       return is_unit(along_) && a_.store && around_.jammed != nullptr
                  ? nullptr
                  : "what is held is no row of states";
+    case Move::Wide:
+      return is_unit(along_) && around_.apiece > 1 && !is_complex(buffer_.dtype) &&
+                     size_of(buffer_.dtype) * std::size_t(around_.apiece) <= most_bytes_of_thread &&
+                     moves_as_one(p_, around_.lanes->body, a_.buffer)
+                 ? nullptr
+                 : "a thread moves at once what is not 16 bytes of neighbours";
     case Move::Stack: return own && is_short() ? nullptr : "a stack slot of what is no row";
     case Move::Slots:
       if (!own || !is_row_in_lanes(buffer_)) return "slots of what is no row of lanes";

@@ -36,7 +36,7 @@ Schedule choose(const Request &request, const Machine &machine) {
     return chosen;
   }
 
-  const Cuts chunks = choose_chunks(request, trees, why);
+  const Cuts chunks = choose_chunks(request, trees, machine, why);
   Ways &ways = chosen.ways;
   ways.sweeps = choose_sweeps(request, trees, chunks, machine, why);
   ways.short_rows = choose_short_rows(request, trees, why);
@@ -72,8 +72,11 @@ bool Cuts::has(const std::vector<Group> &path, std::int64_t leaf) const {
   return found.kind != ChunkKind::SweptLeaf || leaf <= found.least;
 }
 
-Cuts choose_chunks(const Request &request, const Trees &trees, Why &why) {
+Cuts choose_chunks(const Request &request, const Trees &trees, const Machine &machine, Why &why) {
   const Resolved &resolved = request.resolved;
+  // A GPU has more warps than any processor has threads.
+  const double most_kept =
+      machine.warp > 0 ? std::max(few_kept, double(machine.threads)) : few_kept;
   Cuts cuts;
   for (const NodeId fold : trees.folds()) {
     if (!request.spec.graph.recipe(fold).has_combine()) continue;
@@ -83,7 +86,7 @@ Cuts choose_chunks(const Request &request, const Trees &trees, Why &why) {
     for (const Group &g : tree.kept) kept *= double(group_extent(resolved, g));
     for (const Group &g : tree.folded) folded *= double(group_extent(resolved, g));
     const bool few =
-        kept < few_kept && folded >= fewest_folded && kept * folded >= fewest_in_chunks;
+        kept < most_kept && folded >= fewest_folded && kept * folded >= fewest_in_chunks;
     const std::int64_t leaf = scan ? scan_block : tree.folded.size() > 1 ? 1 : tree.leaf();
     const Group &along = tree.folded.front();
     const bool asked = asks_for_threads(request, along) && kept <= most_kept_in_chunks &&

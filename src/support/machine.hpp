@@ -24,6 +24,7 @@ struct Sizes {
   std::size_t short_statements = 512; // of all copies of a short loop's body
   std::size_t transposed_body = 12;   // statements that a transposed tile may have
   std::int64_t least_leaf = 64;       // positions; leaves of joins have one
+  int bytes_of_thread = 16; // that a thread of a warp moves at once: 1 (an element), 8, 16
   bool asks_ahead =
       true; // for the lines of a long stream: some processors' own prefetchers do better alone
   std::int64_t copied_functions =

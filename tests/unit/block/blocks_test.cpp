@@ -203,7 +203,7 @@ TEST_CASE("the listings of the nests have every shape and every move between the
     CAPTURE(block::name(block::Shape(k)));
     CHECK(shapes.contains(block::Shape(k)));
   }
-  for (int k = 0; k <= int(block::Move::Held); ++k) {
+  for (int k = 0; k <= int(block::Move::Wide); ++k) {
     CAPTURE(block::name(block::Move(k), false));
     CHECK(moves.contains(block::Move(k)));
   }

@@ -22,6 +22,7 @@ struct Wrong {
   const char *what, *nest, *choices;
   std::map<std::string, std::int64_t> extents;
   void (*change)(block::Program &);
+  bool threads = false; // of a warp, and not lanes of 512 bits
 };
 
 // Whether a run by these blocks is seen to be wrong: by its bits, or by a check of
@@ -42,7 +43,7 @@ bool is_found(const Wrong &wrong, const Program &program, block::Program blocks)
 
 TEST_CASE("blocks that lose a position, or put one in another place, are seen to be wrong") {
   using block::Move;
-  block::Machine avx512 = machines()[1];
+  const block::Machine avx512 = machines()[1], warp = machines().back();
   const Wrong all[] = {
       {"half of a tree's lanes step",
        "whole_fold.loop",
@@ -127,11 +128,29 @@ TEST_CASE("blocks that lose a position, or put one in another place, are seen to
          block::Box &box = b.phases[0].runs[0].boxes[0];
          box.dims = {{box.dims[1].axis, 64, block::As::Lanes, false}};
        }},
+      {"threads whose neighbours are those of the next ones",
+       "whole_fold.loop",
+       "fold=max; T=i32; how=",
+       {{"i", 300}, {"i.chunk", 1}},
+       [](block::Program &b) {
+         for (block::Access &access : b.phases[0].runs[0].boxes[0].accesses)
+           access.move = Move::Scalar;
+       },
+       true},
+      {"groups of a warp as one",
+       "running_groups.loop",
+       "blocks=; exclusive=; inclusive=#; direction=; start=",
+       {{"k", 1}, {"i", 64}},
+       [](block::Program &b) {
+         block::Box &box = b.phases[0].runs[0].boxes[0].runs[0].boxes[0];
+         box.dims = {{box.dims[1].axis, 32, block::As::Lanes, false}};
+       },
+       true},
   };
   for (const Wrong &wrong : all) {
     CAPTURE(std::string(wrong.what));
     const Program program = nest(wrong.nest, wrong.choices);
-    block::Program blocks = block::choose(program, avx512);
+    block::Program blocks = block::choose(program, wrong.threads ? warp : avx512);
     CHECK_FALSE(is_found(wrong, program, blocks));
     wrong.change(blocks);
     CHECK(is_found(wrong, program, blocks));
@@ -191,7 +210,7 @@ private:
   void move(block::Box &box) {
     if (box.accesses.empty()) return;
     box.accesses[pick(box.accesses.size())].move =
-        block::Move(pick(std::size_t(block::Move::Held) + 1));
+        block::Move(pick(std::size_t(block::Move::Wide) + 1));
   }
 
   void prefetch(block::Box &box) {

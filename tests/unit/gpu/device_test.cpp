@@ -179,6 +179,7 @@ TEST_CASE("positions are boxes of their own, but for lanes, of which a box has w
   CHECK(cut(3, 100, 1000).step == std::vector<std::int64_t>{1, 32});
   CHECK(cut(1, 32 * 1000, 10).step == std::vector<std::int64_t>{1, 32 * 16});
   CHECK(cut(1, 32 * 1000, 500).step == std::vector<std::int64_t>{1, 64});
+  CHECK(cut(1, 32 * 1000, 90).step == std::vector<std::int64_t>{1, 32 * 8}); // not of 11 turns
   CHECK(cut(0, 100, 10).blocks == 0);
 }
 
