@@ -181,9 +181,7 @@ public:
                .engine = Engine::jit,
                .profile = Profile::paths});
     }
-    // Or all on a GPU, where BROADLOOM_TEST_DEVICE names one (tests/gpu/gpu.sh).
-    const char *named = std::getenv("BROADLOOM_TEST_DEVICE");
-    const Options there{.device = named != nullptr && *named != '\0' ? named : "played"};
+    const Options there{.device = device_of_tests()}; // or all on a GPU
     if (turn == 2 || turn == 7 || there.device != "played") {
       ++tally_.on_device;
       compare_bits(there, run_engine(there, 0x5a), truth, " on a device");

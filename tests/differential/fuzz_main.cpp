@@ -9,8 +9,10 @@
 // counted; --resume goes on from there. What fails lies in its folder `failures`, as it was found
 // and made smaller. The end is a table of how often each path of the emitted code and each decision
 // of the planner occurred; with --require-paths one that did not is a failure.
+#include "all_floats.hpp"
 #include "choices.hpp"
 #include "engines.hpp"
+#include "same_bits.hpp"
 #include "shrink.hpp"
 
 #include "jit/native/target.hpp"
@@ -440,6 +442,7 @@ int main(int argc, char **argv) {
   Plan plan;
   std::string file;
   bool smaller = false;
+  std::uint64_t floats = 0;
   CLI::App app{"Random kernels through all engines"};
   app.add_option("--style", plan.style_name)->check(CLI::IsMember({"small", "large", "choices"}));
   app.add_option("--count", plan.count);
@@ -455,8 +458,11 @@ int main(int argc, char **argv) {
   app.add_flag("--stop-at-first", plan.stop_at_first);
   app.add_option("--file", file);
   app.add_flag("--shrink", smaller);
+  app.add_option("--floats", floats, "functions of so many chunks of all f32, on a device")
+      ->check(CLI::Range(std::uint64_t(1), chunks_of_floats));
   CLI11_PARSE(app, argc, argv);
   try {
+    if (floats > 0) return compare_floats(device_of_tests(), floats) == 0 ? 0 : 1;
     if (!file.empty()) return run_file(file, smaller, plan.chooses());
     if (plan.state.empty()) plan.state = "fuzz-" + plan.style_name;
     if (plan.resume) read_plan(plan);

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace broadloom::differential {
@@ -18,6 +19,12 @@ inline constexpr std::uint64_t default_count = 1200; // kernels, where BROADLOOM
 inline std::uint64_t from_environment(const char *name, std::uint64_t otherwise) {
   const char *text = std::getenv(name);
   return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+// Where BROADLOOM_TEST_DEVICE names none (tests/gpu/gpu.sh), this processor plays one.
+inline std::string device_of_tests() {
+  const char *named = std::getenv("BROADLOOM_TEST_DEVICE");
+  return named != nullptr && *named != '\0' ? named : "played";
 }
 
 using Bytes = std::vector<unsigned char>; // of elements in C order

@@ -69,6 +69,9 @@ check "regressions have equal bits on $device" regressions
 check "$count random kernels have equal bits on $device" \
   "$fuzz" --style small --count "$count" --seed 1 --jobs 2 --state "$work/fuzz"
 
+[ "$device" = played ] && floats=1 || floats=${GPU_FLOATS:-16384} # 16384: all of f32
+check "functions of f32 have equal bits on $device" "$fuzz" --floats "$floats"
+
 # The speeds: medians of calls that are waited for, in milliseconds, and the bytes of inputs and
 # outputs.
 [ "$device" = played ] && side=64 repeat=2 || side=16384 repeat=30
@@ -92,6 +95,16 @@ speed() { # NAME TEXT INPUTS..
 }
 m="rand($side,$side)" rows="rand($((side * side / 64)),64)" v="rand($((side * side)))"
 p='kernel k { in x : f32[i, j];'
+softmax="$p let e = exp(x - max(x, j)); out y[i, j] = e / sum(e, j) }"
+layernorm="$p out y[i, j] = (x - mean(x, j)) * rsqrt(var(x, j) + 1e-5) }"
+# What a first call takes to compile: with nothing on disk, and by another process after that.
+first_calls() {
+  for name in 'compile, cold' 'compile, from disk'; do
+    BROADLOOM_CACHE="$work/cache" "$broadloom" run --device "$device" -e "$softmax" --in 'x=rand(64,64)' --repeat 1 --json >"$work/speed" 2>"$work/said" ||
+      { cat "$work/said"; return 1; }
+    sed 's/.*"compile_ms": \([0-9.]*\).*"cache": "\([a-z]*\)".*/\1 \2/' "$work/speed" | awk -v name="$name" '{ printf "%-28s %10.4f ms %8s\n", name, $1, $2 }' >>"$figures"
+  done
+}
 speeds() {
   speed 'a*b + c' 'kernel k { in a : f32[i, j]; in b : f32[i, j]; in c : f32[i, j]; out z = a * b + c }' "a=$m" "b=$m" "c=$m" &&
     speed 'exp(-x*x)*sin(y) + sqrt|z|' 'kernel k { in x : f32[i, j]; in y : f32[i, j]; in z : f32[i, j]; out w = exp(-x * x) * sin(y) + sqrt(abs(z)) }' "x=$m" "y=$m" "z=$m" &&
@@ -99,8 +112,10 @@ speeds() {
     speed 'sum' "$p out s = sum(x, i, j) }" "x=$m" &&
     speed 'sum over axis 0' "$p out s[j] = sum(x, i) }" "x=$m" &&
     speed 'mean over axis 1' "$p out s[i] = mean(x, j) }" "x=$m" &&
-    speed 'softmax' "$p let e = exp(x - max(x, j)); out y[i, j] = e / sum(e, j) }" "x=$rows" &&
-    speed 'layernorm' "$p out y[i, j] = (x - mean(x, j)) * rsqrt(var(x, j) + 1e-5) }" "x=$rows" &&
+    speed 'softmax' "$softmax" "x=$rows" &&
+    speed 'layernorm' "$layernorm" "x=$rows" &&
+    speed 'softmax backward' "$("$broadloom" grad -e "$softmax" --wrt x)" "x=$rows" "d_y=$rows" &&
+    speed 'layernorm backward' "$("$broadloom" grad -e "$layernorm" --wrt x)" "x=$rows" "d_y=$rows" &&
     speed 'a + b.T' 'kernel k { in a : f32[i, j]; in b : f32[j, i]; out z[i, j] = a + b }' "a=$m" "b=$m" &&
     speed 'cumsum' 'kernel k { in x : f32[i]; out y = scan(sum, x, i) }' "x=$v" &&
     speed 'u8 map' 'kernel k { in x : u8[i, j]; out y = 255 - x }' "x=$m" &&
@@ -111,5 +126,6 @@ speeds() {
     speed 'launch of 16 elements' 'kernel k { in x : f32[i]; out y = x + 1 }' 'x=rand(16)'
 }
 check "the table of speeds is in $figures" speeds
+check "and what first calls take" first_calls
 cat "$figures"
 exit "$failed"
