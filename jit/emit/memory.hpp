@@ -34,9 +34,9 @@ public:
   Registers load_blocks(const Place &here, const block::Box &box, loop::AxisId along,
                         llvm::Value *row, loop::AxisId across, llvm::Value *lane);
 
-  // Where threads of a warp take neighbours: the end of the whole boxes of the range, which has none
-  // where what they move at once is not aligned; and what they load before the copies of a turn,
-  // or store after them.
+  // Where threads of a warp take neighbours: the end of the range's whole boxes, of which there are
+  // none where what moves at once is not aligned; and what is loaded before the copies of a turn,
+  // or stored after them.
   llvm::Value *whole_and_aligned(const Place &here, const block::Box &box, Range range);
   Registers neighbours(const Place &here, bool store);
   void store_neighbours(const Place &here, const Registers &awaited);

@@ -6,8 +6,8 @@
 
 namespace broadloom::differential {
 
-// Of each function of one f32, `chunks` pieces of all 2^32 arguments, evenly apart: chunks_of_floats
-// are all of them. Prints a line for each that differs, and gives how many do.
+// Of each function of one f32, `chunks` pieces of all 2^32 arguments, evenly apart: all are
+// chunks_of_floats. Prints a line for each function that differs, and gives how many do.
 inline constexpr std::uint64_t chunks_of_floats = std::uint64_t(1) << 14;
 int compare_floats(const std::string &device, std::uint64_t chunks);
 

@@ -9,6 +9,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 namespace broadloom::differential {
 namespace {
 
@@ -101,6 +103,105 @@ TEST_CASE(
           {{"x", x}});
   }
   CHECK(taken(jit::Path::ScanChain) > before);
+}
+
+namespace {
+
+// Rows of an array that lies somewhere in other memory, some elements from its begin.
+AnyView somewhere(const Array &whole, void *memory, std::int64_t offset, const Layout &layout) {
+  char *first = static_cast<char *>(memory) + offset * std::int64_t(size_of(whole.dtype()));
+  return {whole.dtype(), first, false, layout};
+}
+
+} // namespace
+
+TEST_CASE(
+    "threads move 16 bytes at once where all is aligned, and elements where it is not, to the "
+    "bit") {
+  const std::uint64_t maps = taken(jit::Path::MapWide), folds = taken(jit::Path::FoldWide);
+  const Device device("played");
+  const std::vector<DType> dtypes{DType::F32, DType::F64, DType::I16, DType::U8,
+                                  DType::I64, DType::F16, DType::BF16};
+  for (std::uint64_t seed = 0; seed < 48; ++seed) {
+    Random random(seed);
+    const bool aligned = random.chance(40);
+    const std::int64_t rows = random.between(1, 5), columns = random.between(1, 900),
+                       step = aligned ? (columns + 15) / 16 * 16 : columns + random.between(0, 3);
+    const std::vector<std::int64_t> shape{rows, columns}, strides{step, 1}, results{rows};
+    const Layout layout = strided_layout(shape, strides);
+    const std::int64_t size = rows * step + 16;
+    struct Operand {
+      std::string name;
+      Array here;
+      std::int64_t offset;
+      Layout layout;
+    };
+    std::vector<Operand> operands;
+    std::string declared;
+    for (const char *name : {"a", "b"}) {
+      const DType dtype = random.pick(dtypes);
+      operands.push_back({name, filled(random, dtype, {size}), 0, layout});
+      declared +=
+          std::string("in ") + name + " : " + std::string(broadloom::name(dtype)) + "[i, j]; ";
+    }
+    const DType dtype = random.pick(dtypes);
+    operands.push_back({"z", filled(random, dtype, {size}), 0, layout});
+    operands.push_back(
+        {"m", filled(random, operands[0].here.dtype(), {rows}), 0, contiguous_layout(results)});
+    for (Operand &operand : operands)
+      if (!aligned && operand.name != "m") operand.offset = random.between(0, 16);
+    const LoopSpec spec =
+        parse("kernel k { " + declared + "out z : " + std::string(broadloom::name(dtype)) +
+              " = f64(a) - f64(b); " + "out m = max(a, j) }");
+    CAPTURE(print(spec));
+    CAPTURE(seed);
+    // What lies around the elements, too, is as the interpreter leaves it.
+    const auto run = [&](const Options &options, std::vector<Array> memory) {
+      std::vector<NamedView> in, to;
+      for (std::size_t k = 0; k < operands.size(); ++k)
+        (k < 2 ? in : to)
+            .push_back({operands[k].name, somewhere(operands[k].here, memory[k].raw(),
+                                                    operands[k].offset, operands[k].layout)});
+      compile(spec, options).run_named(in, to);
+      return memory;
+    };
+    std::vector<Array> copies, other, there;
+    for (const Operand &operand : operands) {
+      copies.push_back(operand.here.copy());
+      other.push_back(operand.here.copy());
+      there.push_back(device.to_device(operand.here));
+    }
+    const std::vector<Array> want = run({.engine = Engine::interpreter}, copies);
+    const std::vector<Array> got =
+        run({.target = "warp", .engine = Engine::jit, .profile = Profile::paths}, other);
+    const std::vector<Array> on_device = run({.device = device.name()}, there);
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      CHECK(same_bits(want[k], got[k]));
+      CHECK(same_bits(want[k], device.to_host(on_device[k])));
+    }
+  }
+  CHECK(taken(jit::Path::MapWide) > maps);
+  CHECK(taken(jit::Path::FoldWide) > folds);
+}
+
+TEST_CASE(
+    "folds of more results than a processor would cut go in chunks for many warps, to the bit") {
+  Random random(3);
+  const Array x = filled(random, DType::F32, {40, 33000});
+  const LoopSpec spec =
+      parse("kernel k { in x : f32[i, j]; out s = sum(x, j); out m = argmax(x, j) }");
+  const Results want = compile(spec, {.engine = Engine::interpreter})({{"x", x}});
+  for (const int warps : {8, 64}) {
+    const Kernel kernel =
+        compile(spec, {.threads = warps, .target = "warp", .engine = Engine::jit});
+    const Results got = kernel({{"x", x}});
+    CHECK(same_bits(want["s"], got["s"]));
+    CHECK(same_bits(want["m"], got["m"]));
+    const std::vector<Decision> why = kernel.why();
+    const bool cut = std::ranges::any_of(
+        why, [](const Decision &decision) { return decision.code == "few-positions-kept"; });
+    CHECK(cut == (warps > 40));
+  }
 }
 
 } // namespace broadloom::differential
