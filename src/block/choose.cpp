@@ -211,7 +211,9 @@ Run Chooser::fold(LoopId id, Place place) const {
     place.vector = &l;
     place.width = width;
     const bool light = !f.costly || f.functions <= machine_.sizes.copied_functions;
-    if (const int each = l.leaf == 0 ? apiece(id) : 1; each > 1) { // the tree cannot matter
+    const bool any_order =
+        std::ranges::all_of(l.accs, [&](AccId acc) { return program_.recipe(acc).exact; });
+    if (const int each = any_order ? apiece(id) : 1; each > 1) {
       run.boxes.push_back(neighbours(id, place, each));
     } else if (light && !f.inner_loops) {
       place.streamed = streamed(id);

@@ -166,7 +166,7 @@ public:
       compare({.threads = 2, .engine = Engine::jit, .debug = Debug::memory});
     // Threads of a GPU as lanes, on memory of the process and of a device that this processor
     // plays. That is slow, so of large kernels an eighth runs so, and the largest never do.
-    constexpr std::int64_t many_elements = std::int64_t(1) << 14, most_elements = std::int64_t(1)
+    constexpr std::int64_t many_elements = std::int64_t(1) << 17, most_elements = std::int64_t(1)
                                                                                   << 20;
     std::int64_t elements = 0;
     for (const AnyView &view : in_order_) elements += element_count(view.layout);

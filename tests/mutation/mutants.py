@@ -229,7 +229,7 @@ MUTANTS = [
     ("warps: neighbours change places", "jit/emit/maps.cpp",
      "elements.row = context_.number(k);", "elements.row = context_.number(box.apiece() - 1 - k);"),
     ("warps: neighbours in a fold whose order matters", "src/block/choose.cpp",
-     "const int each = l.leaf == 0 ? apiece(id) : 1;", "const int each = apiece(id);"),
+     "const int each = any_order ? apiece(id) : 1;", "const int each = apiece(id);"),
     ("warps: both groups of a scan go on from the same state", "jit/emit/scan_groups.cpp",
      "  if (here.group.width > width) {", "  if (false) {"),
     ("warps: the upper group of a scan takes the lower one's lanes", "jit/emit/lanes_threads.cpp",
