@@ -69,7 +69,7 @@ check "regressions have equal bits on $device" regressions
 check "$count random kernels have equal bits on $device" \
   "$fuzz" --style small --count "$count" --seed 1 --jobs 2 --state "$work/fuzz"
 
-[ "$device" = played ] && floats=1 || floats=${GPU_FLOATS:-16384} # 16384: all of f32
+[ "$device" = played ] && floats=8 || floats=${GPU_FLOATS:-16384} # 16384: all of f32
 check "functions of f32 have equal bits on $device" "$fuzz" --floats "$floats"
 
 # The speeds: medians of calls that are waited for, in milliseconds, and the bytes of inputs and
