@@ -128,9 +128,9 @@ TEST_CASE("blocks that lose a position, or put one in another place, are seen to
          block::Box &box = b.phases[0].runs[0].boxes[0];
          box.dims = {{box.dims[1].axis, 64, block::As::Lanes, false}};
        }},
-      {"threads whose neighbours are those of the next ones",
+      {"threads that take one element for all neighbours",
        "whole_fold.loop",
-       "fold=max; T=i32; how=",
+       "fold=sum; T=i32; how=",
        {{"i", 300}, {"i.chunk", 1}},
        [](block::Program &b) {
          for (block::Access &access : b.phases[0].runs[0].boxes[0].accesses)
