@@ -110,7 +110,7 @@ namespace {
 // Rows of an array that lies somewhere in other memory, some elements from its begin.
 AnyView somewhere(const Array &whole, void *memory, std::int64_t offset, const Layout &layout) {
   char *first = static_cast<char *>(memory) + offset * std::int64_t(size_of(whole.dtype()));
-  return {whole.dtype(), first, false, layout};
+  return {whole.dtype(), first, true, layout};
 }
 
 } // namespace
