@@ -145,6 +145,7 @@ const Row &Session::run(const Case &c) {
   Bench bench{options_.cases_folder, data_folder_.string(), probe_.get(), peers_.get(), {}};
   if (options_.brief) bench.limits = {1, 3, 15};
   if (options_.seconds > 0) bench.limits.seconds = options_.seconds;
+  bench.threads = options_.threads;
   std::erase_if(run_.rows, [&](const Row &row) { return row.id == c.id; });
   try {
     run_.rows.push_back(run_case(c, bench));

@@ -19,9 +19,10 @@ struct SessionOptions {
   std::string filter; // "W1,N": ids that are one of these or go on with "-"; empty: all
   std::string python; // with the peers' libraries; empty: hand-written loops are the only peers
   bool brief = false; // fewer rounds, and nothing of 64M elements
-  double seconds = 0; // for the rounds of a case; 0: 3, or 1 where it is brief
-  std::string keep;   // JSON of an earlier run, whose other rows are taken over
-  std::string from;   // JSON of a run that is reported instead of running anything
+  std::vector<int> threads; // on so many of which our kernels run, too
+  double seconds = 0;       // for the rounds of a case; 0: 3, or 1 where it is brief
+  std::string keep;         // JSON of an earlier run, whose other rows are taken over
+  std::string from;         // JSON of a run that is reported instead of running anything
   std::string compare, json, html, markdown; // files
 };
 

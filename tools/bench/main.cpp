@@ -68,6 +68,10 @@ void declare(CLI::App &app, Options &options) {
   app.add_option("--filter", session.filter, "ids of cases or their beginnings up to a dash: W1,N");
   app.add_flag("--short", session.brief, "fewer rounds, and nothing of 64M elements");
   app.add_option("--seconds", session.seconds, "for the rounds of each case (3; with --short 1)");
+  app.add_option("--threads", session.threads,
+                 "numbers of threads, as in 1,2,4: our kernels run on each, in the same rounds")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4096));
   app.add_option("--python", session.python, "a Python that has the libraries of peers/");
   app.add_option("--json", session.json, "write the run as JSON");
   app.add_option("--html", session.html, "write a report as one HTML file");

@@ -30,6 +30,11 @@ struct Roof {
   double fraction = 0;      // roof / ours: 1 is the roofline
 };
 
+struct Scaling { // ours, on so many threads, in the same rounds
+  int threads = 1;
+  double seconds = 0;
+};
+
 struct Row {
   std::string id, title;
   double seconds = 0, low = 0, high = 0; // median and quartiles
@@ -38,6 +43,7 @@ struct Row {
   std::int64_t bytes = 0; // that must be read and written
   std::optional<Roof> roof;
   std::vector<PeerRow> peers;
+  std::vector<Scaling> scaling;    // as --threads asks
   std::optional<double> predicted; // seconds: Kernel::predict
   double compile_ms = 0;
   std::optional<std::int64_t> code_bytes;

@@ -198,6 +198,34 @@ std::string curves_of(const Run &run) {
   return html;
 }
 
+// How many times as fast as on the first number of threads, and the line of as many times as there
+// are more threads.
+std::string scaling_of(const Row &row) {
+  if (row.scaling.size() < 2) return {};
+  constexpr double left = 60, top = 12, width = 300, height = 150;
+  const Scaling &first = row.scaling.front();
+  double most = 1;
+  for (const Scaling &s : row.scaling)
+    most = std::max({most, double(s.threads) / first.threads, first.seconds / s.seconds});
+  const auto point = [&](int threads, double times) {
+    const auto along = [&](double value) {
+      return most > 1 ? std::log(value) / std::log(most) : 0;
+    };
+    return fmt::format("{:.1f},{:.1f} ", left + width * along(double(threads) / first.threads),
+                       top + height * (1 - along(std::max(times, 1 / most))));
+  };
+  std::string ours, even;
+  for (const Scaling &s : row.scaling) {
+    ours += point(s.threads, first.seconds / s.seconds);
+    even += point(s.threads, double(s.threads) / first.threads);
+  }
+  return fmt::format(
+      "<p>{}</p>\n<svg viewBox=\"0 0 860 {}\" role=\"img\" aria-label=\"{} by threads\">"
+      "<polyline class=\"line\" points=\"{}\"/>"
+      "<polyline class=\"line ours-line\" points=\"{}\"/></svg>\n",
+      scaling_text(row), top + height + 12, escaped_markup(row.id), even, ours);
+}
+
 std::string section_of(const Row &row) {
   std::string html = fmt::format("<h2 id=\"{0}\">{0} <span>{1}</span></h2>\n",
                                  escaped_markup(row.id), escaped_markup(row.title));
@@ -219,7 +247,7 @@ std::string section_of(const Row &row) {
         fmt::format("<p class=\"bad\">the machine was busy: a quarter of the rounds took less than "
                     "{}, a quarter more than {}</p>\n",
                     time_text(row.low), time_text(row.high));
-  html += svg_of(row);
+  html += svg_of(row) + scaling_of(row);
   for (const PeerRow &peer : row.peers)
     if (peer.status == PeerRow::Status::Failed)
       html += fmt::format("<p class=\"bad\">{} failed: {}</p>\n", escaped_markup(peer.name),

@@ -55,6 +55,10 @@ json::Value value_of(const Row &row) {
   json::Array peers;
   for (const PeerRow &peer : row.peers) peers.push_back(value_of(peer));
   object["peers"] = std::move(peers);
+  json::Array scaling;
+  for (const Scaling &s : row.scaling)
+    scaling.push_back(json::Object{{"threads", s.threads}, {"seconds", s.seconds}});
+  if (!scaling.empty()) object["scaling"] = std::move(scaling);
   if (row.predicted) object["predicted"] = *row.predicted;
   object["compile_ms"] = row.compile_ms;
   if (row.code_bytes) object["code_bytes"] = *row.code_bytes;
@@ -159,6 +163,9 @@ Row read_row(const Reader &from) {
                     roof.number("fraction")};
   }
   for (const Reader &peer : from.objects("peers")) row.peers.push_back(read_peer(peer));
+  if (from.has("scaling"))
+    for (const Reader &s : from.objects("scaling"))
+      row.scaling.push_back({int(s.integer("threads")), s.number("seconds")});
   if (from.has("predicted")) row.predicted = from.number("predicted");
   row.compile_ms = from.number("compile_ms");
   if (from.has("code_bytes")) row.code_bytes = from.integer("code_bytes");

@@ -43,6 +43,17 @@ std::string predicted_text(const Row &row) {
   return row.predicted ? fmt::format("{:.2f}", *row.predicted / row.seconds) : "";
 }
 
+std::string scaling_text(const Row &row) {
+  std::string words;
+  for (const Scaling &s : row.scaling) {
+    words += fmt::format("{}{} {} {}", words.empty() ? "" : ", ", s.threads,
+                         s.threads == 1 ? "thread" : "threads", time_text(s.seconds));
+    if (&s != &row.scaling.front() && s.seconds > 0)
+      words += fmt::format(" ({:.2f} times as fast)", row.scaling.front().seconds / s.seconds);
+  }
+  return words;
+}
+
 std::string text_header() {
   return fmt::format("{:<17} {:>10} {:>9} {:>7} {:>6} {:>9}  {:>6} {:<14} {:>8} {:>7} {:<7} {}",
                      "case", "time", "predicted", "GB/s", "roof", "ns/elem", "ratio",
@@ -57,6 +68,7 @@ std::string text_row(const Row &row) {
       time_text(row.seconds), predicted_text(row), bandwidth_text(row), roof_text(row),
       row.ns_per_element(), best ? ratio_text(best->ratio) : "", best ? best->name : "no peer",
       row.compile_ms, row.code_bytes ? std::to_string(*row.code_bytes) : "?", row.cache, row.title);
+  if (!row.scaling.empty()) line += fmt::format("\n{:>18}{}", "", scaling_text(row));
   for (const PeerRow &peer : row.peers) {
     if (peer.status == PeerRow::Status::Failed)
       line += fmt::format("\n{:>18}{} FAILED: {}", "", peer.name, peer.note);

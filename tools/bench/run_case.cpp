@@ -367,6 +367,12 @@ Row run_ready(const Case &c, const Bench &bench, const Ready &ready, Row row) {
     add_peers(c, ready, bench, field);
   }
   add_roof(c, traffic, bench, field);
+  const std::size_t first_scaled = field.participants.size();
+  if (!c.first && c.via == Case::Via::Bound)
+    for (const int threads : bench.threads)
+      field.participants.push_back(
+          {"ours", [call = ready.kernel->with_threads(threads).bind(ready.in, ready.out)](
+                       int repeat) { return timed(repeat, call); }});
   const Rounds rounds = alternate(field.participants, bench.limits);
   if (bench.peers != nullptr) bench.peers->drop();
 
@@ -377,6 +383,8 @@ Row run_ready(const Case &c, const Bench &bench, const Ready &ready, Row row) {
   row.high = rounds.quantile(0, 0.75);
   row.rounds = std::int64_t(rounds.seconds[0].size());
   row.roof = roof_of(field, rounds);
+  for (std::size_t k = first_scaled; k < field.participants.size(); ++k)
+    row.scaling.push_back({bench.threads[k - first_scaled], rounds.median(k)});
   for (std::size_t k = 0; k < field.rows.size(); ++k) {
     PeerRow peer = field.rows[k];
     peer.seconds = rounds.median(field.peers[k]);

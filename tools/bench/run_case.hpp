@@ -9,6 +9,7 @@
 #include "bench/table.hpp"
 
 #include <string>
+#include <vector>
 
 namespace bench {
 
@@ -18,6 +19,7 @@ struct Bench {
   Probe *probe = nullptr;   // never null
   Peers *peers = nullptr;   // null: hand-written loops are the only peers
   RoundLimits limits;
+  std::vector<int> threads = {}; // our kernel runs on so many, too
 };
 
 // A case that cannot be run gives a row with `failure`. A peer that fails is marked in its row;

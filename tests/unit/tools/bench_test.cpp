@@ -326,6 +326,21 @@ TEST_CASE("rows of several sizes are a curve of the report, for all who ran each
   CHECK(html.find(">2e+03</text>") != html.npos);
 }
 
+TEST_CASE("a row on several numbers of threads has a line, a curve, and its JSON") {
+  Run run = example();
+  Row &row = run.rows.front();
+  row.scaling = {{1, 8e-3}, {2, 4e-3}, {4, 3.2e-3}};
+  CHECK(text_row(row).find("1 thread 8 ms, 2 threads 4 ms (2.00 times as fast), 4 threads 3.2 ms "
+                           "(2.50 times as fast)") != std::string::npos);
+  const std::string html = to_html(run);
+  CHECK(html.find("by threads") != html.npos);
+  const Run back = read_json(to_json(run), "run.json");
+  REQUIRE(back.rows.front().scaling.size() == 3);
+  CHECK(back.rows.front().scaling[2].threads == 4);
+  CHECK(back.rows.front().scaling[2].seconds == 3.2e-3);
+  CHECK(back.rows.back().scaling.size() == run.rows.back().scaling.size());
+}
+
 TEST_CASE("the report of a run tells what was skipped, wrong and failed") {
   const std::string line = text_row(example().rows[0]);
   CHECK(line.find("gone FAILED: it \"broke\"") != line.npos);
