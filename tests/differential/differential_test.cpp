@@ -35,6 +35,7 @@ TEST_CASE("interpreter, native code and reference agree on random kernels") {
     CHECK(tally.in_arenas > std::int64_t(count) / 20);
     CHECK(tally.on_device > std::int64_t(count) / 20);
     CHECK(jit::path_counts()[std::size_t(jit::Path::StepOnDevice)] > std::int64_t(count) / 500);
+    CHECK(jit::path_counts()[std::size_t(jit::Path::StepOnHost)] > std::int64_t(count) / 500);
     CHECK(tally.windowed > std::int64_t(count) / 20);
     CHECK(tally.gathered > std::int64_t(count) / 30);
     CHECK(tally.computed > std::int64_t(count) / 80);
