@@ -331,8 +331,8 @@ int verdicts(const Plan &plan, Counts &all, std::uint64_t failed,
                                      ", " + std::to_string(failed) + " failed");
   if (plan.require_paths) {
     std::string list;
-    // Where no masks are free, as without AVX-512, a partial group is a copy of its own, and the ways
-    // of two sums in f64 have no room in registers.
+    // Where no masks are free, as without AVX-512, a partial group is a copy of its own, and the
+    // ways of two sums in f64 have no room in registers.
     const bool masks = jit::find_target("").isa->core.masks_free;
     // Few large kernels have loops, lets that are arrays, or, on a device, steps for the host:
     // differential_test.cpp counts these.
