@@ -144,7 +144,7 @@ std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
   run.boxes.push_back(
       box({{rows.axis, height, As::Copies, false}, {lanes.axis, width, As::Lanes, false}},
           lanes.body, tiled));
-  if (moves_masked(inner)) {
+  if (width <= most_masked && moves_masked(inner)) {
     tiled.masked = true;
     Box beside = box(run.whole().dims, lanes.body, tiled);
     beside.rest = true;

@@ -72,6 +72,8 @@ constexpr std::size_t most_bytes_across_warp = 8;
 // That a thread of a warp moves by one instruction.
 constexpr std::size_t most_bytes_of_thread = 16;
 
+constexpr int most_masked = 64; // lanes of a masked map: their mask is an integer
+
 // Whether there are loops, or stores, in the body itself.
 bool has_loops(const std::vector<loop::Stmt> &body);
 bool has_stores(const std::vector<loop::Stmt> &body);

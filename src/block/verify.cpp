@@ -17,7 +17,6 @@ using namespace loop;
 namespace {
 
 constexpr std::int64_t most_positions = 1024; // of a box
-constexpr int most_masked = 64;               // lanes of a masked map: their mask is an integer
 
 bool is_map(Shape shape) {
   return shape == Shape::Map || shape == Shape::MaskedMap || shape == Shape::StreamedMap;

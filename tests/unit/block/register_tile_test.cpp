@@ -43,5 +43,21 @@ TEST_CASE("a large product has the interpreter's bits on any number of threads")
   CHECK(run(Engine::automatic, 2) == told);
 }
 
+TEST_CASE("a product of bools has tiles of many lanes, and its last columns go row by row") {
+  const LoopSpec spec = parse("kernel k { in a : f64[i, k]; in b : f64[k, j]\n"
+                              "  out c[i, j] = any(a == b, k) }");
+  std::vector<double> data(70 * 70);
+  for (std::size_t k = 0; k < data.size(); ++k) data[k] = double(k * 7919 % 13);
+  const auto run = [&](Engine engine) {
+    Options options;
+    options.engine = engine;
+    const Results r = compile(spec, options)({{"a", View<const double>(data.data(), {70, 70})},
+                                              {"b", View<const double>(data.data(), {70, 70})}});
+    const bool *c = r["c"].data<bool>();
+    return std::vector<bool>(c, c + 70 * 70);
+  };
+  CHECK(run(Engine::jit) == run(Engine::interpreter));
+}
+
 } // namespace
 } // namespace broadloom::jit
