@@ -1,7 +1,6 @@
 // See elements.hpp.
 #include "calls/elements.hpp"
 
-#include "calls/views.hpp"
 #include "ops/ops.hpp"
 #include "support/fail.hpp"
 

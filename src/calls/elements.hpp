@@ -2,7 +2,7 @@
 // reference stands for with the axes as they are.
 #pragma once
 
-#include "calls/call.hpp"
+#include "calls/views.hpp"
 
 #include <broadloom/array.hpp>
 
@@ -16,22 +16,12 @@
 
 namespace broadloom::calls::interpreted {
 
-using Position = std::vector<std::int64_t>; // [dim]
-
 [[noreturn]] void fail(const std::string &what);
 
-struct Stored { // an array
-  const Array *array = nullptr;
+struct Stored : Laid {
   std::vector<char> own = {};
-  AnyView view = {};                    // of the rows that are kept
-  std::vector<const Step *> views = {}; // what it shows of others
+  AnyView view = {}; // of the rows that are kept
 
-  bool has_rows(std::size_t dim) const { return array->rows && array->rows->dim == dim; }
-  std::int64_t first(std::size_t dim) const { return has_rows(dim) ? array->rows->from : 0; }
-  std::int64_t extent(std::size_t dim) const { return array->extents[dim]; }
-  std::int64_t kept(std::size_t dim) const {
-    return has_rows(dim) && array->rows->kept > 0 ? array->rows->kept : extent(dim);
-  }
   // The positions of the steps: neither the rows that a loop begins with nor those behind it.
   std::int64_t begin(std::size_t dim) const {
     return has_rows(dim) ? std::max<std::int64_t>(first(dim), 0) : 0;
@@ -39,10 +29,6 @@ struct Stored { // an array
   std::int64_t end(std::size_t dim) const {
     return first(dim) + extent(dim) - (has_rows(dim) ? array->rows->behind : 0);
   }
-  bool is_inside(std::size_t dim, std::int64_t at) const {
-    return at >= first(dim) && at < first(dim) + extent(dim);
-  }
-  bool is_ring() const { return array->rows && array->rows->kept > 0; }
   std::size_t size() const { return size_of(array->dtype); }
 };
 
@@ -51,16 +37,8 @@ inline void put(char *to, const char *from, std::size_t size) {
   from != nullptr ? void(std::memcpy(to, from, size)) : void(std::memset(to, 0, size));
 }
 
-// In C order.
 template <class Visit> void for_each(const Position &extents, const Visit &visit) {
-  if (std::ranges::count(extents, 0) > 0) return;
-  Position at(extents.size());
-  for (;;) {
-    visit(std::as_const(at));
-    std::size_t d = extents.size();
-    while (d > 0 && ++at[d - 1] == extents[d - 1]) at[--d] = 0;
-    if (d == 0) return;
-  }
+  calls::for_each(Position(extents.size()), extents, visit);
 }
 
 class Elements {

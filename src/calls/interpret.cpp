@@ -111,6 +111,8 @@ private:
       for (std::size_t d = 0; d < at.size(); ++d) {
         offset += at[d] * operand.layout.strides[d];
         const Nest::Operand::Walk &walk = operand.dims[d];
+        // A dim of one element is repeated along an axis that the reference does not name, which
+        // may be one of no positions.
         if (walk.axis.empty() || (shape[d] == 1 && !walks(ref, walk.axis))) continue;
         elements_.axes[walk.axis] = walk.first + at[d] * walk.step;
         is_said = is_said && has(ranges, ref, walk.axis);
@@ -119,14 +121,6 @@ private:
         visit(static_cast<char *>(view.data) + offset * std::int64_t(size_of(view.dtype)));
     });
     elements_.axes = outer;
-  }
-
-  // A dim of one element is repeated along an axis that the reference does not name, which may be
-  // one of no positions.
-  static bool walks(const Ref &ref, const std::string &axis) {
-    return std::ranges::any_of(ref.at, [&](const Affine &position) {
-      return std::ranges::find(position.terms, axis, &Affine::Term::axis) != position.terms.end();
-    });
   }
 
   bool has(std::span<const Range> ranges, const Ref &ref, const std::string &axis) const {

@@ -19,28 +19,16 @@ namespace {
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
 
 // The marks of one array: the number of the row that lies there; of an array without rows 0.
-struct Marks {
-  const Array *array = nullptr;
+struct Marks : Laid {
   std::vector<std::int64_t> rows = {};
-  std::vector<const Step *> views = {}; // what it is a view of
 
-  std::int64_t extent(std::size_t dim) const { return array->extents[dim]; }
-  std::int64_t first(std::size_t dim) const {
-    return array->rows && array->rows->dim == dim ? array->rows->from : 0;
-  }
-  std::int64_t kept(std::size_t dim) const {
-    const bool is_ring = array->rows && array->rows->dim == dim && array->rows->kept > 0;
-    return is_ring ? array->rows->kept : extent(dim);
-  }
-  std::size_t place(const std::vector<std::int64_t> &at) const {
+  std::size_t place(const Position &at) const {
     std::int64_t place = 0;
     for (std::size_t d = 0; d < at.size(); ++d)
       place = place * kept(d) + (at[d] - first(d)) % std::max<std::int64_t>(kept(d), 1);
     return std::size_t(place);
   }
-  std::int64_t row(const std::vector<std::int64_t> &at) const {
-    return array->rows ? at[array->rows->dim] : 0;
-  }
+  std::int64_t row(const Position &at) const { return array->rows ? at[array->rows->dim] : 0; }
 };
 
 class Verifier {
@@ -93,7 +81,7 @@ private:
     default: break;
     }
     for (const Range &range : step.over) check_range(range);
-    if (step.kind == Step::Kind::Pad && step.to[0].at.empty() && is_ring(step.from[0]))
+    if (step.kind == Step::Kind::Pad && step.to[0].at.empty() && marks_of(step.from[0]).is_ring())
       return copy_ring(marks_of(step.from[0]), marks_of(step.to[0]));
     if (step.kind == Step::Kind::Pad && step.over.empty() && lacks_row(step.to[0])) return;
     for (const Ref &ref : step.from)
@@ -121,17 +109,10 @@ private:
     write(step.to[0], step);
   }
 
-  bool is_ring(const Ref &ref) {
-    const std::optional<Array::Rows> &rows = marks_of(ref).array->rows;
-    return rows && rows->kept > 0;
-  }
-
   bool is_inside(const Ref &ref) {
     const Marks &marks = marks_of(ref);
     for (std::size_t d = 0; d < ref.at.size(); ++d)
-      if (const std::int64_t at = value(ref.at[d]);
-          at < marks.first(d) || at >= marks.first(d) + marks.extent(d))
-        return false;
+      if (!marks.is_inside(d, value(ref.at[d]))) return false;
     return true;
   }
 
@@ -140,7 +121,7 @@ private:
     if (!marks.array->rows || ref.at.empty()) return false;
     const std::size_t dim = marks.array->rows->dim;
     const std::int64_t row = ref.at[dim].all ? marks.first(dim) : value(ref.at[dim]);
-    return row < marks.first(dim) || row >= marks.first(dim) + marks.extent(dim);
+    return !marks.is_inside(dim, row);
   }
 
   // The rows that are there, whichever these are.
@@ -228,12 +209,11 @@ private:
   void read(const Ref &ref, const Step &step) {
     for (const Affine &position : ref.at)
       for (const Affine::Index &index : position.indices) read(*index.element, step);
-    for_each_position(ref, step, [&](Marks &marks, const std::vector<std::int64_t> &at) {
-      check_read(marks, at, ref);
-    });
+    for_each_position(ref, step,
+                      [&](Marks &marks, const Position &at) { check_read(marks, at, ref); });
   }
 
-  void check_read(Marks &marks, const std::vector<std::int64_t> &at, const Ref &ref) {
+  void check_read(Marks &marks, const Position &at, const Ref &ref) {
     check_inside(marks, at, ref);
     const std::int64_t found = marks.rows[marks.place(at)];
     const bool is_in = marks.array->owner == Array::Owner::In;
@@ -253,7 +233,7 @@ private:
     // Tasks of tiles compute the rows that they share each for itself.
     const bool again =
         step.kind == Step::Kind::Pad || step.kind == Step::Kind::Save || (rows && rows->in_tiles);
-    for_each_position(ref, step, [&](Marks &marks, const std::vector<std::int64_t> &at) {
+    for_each_position(ref, step, [&](Marks &marks, const Position &at) {
       check_inside(marks, at, ref);
       std::int64_t &found = marks.rows[marks.place(at)];
       if (!again && found == marks.row(at))
@@ -262,23 +242,20 @@ private:
     });
   }
 
-  void check_inside(const Marks &marks, const std::vector<std::int64_t> &at, const Ref &ref) const {
+  void check_inside(const Marks &marks, const Position &at, const Ref &ref) const {
     for (std::size_t d = 0; d < at.size(); ++d)
-      if (at[d] < marks.first(d) || at[d] >= marks.first(d) + marks.extent(d))
+      if (!marks.is_inside(d, at[d]))
         fail(fmt::format("'{}' is at {} along dim {}, outside of [{}, {})", print(ref), at[d], d,
                          marks.first(d), marks.first(d) + marks.extent(d)),
              "a position must be inside of the array");
   }
 
-  using Visit = std::function<void(Marks &, const std::vector<std::int64_t> &)>;
+  using Visit = std::function<void(Marks &, const Position &)>;
   // At all positions of those axes of the step that the reference walks.
   void for_each_position(const Ref &ref, const Step &step, const Visit &visit) {
     std::vector<Range> walked;
     for (const Range &range : step.over)
-      if (std::ranges::any_of(ref.at, [&](const Affine &position) {
-            return std::ranges::count(position.terms, range.axis, &Affine::Term::axis) > 0;
-          }))
-        walked.push_back(range_of(range, ref));
+      if (walks(ref, range.axis)) walked.push_back(range_of(range, ref));
     walk(ref, walked, 0, visit);
     for (const Range &range : walked) axes_.erase(range.axis);
   }
@@ -304,7 +281,7 @@ private:
       return;
     }
     Marks &marks = marks_of(ref);
-    each_element(marks, ref.at, 0, [&](const std::vector<std::int64_t> &at) { visit(marks, at); });
+    each_element(marks, ref.at, 0, [&](const Position &at) { visit(marks, at); });
   }
 
   // Those whose first dims, from `dim` on, are at these positions; where elements say a position,
@@ -329,17 +306,7 @@ private:
       first[d] = sum / position.divisor;
       count[d] = 1;
     }
-    std::vector<std::int64_t> at = first;
-    if (std::ranges::count(count, 0) != 0) return;
-    for (;;) {
-      take(at);
-      std::size_t d = rank;
-      while (d > 0 && ++at[d - 1] == first[d - 1] + count[d - 1]) {
-        at[d - 1] = first[d - 1];
-        --d;
-      }
-      if (d == 0) return;
-    }
+    for_each(first, count, take);
   }
 
   const Call &call_;
