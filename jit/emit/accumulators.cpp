@@ -63,11 +63,15 @@ AllStates Accumulators::join(const Loop &loop, const AllStates &left, const AllS
   return both;
 }
 
-States Accumulators::join_lanes(AccId acc, std::vector<States> lanes) {
+States Accumulators::join_vectors(AccId acc, std::vector<States> lanes) {
   tree::halve(int(lanes.size()), [&](int into, int from) {
     lanes[std::size_t(into)] = join(acc, lanes[std::size_t(into)], lanes[std::size_t(from)]);
   });
-  States states = lanes.front();
+  return std::move(lanes.front());
+}
+
+States Accumulators::join_lanes(AccId acc, std::vector<States> lanes) {
+  States states = join_vectors(acc, std::move(lanes));
   if (lanes_.are_threads()) { // as above, one state in each thread, and all have what comes of it
     for (unsigned half = unsigned(fold_ways) / 2; half >= 1; half /= 2)
       states = join(acc, states, of_later_thread(states, half));
@@ -91,12 +95,7 @@ std::vector<States> Accumulators::join_lanes(AccId acc, std::vector<std::vector<
   const std::size_t count = folds.size();
   if (count == 1) return {join_lanes(acc, std::move(folds[0]))};
   std::vector<States> vectors;
-  for (std::vector<States> &lanes : folds) {
-    tree::halve(int(lanes.size()), [&](int into, int from) {
-      lanes[std::size_t(into)] = join(acc, lanes[std::size_t(into)], lanes[std::size_t(from)]);
-    });
-    vectors.push_back(std::move(lanes.front()));
-  }
+  for (std::vector<States> &lanes : folds) vectors.push_back(join_vectors(acc, std::move(lanes)));
   int in_vector = 1; // folds
   const auto halves = [&](const States &a, const States &b, int folds_of_both, int first,
                           int half) {

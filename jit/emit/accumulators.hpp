@@ -61,6 +61,7 @@ public:
   void store(const Slots &slots, llvm::Value *index, const Values &states);
 
 private:
+  States join_vectors(loop::AccId acc, std::vector<States> lanes); // to one, lane by lane
   States of_thread(const States &states, llvm::Value *number);
   States of_later_thread(const States &states, unsigned apart);
 

@@ -34,8 +34,7 @@ constexpr int cascade_levels = 48; // more leaves than a process has addresses
 Blocks Folds::cascade(const Place &here, const block::Run &run, Range range) {
   const Loop &loop = program_[run.loop];
   llvm::Type *i64 = ir_.getInt64Ty();
-  const Blocks empty(here.copies == nullptr ? 1 : here.copies->size(),
-                     this->start(here, loop, false));
+  const Blocks empty(here.count_copies(), this->start(here, loop, false));
   const Accumulators::Slots stacks = accs_.slots(flat(empty), cascade_levels);
   llvm::Value *first = range.begin, *leaves = ir_.getInt64(0);
   if (run.boxes.size() > 1 && run.whole().dims[0].leaves)

@@ -19,12 +19,6 @@ namespace broadloom::jit {
 
 using namespace loop;
 
-namespace {
-std::size_t copies_of(const Place &here) {
-  return here.copies == nullptr ? 1 : here.copies->size();
-}
-} // namespace
-
 AllStates Folds::start(const Place &here, const Loop &loop, bool given) {
   AllStates block;
   for (const AccId acc : loop.accs) {
@@ -111,7 +105,7 @@ Blocks Folds::steps(const Place &here, const block::Run &run, const block::Box &
     if (path) context_.took(*path);
     Blocks counted = now;
     if (from_identity) accs_.set_counts(loop, counted, taken(at));
-    const std::size_t copies = copies_of(here);
+    const std::size_t copies = here.count_copies();
     for (std::size_t u = 0; u < now.size() / copies; ++u)
       each_copy(here, [&](const Place &own, std::size_t k) {
         accs_.set_running(loop, counted[u * copies + k]);
@@ -129,7 +123,7 @@ Blocks Folds::vector_leaf(const Place &here, const block::Run &run, Range range)
   const int width = run.rest().positions();
   AllStates first;
   for (const AccId acc : loop.accs) first.push_back(accs_.identity(acc, width));
-  const std::size_t copies = copies_of(here), vectors = std::size_t(fold_ways / width);
+  const std::size_t copies = here.count_copies(), vectors = std::size_t(fold_ways / width);
   Blocks blocks(vectors * copies, first);
   llvm::Value *rest = range.begin;
   if (run.whole().apiece() > 1) {
@@ -184,7 +178,7 @@ Blocks Folds::masked_steps(const Place &here, const block::Run &run, Range range
       walk_.turn(own, run.rest(), run.loop, inside);
       now[k] = accs_.running(loop);
     });
-    std::ranges::rotate(now, now.begin() + std::ptrdiff_t(copies_of(here)));
+    std::ranges::rotate(now, now.begin() + std::ptrdiff_t(here.count_copies()));
   };
   return accs_.counted_loop(loop, range, width, blocks, turn);
 }

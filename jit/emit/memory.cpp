@@ -59,24 +59,19 @@ void Memory::each_row(const Place &here, const block::Access &access,
 llvm::Value *Memory::load(const Place &here, BufferId id) {
   const block::Access &access = here.box->access(id, false);
   if (here.held != nullptr && (*here.held)[id.index] != nullptr) return (*here.held)[id.index];
-  if (here.like != nullptr) {
-    llvm::Value *&known = (*here.shared)[{id, (*here.like)[id.index]}];
-    if (known != nullptr)
-      context_.took(Path::FoldTileShared);
-    else
-      known = load_anew(here, access);
-    return known;
-  }
-  if (access.shared && here.shared != nullptr) {
+  if (here.shared == nullptr || (here.like == nullptr && !access.shared))
+    return load_anew(here, access);
+  std::pair key{id, here.like != nullptr ? (*here.like)[id.index] : 0};
+  if (here.like == nullptr) {
     const Buffer::Shift shift = block::shift_along(program_, id, here.jam->axis);
-    llvm::Value *&row = (*here.shared)[{shift.of, shift.by + here.row}];
-    if (row != nullptr)
-      context_.took(Path::RowShared);
-    else
-      row = load_anew(here, access);
-    return row;
+    key = {shift.of, shift.by + here.row};
   }
-  return load_anew(here, access);
+  llvm::Value *&known = (*here.shared)[key];
+  if (known == nullptr)
+    known = load_anew(here, access);
+  else
+    context_.took(here.like != nullptr ? Path::FoldTileShared : Path::RowShared);
+  return known;
 }
 
 // Not 0 where the rows of a jam do not lie as its code takes for granted: loads that share rows do
@@ -252,11 +247,8 @@ llvm::Value *Memory::whole_and_aligned(const Place &here, const block::Box &box,
   for (const block::Access &access : box.accesses) {
     if (access.move != Move::Wide) continue;
     const std::size_t size = size_of(program_[access.buffer].dtype);
-    llvm::Value *first =
-        ir_.CreateAdd(ir_.CreatePtrToInt(here.at[access.buffer.index], ir_.getInt64Ty()),
-                      ir_.CreateMul(range.begin, ir_.getInt64(size)));
-    const std::size_t bytes = size * std::size_t(box.apiece());
-    wrong = ir_.CreateOr(wrong, ir_.CreateAnd(first, ir_.getInt64(bytes - 1)));
+    wrong = ir_.CreateOr(
+        wrong, misaligned(here, access.buffer, range.begin, size * std::size_t(box.apiece())));
   }
   return ir_.CreateSelect(ir_.CreateICmpEQ(wrong, ir_.getInt64(0)),
                           context_.whole(range, box.positions()), range.begin);

@@ -123,7 +123,8 @@ private:
 
   // stream.cpp
   std::size_t stream_alignment(loop::BufferId id, int width) const;
-  llvm::Value *misaligned(const Place &here, loop::BufferId id, llvm::Value *position, int width);
+  llvm::Value *misaligned(const Place &here, loop::BufferId id, llvm::Value *position,
+                          std::size_t alignment);
   llvm::Value *is_input(const Place &here, const block::Box &box, loop::BufferId id);
 
   Context &context_;

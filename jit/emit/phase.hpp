@@ -65,6 +65,7 @@ private:
                       llvm::Value *position, llvm::Value *count);
 
   // tiles.cpp
+  void note_values(Copy &copy, std::span<const loop::Stmt> statements) const;
   void jam(const Place &here, const block::Run &run, Range range);
   void tile(const Place &here, const block::Run &run, Range rows);
   void fold_blocks(const Place &here, const block::Run &run, Range rows, Range columns);

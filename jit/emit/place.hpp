@@ -84,6 +84,8 @@ struct Place {
   SharedRegisters *shared = nullptr;      // in such a copy
   int row = 0;                            // of the jam
   const std::vector<int> *like = nullptr; // of the fold of a tile
+
+  std::size_t count_copies() const { return copies == nullptr ? 1 : copies->size(); }
 };
 
 } // namespace broadloom::jit

@@ -32,12 +32,13 @@ std::size_t Memory::stream_alignment(BufferId id, int width) const {
                   size_of(program_[id].dtype) * static_cast<std::size_t>(width));
 }
 
-// By how many bytes the element at this position is off the alignment of such a store.
-llvm::Value *Memory::misaligned(const Place &here, BufferId id, llvm::Value *position, int width) {
+// By how many bytes the element at this position is off an alignment.
+llvm::Value *Memory::misaligned(const Place &here, BufferId id, llvm::Value *position,
+                                std::size_t alignment) {
   llvm::Value *start = ir_.CreatePtrToInt(here.at[id.index], ir_.getInt64Ty());
   llvm::Value *size = ir_.getInt64(size_of(program_[id].dtype));
   llvm::Value *there = ir_.CreateAdd(start, ir_.CreateMul(position, size));
-  return ir_.CreateAnd(there, ir_.getInt64(stream_alignment(id, width) - 1));
+  return ir_.CreateAnd(there, ir_.getInt64(alignment - 1));
 }
 
 // Not 0 where an input whose rows are such, too, lies there.
@@ -62,8 +63,9 @@ llvm::Value *Memory::stored_plainly(const Place &here, const block::Box &box, ll
   if (buffers.empty()) return nullptr;
   llvm::Value *wrong = ir_.getInt64(0);
   for (const BufferId id : buffers)
-    wrong = ir_.CreateOr(
-        wrong, ir_.CreateOr(misaligned(here, id, position, width), is_input(here, box, id)));
+    wrong = ir_.CreateOr(wrong,
+                         ir_.CreateOr(misaligned(here, id, position, stream_alignment(id, width)),
+                                      is_input(here, box, id)));
   for (const BufferId id : buffers)
     if (rows && context_.walk(id, *rows) != nullptr)
       wrong = ir_.CreateOr(
@@ -75,8 +77,9 @@ llvm::Value *Memory::before_aligned(const Place &here, const block::Box &box, Ra
                                     int width) {
   const BufferId id = streams_of(box).front();
   llvm::Value *size = ir_.getInt64(size_of(program_[id].dtype));
-  llvm::Value *bytes = ir_.CreateAnd(ir_.CreateNeg(misaligned(here, id, range.begin, width)),
-                                     ir_.getInt64(stream_alignment(id, width) - 1));
+  const std::size_t alignment = stream_alignment(id, width);
+  llvm::Value *bytes = ir_.CreateAnd(ir_.CreateNeg(misaligned(here, id, range.begin, alignment)),
+                                     ir_.getInt64(alignment - 1));
   return context_.least(ir_.CreateUDiv(bytes, size), ir_.CreateSub(range.end, range.begin));
 }
 

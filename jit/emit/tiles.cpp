@@ -32,6 +32,12 @@ namespace broadloom::jit {
 
 using namespace loop;
 
+// What these statements have given, for a body that comes later.
+void PhaseEmitter::note_values(Copy &copy, std::span<const Stmt> statements) const {
+  for (const Stmt &s : statements)
+    if (s.kind == StmtKind::Let) copy.values.emplace_back(s.value, values_[s.value.index]);
+}
+
 void PhaseEmitter::jam(const Place &here, const block::Run &run, Range range) {
   const Loop &rows = program_[run.loop];
   const block::Box &box = run.whole();
@@ -47,9 +53,7 @@ void PhaseEmitter::jam(const Place &here, const block::Run &run, Range range) {
     for (int r = 0; r < count; ++r) {
       place = moved(here, box, run.loop, position, r);
       body(place, rows.body, [](const Place &, LoopId) {});
-      Copy &copy = copies.emplace_back(Copy{place.at, place.positions, {}, {}});
-      for (const Stmt &s : rows.body)
-        if (s.kind == StmtKind::Let) copy.values.emplace_back(s.value, values_[s.value.index]);
+      note_values(copies.emplace_back(Copy{place.at, place.positions, {}, {}}), rows.body);
     }
     place.copies = &copies;
     place.jam = &box.dims.front();
@@ -109,10 +113,6 @@ void PhaseEmitter::fold_blocks(const Place &here, const block::Run &run, Range r
   const std::span<const Stmt> all = inner.body;
   const auto at = std::ranges::find(all, StmtKind::Loop, &Stmt::kind) - all.begin();
   const auto before = all.first(std::size_t(at)), after = all.subspan(std::size_t(at) + 1);
-  const auto known = [&](Copy &copy, std::span<const Stmt> statements) {
-    for (const Stmt &s : statements)
-      if (s.kind == StmtKind::Let) copy.values.emplace_back(s.value, values_[s.value.index]);
-  };
   const auto no_loop = [](const Place &, LoopId) {};
   context_.each(columns, across, [&](llvm::Value *column) {
     context_.each(rows, down, [&](llvm::Value *row) {
@@ -126,8 +126,8 @@ void PhaseEmitter::fold_blocks(const Place &here, const block::Run &run, Range r
           const Place &place = places.emplace_back(moved(in_row, box, run.inner, column, c));
           body(place, before, no_loop);
           Copy &copy = copies.emplace_back(Copy{place.at, place.positions, {}, {}});
-          known(copy, outer.body);
-          known(copy, before);
+          note_values(copy, outer.body);
+          note_values(copy, before);
           for (std::uint32_t b = 0; b < program_.buffers.size(); ++b)
             copy.like.push_back((context_.walk({b}, outer.axis) != nullptr ? r * across : 0) +
                                 (context_.walk({b}, inner.axis) != nullptr ? c : 0));

@@ -211,9 +211,7 @@ Run Chooser::fold(LoopId id, Place place) const {
     place.vector = &l;
     place.width = width;
     const bool light = !f.costly || f.functions <= machine_.sizes.copied_functions;
-    const bool any_order =
-        std::ranges::all_of(l.accs, [&](AccId acc) { return program_.recipe(acc).exact; });
-    if (const int each = any_order ? apiece(id) : 1; each > 1) {
+    if (const int each = folds_in_any_order(program_, l) ? apiece(id) : 1; each > 1) {
       run.boxes.push_back(neighbours(id, place, each));
     } else if (light && !f.inner_loops) {
       place.streamed = streamed(id);

@@ -87,9 +87,22 @@ Run Chooser::jam(LoopId id, const Place &place, int count) const {
   for (const SharedRows &shared : rows_of_jam(program_, loop(run.inner), rows.axis))
     for (const auto &[buffer, by] : shared.loads) jammed.shared.push_back(buffer);
   run.boxes.push_back(box({{rows.axis, count, As::Copies, false}}, rows.body, jammed));
+  add_single_rows(run, place);
+  return run;
+}
+
+// What the whole blocks leave.
+void Chooser::add_single_rows(Run &run, const Place &place) const {
+  const Loop &rows = loop(run.loop);
   run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
   run.boxes.back().rest = true;
-  return run;
+}
+
+// Outside of the loop inside, once for each row of a block.
+void Chooser::add_known_of_rows(Run &run, const Place &place) const {
+  Box values;
+  add_accesses(values, loop(run.loop).body, place);
+  for (const Access &access : values.accesses) run.boxes[0].accesses.push_back(access);
 }
 
 // Products of matrices and their like: several rows of the result at once.
@@ -150,8 +163,7 @@ std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
     beside.rest = true;
     run.boxes.push_back(std::move(beside));
   }
-  run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
-  run.boxes.back().rest = true;
+  add_single_rows(run, place);
   return run;
 }
 
@@ -171,22 +183,18 @@ std::optional<Run> Chooser::fold_tile(LoopId id, const Place &place) const {
   const std::optional<LoopId> found =
       inner && place.vector == nullptr ? fold_of_tile(program_, rows, *inner) : std::nullopt;
   if (!found || facts(*found).costly || program_[rows.axis].tile == 1) return std::nullopt;
-  const Loop &columns = loop(*inner), &fold = loop(*found);
+  const Loop &columns = loop(*inner);
   bool rows_share = false, columns_share = false;
-  for (const Stmt &s : fold.body) {
-    if (s.kind != StmtKind::Let || program_[s.value].kind != ValueKind::Load) continue;
-    const BufferId buffer = program_[s.value].buffer;
+  for (const BufferId buffer : facts(*found).buffers) {
     const bool moves_down = walk(buffer, rows.axis) != nullptr;
     const bool moves_across = walk(buffer, columns.axis) != nullptr;
     rows_share |= !moves_down && moves_across;
     columns_share |= moves_down && !moves_across;
   }
-  int bytes = 0;
-  for (const AccId acc : fold.accs)
-    for (const DType state : program_.recipe(acc).states) bytes += int(size_of(state)) * fold_ways;
   // A quarter of the registers holds what is loaded.
   const int states = machine_.registers * 3 / 4 * machine_.vector_bytes();
-  const int most = std::min(machine_.sizes.tile_folds, states / std::max(bytes, 1));
+  const int most = std::min(machine_.sizes.tile_folds,
+                            states / std::max(fold_ways * facts(*inner).acc_bytes, 1));
   const int rows_asked = program_[rows.axis].tile, columns_asked = program_[columns.axis].copies;
   int down = 1, across = 1;
   for (int r = 1; r <= (rows_share ? 4 : 1); ++r)
@@ -199,11 +207,8 @@ std::optional<Run> Chooser::fold_tile(LoopId id, const Place &place) const {
   run.boxes.push_back(
       box({{rows.axis, down, As::Copies, false}, {columns.axis, across, As::Copies, false}},
           columns.body, place));
-  Box values; // known for a whole row, outside of the columns
-  add_accesses(values, rows.body, place);
-  for (const Access &access : values.accesses) run.boxes[0].accesses.push_back(access);
-  run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
-  run.boxes.back().rest = true;
+  add_known_of_rows(run, place);
+  add_single_rows(run, place);
   return run;
 }
 
@@ -280,11 +285,8 @@ std::optional<Run> Chooser::transposed_tile(LoopId id, const Place &place) const
   run.boxes.push_back(
       box({{rows.axis, width, As::Turns, false}, {lanes.axis, width, As::Lanes, false}}, lanes.body,
           tile));
-  Box values; // known for a whole row, outside of the lanes
-  add_accesses(values, rows.body, place);
-  for (const Access &access : values.accesses) run.boxes[0].accesses.push_back(access);
-  run.boxes.push_back(box({{rows.axis, 1, As::Turns, false}}, rows.body, place));
-  run.boxes.back().rest = true;
+  add_known_of_rows(run, place);
+  add_single_rows(run, place);
   return run;
 }
 

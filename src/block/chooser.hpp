@@ -62,6 +62,8 @@ private:
   Run jam(loop::LoopId id, const Place &place, int count) const;
   int rows_that_share(const loop::Loop &rows, loop::LoopId id) const;
   std::optional<Run> row_tile(loop::LoopId id, const Place &place) const;
+  void add_single_rows(Run &run, const Place &place) const;
+  void add_known_of_rows(Run &run, const Place &place) const;
   bool moves_masked(loop::LoopId lanes) const;
   std::optional<Run> fold_tile(loop::LoopId id, const Place &place) const;
   std::optional<Run> transposed_tile(loop::LoopId id, const Place &place) const;

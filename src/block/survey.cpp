@@ -174,9 +174,11 @@ private:
 } // namespace
 
 bool runs_as_vector(const loop::Program &program, const Loop &loop) {
-  if (!loop.vector || loop.accs.empty() || loop.ways > 1) return loop.vector;
-  return std::all_of(loop.accs.begin(), loop.accs.end(),
-                     [&](AccId id) { return program.recipe(id).exact; });
+  return loop.vector && (loop.ways > 1 || folds_in_any_order(program, loop));
+}
+
+bool folds_in_any_order(const loop::Program &program, const Loop &loop) {
+  return std::ranges::all_of(loop.accs, [&](AccId acc) { return program.recipe(acc).exact; });
 }
 
 const Walk *walk(const loop::Program &program, BufferId buffer, AxisId axis) {

@@ -33,6 +33,8 @@ Survey survey(const loop::Program &program, std::size_t phase, const Weights &we
 // Whether a loop takes several positions at once. A `vector` loop does, unless it has one lane and
 // accumulators for which the order matters, or is a scan.
 bool runs_as_vector(const loop::Program &program, const loop::Loop &loop);
+// Whether all of its accumulators have the same bits in whatever order.
+bool folds_in_any_order(const loop::Program &program, const loop::Loop &loop);
 
 // How the buffer walks the axis; null where it does not.
 const loop::Walk *walk(const loop::Program &program, loop::BufferId buffer, loop::AxisId axis);

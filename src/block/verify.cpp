@@ -115,11 +115,6 @@ private:
     body(box, taken.body, around);
   }
 
-  // Whatever the tree is, it gives the same bits.
-  bool is_in_any_order(const Loop &loop) const {
-    return std::ranges::all_of(loop.accs, [&](AccId acc) { return program_.recipe(acc).exact; });
-  }
-
   void dims(const Run &run, const Box &box, const Around &around) {
     box_ = box.id;
     const Loop &loop = program_[run.loop];
@@ -152,10 +147,11 @@ private:
                  box.count(As::Copies) == box.apiece()) ||
                 (run.shape == Shape::GroupScan && box.positions() == blocks_.machine.warp),
             "threads of a warp are lanes, one each");
-    require(box.apiece() == 1 || (blocks_.machine.warp == box.count(As::Lanes) && !box.masked &&
-                                  !box.rest && is_power(box.apiece()) && box.runs.empty() &&
-                                  (run.shape == Shape::Map ||
-                                   (run.shape == Shape::VectorFold && is_in_any_order(loop)))),
+    require(box.apiece() == 1 ||
+                (blocks_.machine.warp == box.count(As::Lanes) && !box.masked && !box.rest &&
+                 is_power(box.apiece()) && box.runs.empty() &&
+                 (run.shape == Shape::Map ||
+                  (run.shape == Shape::VectorFold && folds_in_any_order(program_, loop)))),
             "neighbours of what is no thread of a map, or of a fold in any order");
     require(lane_dims == 0 || around.lanes == nullptr, "lanes within lanes");
     require(!box.masked || lane_dims == 1, "a mask without lanes");
