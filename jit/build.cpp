@@ -124,10 +124,12 @@ private:
 
   static Layout layout_of(std::span<const std::int64_t> shape, const ListedOperand &operand) {
     if (!operand.strides.empty()) return strided_layout(shape, operand.strides);
-    Layout layout = operand.is_fortran ? array::fortran_layout(shape) : contiguous_layout(shape);
-    if (operand.is_apart)
-      for (std::int64_t &stride : layout.strides) stride *= 5;
-    return layout;
+    const Layout layout =
+        operand.is_fortran ? array::fortran_layout(shape) : contiguous_layout(shape);
+    if (!operand.is_apart) return layout;
+    std::vector<std::int64_t> apart;
+    for (const std::int64_t stride : layout.steps()) apart.push_back(5 * stride);
+    return strided_layout(shape, apart);
   }
 
   void add(const ListedCall &call, const std::vector<std::int64_t> &extents) {

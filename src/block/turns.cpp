@@ -69,7 +69,7 @@ private:
       return turns(rest, n - together * (&whole != &rest ? whole.positions() : 1));
     }
     case Shape::VectorFold: {
-      const std::int64_t size = fold_ways * whole.apiece();
+      const std::int64_t size = std::int64_t(fold_ways) * whole.apiece();
       const std::int64_t groups = &whole != &rest ? n / size : 0;
       if (groups > 0) turns(whole, groups);
       const std::int64_t left = n - groups * size;

@@ -12,8 +12,8 @@ namespace broadloom::support {
 // does not fit.
 template <class T, class... Base> std::optional<T> number_of(std::string_view text, Base... base) {
   T value{};
-  const char *last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value, base...);
+  const char *first = text.data(), *last = first + text.size();
+  const auto [end, error] = std::from_chars(first, last, value, base...);
   return error == std::errc() && end == last ? std::optional(value) : std::nullopt;
 }
 
