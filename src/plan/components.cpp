@@ -103,7 +103,11 @@ void Trees::order_classes(Component &component) {
   component.operands = operands_of(component);
   component.by_stride = sort_by_stride(classes_of(component), component.operands);
   set_order(component, component.by_stride);
-  if (!request_.spec.wishes.moves_loops()) return;
+  if (!request_.spec.wishes.moves_loops()) {
+    if (std::optional<std::vector<ClassId>> order = tile_order(component))
+      set_order(component, std::move(*order));
+    return;
+  }
   set_order(component, asked_order(component));
   // A kept axis whose lanes take a short row each stays outside of the row.
   const auto asked = [&](ClassId c) {
@@ -121,6 +125,47 @@ void Trees::order_classes(Component &component) {
     for (ClassId c : component.order)
       if (asked(c) == inside) order.push_back(c);
   set_order(component, std::move(order));
+}
+
+// A convolution y[n, o, i, j] of x[n, c, i + k, j + l] * w[o, c, k, l] has lanes along j. Rows of a
+// register tile along i would load x anew for each row; along o they share what they load. So o
+// moves next to j: n, i, o, j. Nothing where by stride the neighbour of the lanes is shared already.
+std::optional<std::vector<ClassId>> Trees::tile_order(const Component &component) const {
+  if (request_.generic || component.folds.size() != 1) return std::nullopt;
+  const NodeId fold = component.folds[0];
+  const Tree tree = make_tree(fold);
+  if (request_.spec.graph[fold].kind != NodeKind::Fold || tree.ways || tree.kept.size() < 3 ||
+      tree.kept.back().size() != 1)
+    return std::nullopt;
+  const ClassId lanes = tree.kept.back()[0];
+  if (component.order.back() != lanes || request_.resolved[lanes].extent < shortest_side)
+    return std::nullopt;
+  std::vector<const Steps *> loaded, repeated; // along the lanes, and for all of them
+  for (const NodeId arg : request_.spec.graph.folded_args(fold))
+    for (const std::uint32_t input : reads_of(arg).inputs) {
+      const Steps &steps = request_.walks.inputs[input];
+      const std::int64_t stride = stride_along(steps, lanes);
+      if (stride != 0 && stride != 1) return std::nullopt;
+      (stride == 1 ? loaded : repeated).push_back(&steps);
+    }
+  const auto walks = [](ClassId c) {
+    return [c](const Steps *steps) { return stride_along(*steps, c) != 0; };
+  };
+  const auto is_shared = [&](ClassId c) { // what is loaded, by all positions of c
+    return std::ranges::none_of(loaded, walks(c)) && std::ranges::any_of(repeated, walks(c));
+  };
+  if (loaded.empty() || is_shared(tree.kept[tree.kept.size() - 2].back())) return std::nullopt;
+  for (std::size_t g = tree.kept.size() - 2; g-- > 0;)
+    for (const ClassId c : tree.kept[g]) {
+      if (tree.kept[g].size() > 1 || !is_shared(c) ||
+          request_.resolved[c].extent < fewest_tile_rows)
+        continue;
+      std::vector<ClassId> order = component.order;
+      order.erase(std::ranges::find(order, c));
+      order.insert(std::ranges::find(order, lanes), c);
+      return order;
+    }
+  return std::nullopt;
 }
 
 // The axes that `order` names change places among themselves.

@@ -87,8 +87,7 @@ struct Ways {
 };
 
 struct Schedule {
-  std::vector<ClassId>
-      by_stride; // all classes, as they are nested where no schedule says otherwise
+  std::vector<ClassId> by_stride; // all classes, those with the greatest strides first
   Ways ways;
   Nests nests; // the items, in the loops of their phases
   std::vector<Row> rows;

@@ -54,7 +54,8 @@ inline constexpr std::int64_t shortest_vector =
     4; // positions of a vector axis, where there is a longer one
 inline constexpr std::int64_t longest_short_row =
     loop::fold_ways; // positions of a folded axis, of which the lanes of a vector take a row each
-inline constexpr std::int64_t tall_rows = 8; // of a register tile that is taller than wide
+inline constexpr std::int64_t fewest_tile_rows = 4; // for which an axis moves next to the lanes
+inline constexpr std::int64_t tall_rows = 8;        // of a register tile that is taller than wide
 inline constexpr std::int64_t fewest_short_rows =
     512; // for fewer, code for just their length would not pay
 

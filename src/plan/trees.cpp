@@ -6,6 +6,8 @@
 #include "support/reasons.hpp"
 #include "support/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace broadloom::plan {
@@ -43,17 +45,28 @@ std::vector<Decision> Trees::explain() const {
     }
     const std::string names = support::joined(
         component.outputs, [&](std::size_t output) { return request_.spec.outputs[output].name; });
-    const bool asked = order != component.by_stride;
-    const std::string how = asked ? "as the schedule asks" : "by descending stride",
-                      whose = components_.size() == 1 ? "" : "of " + names + ": ";
-    why.push_back(support::decide(
-        asked ? support::Reason::AskedOrder : support::Reason::DescendingStride,
-        whose.empty() ? "" : names, text,
-        whose + text + ": " + how + "; axes joined by a dot are walked as one by every operand"));
+    const auto [reason, how] = why_ordered(component);
+    const std::string whose = components_.size() == 1 ? "" : "of " + names + ": ";
+    why.push_back(support::decide(reason, whose.empty() ? "" : names, text,
+                                  whose + text + ": " + how +
+                                      "; axes joined by a dot are walked as one by every operand"));
     for (std::size_t k = 1; k < order.size(); ++k)
       why.push_back(explain_merge(component, order[k - 1], order[k]));
   }
   return why;
+}
+
+std::pair<support::Reason, std::string> Trees::why_ordered(const Component &component) const {
+  if (component.order == component.by_stride)
+    return {support::Reason::DescendingStride, "by descending stride"};
+  if (request_.spec.wishes.moves_loops())
+    return {support::Reason::AskedOrder, "as the schedule asks"};
+  const std::size_t last = component.order.size() - 1;
+  return {support::Reason::RowsOfTileInside,
+          fmt::format("by descending stride, but {0} next to {1}: lanes along {1} load the same "
+                      "for each position of {0}",
+                      request_.resolved[component.order[last - 1]].name,
+                      request_.resolved[component.order[last]].name)};
 }
 
 std::vector<ClassId> Trees::classes_of(NodeId id) const {

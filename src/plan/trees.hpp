@@ -2,14 +2,15 @@
 // loops.
 //
 // Outputs that share an input, or a fold, make a component. The order of its classes is by stride
-// over all its operands; kept axes are looped in this order, and neighbours merge where each of
-// these operands allows it. What another component does with the same axes is nothing to it. Each
+// over all its operands, but for the rows of a register tile (tile_order); kept axes are looped in
+// this order, and neighbours merge where each of these operands allows it. What another component does with the same axes is nothing to it. Each
 // fold has a tree of its own, which follows from the inputs that it reads and nothing else: its
 // folded axes by stride (in logical order where the order of elements matters), merged where those
 // inputs merge.
 #pragma once
 
 #include "plan/request.hpp"
+#include "support/reasons.hpp"
 
 #include <map>
 #include <span>
@@ -63,8 +64,7 @@ public:
   // The folds and scans that these expressions are made of, not those inside them.
   std::vector<expr::NodeId> folds_in(std::span<const expr::NodeId> roots) const;
 
-  // The classes of each component, outermost first, as they are nested where no schedule says
-  // otherwise.
+  // The classes of each component, outermost first, by descending stride.
   std::vector<ClassId> by_stride() const;
   std::vector<Decision> explain() const;
 
@@ -98,10 +98,12 @@ private:
   std::vector<const Steps *> operands_of(const Component &component) const;
   void order_classes(Component &component);
   void set_order(Component &component, std::vector<ClassId> order) const;
+  std::optional<std::vector<ClassId>> tile_order(const Component &component) const;
   std::vector<ClassId> asked_order(const Component &component) const;
   bool has_short_rows(const Component &component, int axis) const;
   bool asked_apart(ClassId outer, ClassId inner) const;
   bool all_merge(const Component &component, ClassId outer, ClassId inner) const;
+  std::pair<support::Reason, std::string> why_ordered(const Component &component) const;
   Decision explain_merge(const Component &component, ClassId outer, ClassId inner) const;
   bool is_index_of(expr::NodeId id, ClassId outer, ClassId inner) const;
   bool is_apart(expr::NodeId fold, ClassId cls) const;
