@@ -1,5 +1,7 @@
 // Arranging, the folds and scans: which items they are made of.
 #include "plan/arranger.hpp"
+
+#include "ops/increasing.hpp"
 #include "plan/thresholds.hpp"
 
 #include <fmt/format.h>
@@ -14,11 +16,28 @@ Item Arranger::first_item(NodeId fold) {
   const auto args = request_.spec.graph.folded_args(fold),
              start = request_.spec.graph.start_args(fold);
   item.kind = ItemKind::Fold;
-  item.recipe = ops::intern(nests_.recipes, request_.spec.graph.recipe(fold));
+  item.recipe = ops::intern(nests_.recipes, steps_of(fold));
   item.args.assign(args.begin(), args.end());
   item.start.assign(start.begin(), start.end());
   item.needs = needs_of(request_.spec.graph.args(fold), ways_.holds.use_of_fold.at(fold));
   return item;
+}
+
+// Each block of a fold walks its innermost axis upwards, whatever the loops are.
+ops::Recipe Arranger::steps_of(NodeId fold) const {
+  const expr::Graph &graph = request_.spec.graph;
+  ops::Recipe recipe = graph.recipe(fold);
+  const Tree &tree = trees_.tree_of(fold);
+  if (graph[fold].kind != NodeKind::Fold || request_.generic || !recipe.has_combine() ||
+      !graph.start_args(fold).empty() || tree.folded.back().size() != 1 ||
+      (ways_.sweeps.contains(fold) && tree.folded.size() > 1))
+    return recipe;
+  const auto args = graph.folded_args(fold);
+  for (std::size_t k = 0; k < args.size(); ++k)
+    if (graph[args[k]].kind == NodeKind::Index &&
+        request_.resolved.index_class(request_.spec, args[k]) == tree.folded.back()[0])
+      recipe = ops::with_increasing(recipe, k);
+  return recipe;
 }
 
 void Arranger::add_fold(NodeId fold) {
