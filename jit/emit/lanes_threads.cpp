@@ -72,8 +72,8 @@ llvm::Value *Lanes::of_thread(llvm::Value *value, llvm::Value *number) {
       support::check(size == 64, "a value of neither one nor two words goes to another thread");
       llvm::Value *low = other(ir_.CreateTrunc(bits, word));
       llvm::Value *high = other(ir_.CreateTrunc(ir_.CreateLShr(bits, 32), word));
-      taken = ir_.CreateOr(ir_.CreateZExt(low, bits->getType()),
-                           ir_.CreateShl(ir_.CreateZExt(high, bits->getType()), 32));
+      llvm::Value *upper = ir_.CreateShl(ir_.CreateZExt(high, bits->getType()), 32);
+      taken = ir_.CreateOr(ir_.CreateZExt(low, bits->getType()), upper);
     }
     return ir_.CreateBitCast(taken, type);
   });

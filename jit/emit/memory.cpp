@@ -250,8 +250,8 @@ llvm::Value *Memory::whole_and_aligned(const Place &here, const block::Box &box,
     wrong = ir_.CreateOr(
         wrong, misaligned(here, access.buffer, range.begin, size * std::size_t(box.apiece())));
   }
-  return ir_.CreateSelect(ir_.CreateICmpEQ(wrong, ir_.getInt64(0)),
-                          context_.whole(range, box.positions()), range.begin);
+  llvm::Value *whole = context_.whole(range, box.positions());
+  return ir_.CreateSelect(ir_.CreateICmpEQ(wrong, ir_.getInt64(0)), whole, range.begin);
 }
 
 // One load of all that a thread has of each.
