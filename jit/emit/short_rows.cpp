@@ -4,12 +4,12 @@
 // Problem: the tree of loop.hpp has 32 ways, of which a row of 8 fills 8; lanes along the row would
 // run mostly idle, and join five times for each row.
 // Method: the lanes of the vector are rows. Each lane of the tree is a vector of states of its own,
-// with one step or none, and the joins are joins of whole vectors. Lanes without a step hold the
+// with every 32nd step, and the joins are joins of whole vectors. Lanes without a step hold the
 // identity; joins with it are made where they may change a bit (ops::identity_is_neutral). The
 // copies of the body come in the order in which the tree needs them, so that few states wait; a
 // heavy body has one copy, with the lanes in memory.
 // Example: 3 turns of a sum: lanes 0 1 2; lane 0 meets 16, 8, 4 (nothing), then 2; lane 1 nothing;
-// then 0 and 1: ((0 + x0) + (0 + x2)) + (0 + x1).
+// then 0 and 1: ((0 + x0) + (0 + x2)) + (0 + x1), as 0 + ((x0 + x2) + x1).
 #include "jit/emit/folds.hpp"
 
 #include "jit/emit/phase.hpp"
@@ -20,6 +20,18 @@
 namespace broadloom::jit {
 
 using namespace loop;
+
+namespace {
+
+// A sum of floats from 0. Each way would add its first element to 0, which changes -0 alone: so does
+// 0 that is added once, to the result. Added to -0 an element stays as it is, without code.
+bool sums_from_zero(const ops::Recipe &recipe) {
+  return ops::only_op(recipe) == ops::Op::Add && ops::step_is_join(recipe) &&
+         size_of(recipe.states[0]) >= sizeof(float) && is_float(recipe.states[0]) &&
+         recipe.start[0].bits == 0;
+}
+
+} // namespace
 
 void Folds::short_loop(const Place &around, const block::Run &run) {
   const Loop &loop = program_[run.loop];
@@ -40,7 +52,11 @@ AllStates Folds::unrolled(const Place &here, const block::Run &run) {
   const Loop &loop = program_[run.loop];
   if (loop.ways > 1) {
     context_.took(Path::ShortTree);
-    return *lane_tree(here, run, 0, 1);
+    AllStates tree = *lane_tree(here, run, 0, 1);
+    for (std::size_t k = 0; k < tree.size(); ++k)
+      if (sums_from_zero(program_.recipe(loop.accs[k])))
+        tree[k][0] = ir_.CreateFAdd(llvm::ConstantFP::get(tree[k][0]->getType(), 0.0), tree[k][0]);
+    return tree;
   }
   accs_.set_running(loop, start(here, loop, true));
   for (int p = 0; p < loop.turns; ++p) walk_.turn(here, run.whole(), run.loop, ir_.getInt64(0), p);
@@ -87,8 +103,13 @@ std::optional<AllStates> Folds::lane_tree(const Place &here, const block::Run &r
   const Loop &loop = program_[run.loop];
   if (lane >= loop.turns) return std::nullopt;
   if (apart == loop.ways) {
-    accs_.set_running(loop, start(here, loop, false));
-    walk_.turn(here, run.whole(), run.loop, ir_.getInt64(0), lane);
+    AllStates first = start(here, loop, false);
+    for (std::size_t k = 0; k < first.size(); ++k)
+      if (sums_from_zero(program_.recipe(loop.accs[k])))
+        first[k][0] = llvm::ConstantFP::get(first[k][0]->getType(), -0.0);
+    accs_.set_running(loop, first);
+    for (int p = lane; p < loop.turns; p += loop.ways)
+      walk_.turn(here, run.whole(), run.loop, ir_.getInt64(0), p);
     return accs_.running(loop);
   }
   AllStates left = *lane_tree(here, run, lane, 2 * apart);
@@ -99,7 +120,7 @@ std::optional<AllStates> Folds::lane_tree(const Place &here, const block::Run &r
   return left;
 }
 
-//   for p: slot[p] = step(identity, ..)
+//   for p: slot[p % 32] = step(identity or what is there, ..)
 //   for half = lanes / 2, .. 1, while `used` lanes are in use:
 //     for l + half < used: slot[l] = join(slot[l], slot[l + half])
 //     for other l < half, used: slot[l] = join(slot[l], identity)
@@ -113,10 +134,11 @@ AllStates Folds::on_stack(const Place &here, const block::Run &run) {
   context_.took(Path::ShortInMemory);
   const AllStates first = start(here, loop, false);
   const Accumulators::Slots slots = accs_.slots(flat(first), fold_ways);
-  context_.each({none, turns}, 1, [&](llvm::Value *position) {
-    accs_.set_running(loop, first);
-    walk_.turn(here, run.whole(), run.loop, position);
-    accs_.store(slots, position, flat(accs_.running(loop)));
+  llvm::Value *lanes = context_.number(std::min(loop.turns, fold_ways));
+  context_.each({none, lanes}, 1, [&](llvm::Value *lane) {
+    accs_.store(slots, lane,
+                flat(steps(here, run, run.whole(), {lane, turns}, loop.ways, {first}, 0, {}, false)
+                         .front()));
   });
   return join_on_stack(loop, slots);
 }
@@ -130,7 +152,8 @@ AllStates Folds::join_on_stack(const Loop &loop, const Accumulators::Slots &slot
   llvm::Value *none = ir_.getInt64(0), *one = ir_.getInt64(1);
   lanes_.counted_loop(
       none, context_.number(std::countr_zero(unsigned(fold_ways))), 1,
-      {ir_.getInt64(fold_ways / 2), context_.number(loop.turns)}, [&](llvm::Value *, Values now) {
+      {ir_.getInt64(fold_ways / 2), context_.number(std::min(loop.turns, fold_ways))},
+      [&](llvm::Value *, Values now) {
         llvm::Value *half = now[0], *used = now[1];
         llvm::Value *pairs = context_.greatest(none, ir_.CreateSub(used, half));
         llvm::Value *left = context_.least(half, used);

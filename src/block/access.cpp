@@ -83,7 +83,7 @@ Prefetch Chooser::prefetch(BufferId id, Move move, const Place &place) const {
   // Each step of the folds reads another row of what the rows of the tile share, often in another
   // page, where the processor does not look ahead by itself; where rows lie a power of two apart,
   // few of them stay in the nearest caches.
-  if (place.tiled && unit && walk(id, *place.tiled) == nullptr)
+  if (place.tiled && unit && walk(id, *place.tiled) == nullptr && !place.in_tree)
     found.steps = std::any_of(
         place.tile_lanes->body.begin(), place.tile_lanes->body.end(), [&](const Stmt &s) {
           return s.kind == StmtKind::Loop && walk(id, program_[s.loop].axis) != nullptr;

@@ -160,7 +160,8 @@ Run Chooser::map(LoopId id, Place place) const {
   // Heavy math takes long to compile, and so do blocks that are transposed: so there is one copy of
   // them for whole and partial groups, where masks cost nothing. Threads have it always: a thread
   // that has nothing to do waits.
-  if (((f.costly || takes_rows_inside(id)) && machine_.masks_free) || lanes_are_threads()) {
+  const bool long_code = f.costly || f.inner_trees || takes_rows_inside(id);
+  if ((long_code && machine_.masks_free) || lanes_are_threads()) {
     run.shape = Shape::MaskedMap;
     add(base, true);
     return run;
@@ -169,7 +170,7 @@ Run Chooser::map(LoopId id, Place place) const {
   add(base, true);
   // Columns that fill a part of a register only are folded in smaller ones: three channels in 4
   // lanes, not 16.
-  if (!f.inner_folds || f.costly || takes_rows_inside(id)) return run;
+  if (!f.inner_folds || long_code) return run;
   constexpr int narrow_register = 256; // bits
   for (int width = base; width > 2 && width * f.widest * 8 > narrow_register; width /= 2)
     add(width / 2, true);
@@ -182,7 +183,8 @@ Run Chooser::short_loop(LoopId id, Place place) const {
   const bool light = !f.costly && !f.inner_loops &&
                      l.body.size() * std::size_t(l.turns) <= machine_.sizes.short_statements;
   const bool copied = light || !identity_stays(program_, l);
-  if (!lanes_are_threads()) note_rows(l, place);
+  if (!lanes_are_threads() && l.turns <= fold_ways) note_rows(l, place);
+  place.in_tree = l.ways > 1;
   const Dim dim = copied ? copies_of(l.axis, l.turns) : turns_of(l.axis, l.turns);
   return {id, Shape::Short, {box({dim}, l.body, place)}, {}};
 }

@@ -130,8 +130,9 @@ std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
   const Loop &lanes = loop(inner);
   const Survey::LoopFacts &f = facts(inner);
   if (!lanes.vector || !lanes.accs.empty() || lanes.scan || lanes.turns > 0 ||
-      lanes.within == rows.axis || f.costly || !f.inner_folds ||
-      !splits_in_rows(program_, survey_, lanes.body, rows.axis))
+      lanes.within == rows.axis || f.costly || !(f.inner_folds || f.inner_trees) ||
+      !splits_in_rows(program_, survey_, lanes.body, rows.axis) ||
+      (f.inner_trees && !lies_along(inner)))
     return std::nullopt;
   const bool shared = std::any_of(f.buffers.begin(), f.buffers.end(), [&](BufferId buffer) {
     return program_[buffer].reread && walk(buffer, rows.axis) == nullptr &&
@@ -157,7 +158,7 @@ std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
   run.boxes.push_back(
       box({{rows.axis, height, As::Copies, false}, {lanes.axis, width, As::Lanes, false}},
           lanes.body, tiled));
-  if (width <= most_masked && moves_masked(inner)) {
+  if (width <= most_masked && moves_masked(inner) && !f.inner_trees) {
     tiled.masked = true;
     Box beside = box(run.whole().dims, lanes.body, tiled);
     beside.rest = true;
@@ -210,6 +211,14 @@ std::optional<Run> Chooser::fold_tile(LoopId id, const Place &place) const {
   add_known_of_rows(run, place);
   add_single_rows(run, place);
   return run;
+}
+
+// Whether all that walks these lanes lies along them.
+bool Chooser::lies_along(LoopId lanes) const {
+  return std::ranges::all_of(facts(lanes).buffers, [&](BufferId id) {
+    const Walk *along = walk(id, loop(lanes).axis);
+    return along == nullptr || along->stride == StrideClass::Unit;
+  });
 }
 
 // Whether all that walks these lanes moves as one under a mask.

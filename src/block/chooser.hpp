@@ -13,8 +13,9 @@ struct Place {
   int width = 1;                      // lanes, all copies that are one group counted
   int apiece = 1;                     // neighbours of each lane
   bool masked = false;
-  bool in_tile = false;                              // in a block of a transposed tile
-  bool in_strip = false;                             // in a block of a scan in lanes of rows
+  bool in_tile = false;  // in a block of a transposed tile
+  bool in_strip = false; // in a block of a scan in lanes of rows
+  bool in_tree = false;  // in a short row, whose steps come in the order of a tree
   std::vector<loop::BufferId> loaded_across = {};    // loaded as transposed blocks
   std::vector<loop::BufferId> stored_across = {};    // stored as such
   std::vector<loop::BufferId> streamed = {};         // stored around the caches
@@ -64,6 +65,7 @@ private:
   std::optional<Run> row_tile(loop::LoopId id, const Place &place) const;
   void add_single_rows(Run &run, const Place &place) const;
   void add_known_of_rows(Run &run, const Place &place) const;
+  bool lies_along(loop::LoopId lanes) const;
   bool moves_masked(loop::LoopId lanes) const;
   std::optional<Run> fold_tile(loop::LoopId id, const Place &place) const;
   std::optional<Run> transposed_tile(loop::LoopId id, const Place &place) const;

@@ -231,9 +231,10 @@ Interpreter::AllStates Interpreter::short_tree(const Run &run) {
   const Addresses outer = at_;
   std::vector<AllStates> lanes(std::size_t(loop.ways), start(loop, false));
   for (int p = 0; p < run.whole().positions(); ++p) {
-    set_running(loop, start(loop, false));
+    AllStates &lane = lanes.at(std::size_t(p % loop.ways));
+    set_running(loop, std::move(lane));
     turn(run.whole(), run.loop, outer, p);
-    lanes.at(std::size_t(p)) = running(loop);
+    lane = running(loop);
   }
   at_ = outer;
   tree::halve(loop.ways, [&](int into, int from) {

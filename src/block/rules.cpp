@@ -92,8 +92,9 @@ bool splits_in_rows(const loop::Program &program, const Survey &survey,
       const Loop &l = program[s.loop];
       const bool vary =
           std::ranges::all_of(l.accs, [&](AccId acc) { return survey.acc_varies[acc.index]; });
-      return vary && !l.accs.empty() && !l.vector && !l.scan && !l.reverse && l.turns == 0 &&
-             !l.within && splits_in_rows(program, survey, l.body, rows);
+      return vary && !l.accs.empty() && !l.vector && !l.scan && !l.reverse &&
+             (l.turns == 0 || l.ways > 1) && !l.within &&
+             splits_in_rows(program, survey, l.body, rows);
     }
     }
     return false;

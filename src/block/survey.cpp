@@ -123,6 +123,8 @@ private:
   // A turn for each chunk of a fold: few, and the code of their tree is long.
   static bool joins_chunks(const Loop &loop) { return loop.leaf == 1; }
 
+  static bool is_tree(const Loop &loop) { return loop.turns > 0 && loop.ways > 1; }
+
   void enter(LoopId id) {
     const Loop &loop = program_[id];
     for (const LoopId outer : around_) {
@@ -130,6 +132,7 @@ private:
       facts.inner_loops = true;
       facts.inner_folds =
           facts.inner_folds || (!loop.accs.empty() && loop.turns == 0 && !joins_chunks(loop));
+      facts.inner_trees = facts.inner_trees || is_tree(loop);
     }
     around_.push_back(id);
     for (const BufferId buffer : loop.handed) touch(buffer);
@@ -155,10 +158,11 @@ private:
     around_.pop_back();
     // The states of a fold around another one step once for a whole fold inside: they may wait in
     // memory meanwhile.
+    constexpr int waiting = 4; // of a tree of six states at most, as half of the registers is free
     int states = 0;
     for (const AccId acc : loop.accs)
       for (const DType state : program_.recipe(acc).states)
-        states += static_cast<int>(size_of(state));
+        states += static_cast<int>(size_of(state)) * (is_tree(loop) ? waiting : 1);
     if (!around_.empty())
       facts_.loops[around_.back().index].acc_bytes +=
           std::max(states, facts_.loops[id.index].acc_bytes);

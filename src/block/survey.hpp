@@ -17,10 +17,12 @@ struct Survey {
     bool doubles = false;                // functions of c64 inside, which compute in f64
     bool inner_loops = false;
     bool inner_folds =
-        false;         // loops inside carry accumulators, are not short, and more than join chunks
-    int narrowest = 8; // bytes of the narrowest and widest types that vary in it
+        false; // loops inside carry accumulators, are not short, and more than join chunks
+    bool inner_trees = false; // short loops inside fold in ways: as many copies of a body
+    int narrowest = 8;        // bytes of the narrowest and widest types that vary in it
     int widest = 1;
     // Bytes per position of the accumulators inside; of nested folds, those of the one with most.
+    // A short row has some states of its tree waiting.
     int acc_bytes = 0;
   };
   std::vector<bool> value_varies;

@@ -104,6 +104,7 @@ private:
     const Loop *row = around_.short_row;
     if (row == nullptr || !is_unit(walk(p_, a_.buffer, row->axis)))
       return "what is transposed lies in no short rows";
+    if (row->turns > fold_ways) return "what is transposed lies in rows of more than 32 turns";
     const Access *outer = around_.short_box->find(a_.buffer, a_.store);
     const bool own = std::ranges::any_of(row->body, [&](const Stmt &s) {
       return a_.store ? s.kind == StmtKind::Set && s.buffer == a_.buffer

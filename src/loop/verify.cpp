@@ -253,6 +253,8 @@ private:
     const bool each_lane = b.role == Role::Row && b.walks.size() == 1 && // has a row of its own
                            b.walks[0].axis == open_.back()->axis &&
                            (open_.back()->turns > 0 || is_row_in_lanes(b));
+    require(!each_lane || open_.back()->turns <= fold_ways,
+            "a row of more than 32 known turns is stored");
     for (const Loop *l : open_)
       require(!l->vector || each_lane ||
                   std::any_of(b.walks.begin(), b.walks.end(),
@@ -304,7 +306,7 @@ private:
     require(l.ways == 1 || (l.ways == fold_ways && !l.scan && (l.vector || l.turns > 0)) ||
                 (l.ways == scan_ways && l.scan && l.vector),
             me + " has a wrong number of ways");
-    require(l.turns == 0 || (l.turns > 0 && l.turns <= fold_ways && !l.vector && !l.parallel &&
+    require(l.turns == 0 || (l.turns > 0 && l.turns <= most_turns && !l.vector && !l.parallel &&
                              !l.within && !l.scan && !l.reverse),
             me + " is no plain loop of a short row, and has known turns");
     require(l.turns == 0 ||

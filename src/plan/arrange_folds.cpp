@@ -62,10 +62,11 @@ void Arranger::add_fold(NodeId fold) {
     }
     if (const auto panels = ways_.panels.folds.find(fold); panels != ways_.panels.folds.end()) {
       item.path = panels->second;
+      for (std::size_t m = 0; m < k; ++m) item.path.push_back({LoopKind::Plain, tree.folded[m]});
       for (const std::optional<ItemId> &panel : nests_.item_of_panel)
         if (panel) item.needs.push_back(*panel);
     }
-    const bool rows = ways_.short_rows.contains(fold);
+    const bool rows = ways_.short_rows.contains(fold) || ways_.panels.rows.contains(fold);
     if ((!tree.ways || rows || (in_memory && !innermost)) && !tree.kept.empty())
       make_vector(item.path, tree.kept.back());
     around.push_back(tree.folded[k]);

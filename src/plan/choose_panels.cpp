@@ -2,6 +2,7 @@
 #include "plan/choose.hpp"
 
 #include "plan/thresholds.hpp"
+#include "plan/wishes.hpp"
 
 #include <fmt/format.h>
 
@@ -37,7 +38,10 @@ public:
 
   Panels run() {
     for (const NodeId fold : trees_.folds())
-      if (is_product(fold)) pack(fold);
+      if (is_product(fold))
+        pack(fold);
+      else if (folds_rows(fold))
+        pack_rows(fold);
     return std::move(panels_);
   }
 
@@ -63,19 +67,35 @@ private:
 
   // A fold that a register tile can take: kept positions are lanes, and its steps are cheap.
   bool is_product(NodeId fold) const {
-    const expr::Graph &graph = request_.spec.graph;
-    if (!is_free(request_, fold) || ways_.sweeps.contains(fold) ||
-        ways_.short_rows.contains(fold) || !trees_.folds_in(graph.folded_args(fold)).empty())
-      return false;
     const Trees::Tree &tree = trees_.tree_of(fold);
-    if (tree.ways || tree.folded.size() != 1 || tree.kept.size() < 2) return false;
-    std::vector<Group> groups = tree.kept;
-    groups.push_back(tree.folded[0]);
-    for (const Group &group : groups)
-      if (ways_.cuts.chunks.contains(group)) return false;
-    return extent(rows_of(tree)) * panel_row_bytes >= machine_.nearest_cache &&
+    return !tree.ways && tree.folded.size() == 1 && is_free_nest(fold) &&
+           !ways_.short_rows.contains(fold) &&
+           extent(rows_of(tree)) * panel_row_bytes >= machine_.nearest_cache &&
            extent(tree.kept.back()) >= width(fold) &&
            extent(tree.folded[0]) >= fewest_panel_steps && is_light(fold);
+  }
+
+  // A fold along rows that lie side by side, of as many steps as have code of their own.
+  bool folds_rows(NodeId fold) const {
+    const Trees::Tree &tree = trees_.tree_of(fold);
+    if (!tree.ways || !is_free_nest(fold) || asks_for_lanes(request_, tree.folded.back()))
+      return false;
+    const std::int64_t steps = extent(tree.folded.back());
+    double rows = 1;
+    for (std::size_t k = 0; k + 1 < tree.kept.size(); ++k) rows *= double(extent(tree.kept[k]));
+    return steps >= fewest_panel_steps && steps <= loop::most_turns &&
+           rows * double(panel_row_bytes) >= double(machine_.nearest_cache) &&
+           extent(tree.kept.back()) >= shortest_side &&
+           request_.spec.graph.recipe(fold).states.size() == 1 && is_light(fold);
+  }
+
+  // Nothing else is known of its loops.
+  bool is_free_nest(NodeId fold) const {
+    const Trees::Tree &tree = trees_.tree_of(fold);
+    const auto is_cut = [&](const Group &group) { return ways_.cuts.chunks.contains(group); };
+    return is_free(request_, fold) && !ways_.sweeps.contains(fold) && tree.kept.size() >= 2 &&
+           trees_.folds_in(request_.spec.graph.folded_args(fold)).empty() &&
+           std::ranges::none_of(tree.kept, is_cut) && std::ranges::none_of(tree.folded, is_cut);
   }
 
   bool is_light(NodeId fold) const {
@@ -112,7 +132,44 @@ private:
     const Trees::Tree &tree = trees_.tree_of(fold);
     const Group &lanes = tree.kept.back(), &rows = rows_of(tree);
     if (!pack(fold, lanes, rows, width(fold))) return;
-    const bool both = pack(fold, rows, lanes, height(rows));
+    follow(fold, pack(fold, rows, lanes, height(rows)));
+  }
+
+  // All that lies along the rows and not along the lanes, or nothing.
+  void pack_rows(NodeId fold) {
+    const Trees::Tree &tree = trees_.tree_of(fold);
+    const Group &lanes = tree.kept.back(), &row = tree.folded.back();
+    std::size_t element = sizeof(double);
+    for (const NodeId id : computed_in(fold)) {
+      const expr::Node &node = request_.spec.graph[id];
+      if (node.kind != NodeKind::Input || walks_none(request_.walks.inputs[node.payload], lanes))
+        continue;
+      const bool known =
+          std::ranges::find(panels_.arrays, node.payload, &Panel::input) != panels_.arrays.end();
+      if (known || !is_panel(node.payload, tree, lanes, rows_of(tree))) return;
+      element = std::max(sizeof(float), std::min(element, size_of(node.dtype)));
+    }
+    // As many as a tile has: a panel is read again for the next rows, and to stay near meanwhile.
+    if (!pack(fold, lanes, rows_of(tree), machine_.vector_bytes() / std::int64_t(element))) return;
+    follow(fold, false);
+    panels_.rows.insert(fold);
+    why_.add([&] {
+      const std::string along = group_name(request_.resolved, row),
+                        across = group_name(request_.resolved, lanes);
+      return decide(Reason::ShortRowsTogether,
+                    request_.spec.graph.recipe(fold).name + " over " + along,
+                    "lanes along " + across,
+                    fmt::format("{} is the vector axis, not {}, which has {} positions only: each "
+                                "lane folds a row",
+                                across, along, extent(row)),
+                    {{"lanes along " + along, "they would be joined for each row"}});
+    });
+  }
+
+  // The loops around a fold that reads panels.
+  void follow(NodeId fold, bool both) {
+    const Trees::Tree &tree = trees_.tree_of(fold);
+    const Group &lanes = tree.kept.back(), &rows = rows_of(tree);
     std::vector<LoopKey> path;
     for (std::size_t k = 0; k + 2 < tree.kept.size(); ++k)
       path.push_back({LoopKind::Plain, tree.kept[k]});
@@ -137,8 +194,11 @@ private:
       for (const Group &group : tree.kept)
         if (group != side && walks(request_.walks.inputs[node.payload], group))
           path.push_back({LoopKind::Plain, group});
+      for (std::size_t k = 0; k + 1 < tree.folded.size(); ++k)
+        if (walks(request_.walks.inputs[node.payload], tree.folded[k]))
+          path.push_back({LoopKind::Plain, tree.folded[k]});
       path.push_back({LoopKind::Chunks, side});
-      path.push_back({LoopKind::Plain, tree.folded[0]});
+      path.push_back({LoopKind::Plain, tree.folded.back()});
       path.push_back({LoopKind::Within, side, true});
       const auto known = std::ranges::find(panels_.arrays, node.payload, &Panel::input);
       if (known != panels_.arrays.end() && known->path != path) continue;
@@ -155,15 +215,26 @@ private:
   // along the fold are read line by line as they are.
   bool is_worth_it(std::uint32_t input, const Trees::Tree &tree, const Group &side,
                    const Group &other) const {
-    const Steps &steps = request_.walks.inputs[input];
-    const Group &folded = tree.folded[0];
-    if (!walks(steps, side) || !walks(steps, folded) || !walks_none(steps, other)) return false;
-    if (side != tree.kept.back() && std::abs(stride_along(steps, folded)) == 1) return false;
-    for (std::size_t k = 0; k + 2 < tree.kept.size(); ++k)
-      if (!walks(steps, tree.kept[k]) && !walks_none(steps, tree.kept[k])) return false;
+    if (!is_panel(input, tree, side, other)) return false;
+    const Group &folded = tree.folded.back();
+    if (tree.ways) return true; // each element would be one of another row
+    if (side != tree.kept.back() &&
+        std::abs(stride_along(request_.walks.inputs[input], folded)) == 1)
+      return false;
     return double(extent(side)) * double(extent(folded)) *
                double(size_of(request_.spec.inputs[input].dtype)) >
            double(machine_.nearest_cache);
+  }
+
+  // Whether it has a panel for each position of the loops around, which the other side shares.
+  bool is_panel(std::uint32_t input, const Trees::Tree &tree, const Group &side,
+                const Group &other) const {
+    const Steps &steps = request_.walks.inputs[input];
+    const auto as_one = [&](const Group &group) {
+      return walks(steps, group) || walks_none(steps, group);
+    };
+    return walks(steps, side) && walks(steps, tree.folded.back()) && walks_none(steps, other) &&
+           std::ranges::all_of(tree.kept, as_one) && std::ranges::all_of(tree.folded, as_one);
   }
 
   void explain(std::uint32_t input, const Group &side, const Group &other, std::int64_t width) {

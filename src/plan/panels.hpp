@@ -16,6 +16,9 @@
 // Where rows of a do not lie along k, a is packed as well, in panels of as many rows as a tile has:
 // i.chunk, i in the chunk.
 //
+// Where rows of a and of b lie along k and have up to 64 steps, as in q @ k.T of attention, lanes
+// along j fold a row each, and b is packed in this way, too.
+//
 // The tree of the fold is that of the operands as they lie, so no bit changes.
 #pragma once
 
@@ -24,6 +27,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace broadloom::plan {
@@ -37,7 +41,8 @@ struct Panel {
 struct Panels {
   std::vector<Panel> arrays;
   std::map<expr::NodeId, std::vector<LoopKey>> folds; // that read them: the loops around each
-  std::map<Group, std::int64_t> widths;               // positions of the chunks
+  std::set<expr::NodeId> rows;          // of these folds: in lanes that take a row each
+  std::map<Group, std::int64_t> widths; // positions of the chunks
 };
 
 } // namespace broadloom::plan

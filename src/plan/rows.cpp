@@ -60,7 +60,7 @@ private:
   // something to compute.
   static bool may_share(const TreeNode &node) {
     return node.key.kind == LoopKind::Plain && (node.key.vector || node.key.turns > 0) &&
-           !node.key.scan &&
+           node.key.turns <= loop::fold_ways && !node.key.scan &&
            std::all_of(node.body.begin(), node.body.end(), [](const Entry &entry) {
              return entry.kind == Entry::Kind::Step || entry.kind == Entry::Kind::Set;
            });
