@@ -52,6 +52,7 @@ AllStates Folds::unrolled(const Place &here, const block::Run &run) {
   const Loop &loop = program_[run.loop];
   if (loop.ways > 1) {
     context_.took(Path::ShortTree);
+    if (loop.turns > loop.ways) context_.took(Path::ShortRounds);
     AllStates tree = *lane_tree(here, run, 0, 1);
     for (std::size_t k = 0; k < tree.size(); ++k)
       if (sums_from_zero(program_.recipe(loop.accs[k])))

@@ -160,7 +160,7 @@ Run Chooser::map(LoopId id, Place place) const {
   // Heavy math takes long to compile, and so do blocks that are transposed: so there is one copy of
   // them for whole and partial groups, where masks cost nothing. Threads have it always: a thread
   // that has nothing to do waits.
-  const bool long_code = f.costly || f.inner_trees || takes_rows_inside(id);
+  const bool long_code = f.costly || (f.inner_trees && lies_along(id)) || takes_rows_inside(id);
   if ((long_code && machine_.masks_free) || lanes_are_threads()) {
     run.shape = Shape::MaskedMap;
     add(base, true);

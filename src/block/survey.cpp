@@ -10,6 +10,8 @@ namespace {
 
 using namespace loop;
 
+constexpr int long_tree = 16; // turns
+
 class Surveyor {
 public:
   Surveyor(const loop::Program &program, const Weights &weights, Survey &facts)
@@ -123,7 +125,8 @@ private:
   // A turn for each chunk of a fold: few, and the code of their tree is long.
   static bool joins_chunks(const Loop &loop) { return loop.leaf == 1; }
 
-  static bool is_tree(const Loop &loop) { return loop.turns > 0 && loop.ways > 1; }
+  // Few steps are few instructions.
+  static bool is_tree(const Loop &loop) { return loop.turns >= long_tree && loop.ways > 1; }
 
   void enter(LoopId id) {
     const Loop &loop = program_[id];

@@ -18,7 +18,7 @@ struct Survey {
     bool inner_loops = false;
     bool inner_folds =
         false; // loops inside carry accumulators, are not short, and more than join chunks
-    bool inner_trees = false; // short loops inside fold in ways: as many copies of a body
+    bool inner_trees = false; // loops of many known turns inside fold in ways: long code
     int narrowest = 8;        // bytes of the narrowest and widest types that vary in it
     int widest = 1;
     // Bytes per position of the accumulators inside; of nested folds, those of the one with most.
