@@ -23,8 +23,8 @@ using namespace loop;
 
 namespace {
 
-// A sum of floats from 0. Each way would add its first element to 0, which changes -0 alone: so does
-// 0 that is added once, to the result. Added to -0 an element stays as it is, without code.
+// A sum of floats from 0. Each way would add its first element to 0, which changes -0 alone. 0 that
+// is added once, to the result, does so, too. Added to -0 an element stays as it is, without code.
 bool sums_from_zero(const ops::Recipe &recipe) {
   return ops::only_op(recipe) == ops::Op::Add && ops::step_is_join(recipe) &&
          size_of(recipe.states[0]) >= sizeof(float) && is_float(recipe.states[0]) &&

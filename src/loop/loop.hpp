@@ -40,7 +40,7 @@
 //   identity and steps in order; ways are joined by halving (way w with way w + ways/2, ..); leaves
 //   are joined pairwise in index order (0 with 1, 2 with 3, .., then these; an odd last one is
 //   carried up). A loop of few known `turns` has the same tree, of one leaf, without being the
-//   vector loop: the one around it takes 16 rows of 8, or of 64, say, at once. Loops without accumulators may
+//   vector loop: the one around it takes 16 rows of 8, say, at once. Loops without accumulators may
 //   have known turns, too; a Row is then one for each lane. A leaf of one position whose step is a
 //   join is the block that it is given: 1+0j times z has other bits than z. leaf 0 means that the
 //   whole range is one leaf: for exact accumulators, for which the tree cannot matter, and for
@@ -212,9 +212,9 @@ struct Stmt {
   static Stmt run(LoopId loop) { return {StmtKind::Loop, {}, {}, {}, {}, loop}; }
 };
 
-inline constexpr int fold_ways = 32;   // of a vector loop with accumulators
+inline constexpr int fold_ways = 32;  // of a vector loop with accumulators
 inline constexpr int most_turns = 64; // that are known; 32 where rows are stored
-inline constexpr int scan_ways = 16;   // of a vector loop that scans
+inline constexpr int scan_ways = 16;  // of a vector loop that scans
 // Of a row of each lane's own, of any length, the elements of all lanes at a position lie side by
 // side, in so many places: a vector loop that stores such rows takes no more lanes.
 inline constexpr int row_lanes = 16;

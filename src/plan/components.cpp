@@ -129,7 +129,7 @@ void Trees::order_classes(Component &component) {
 
 // A convolution y[n, o, i, j] of x[n, c, i + k, j + l] * w[o, c, k, l] has lanes along j. Rows of a
 // register tile along i would load x anew for each row; along o they share what they load. So o
-// moves next to j: n, i, o, j. Nothing where by stride the neighbour of the lanes is shared already.
+// moves next to j: n, i, o, j. Nothing moves where what lanes load is shared along their neighbour.
 std::optional<std::vector<ClassId>> Trees::tile_order(const Component &component) const {
   if (request_.generic || component.folds.size() != 1) return std::nullopt;
   const NodeId fold = component.folds[0];

@@ -3,10 +3,10 @@
 //
 // Outputs that share an input, or a fold, make a component. The order of its classes is by stride
 // over all its operands, but for the rows of a register tile (tile_order); kept axes are looped in
-// this order, and neighbours merge where each of these operands allows it. What another component does with the same axes is nothing to it. Each
-// fold has a tree of its own, which follows from the inputs that it reads and nothing else: its
-// folded axes by stride (in logical order where the order of elements matters), merged where those
-// inputs merge.
+// this order, and neighbours merge where each of these operands allows it. What another component
+// does with the same axes is nothing to it. Each fold has a tree of its own, which follows from the
+// inputs that it reads and nothing else: its folded axes by stride (in logical order where the
+// order of elements matters), merged where those inputs merge.
 #pragma once
 
 #include "plan/request.hpp"
