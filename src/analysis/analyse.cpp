@@ -259,10 +259,13 @@ void Analysis::check_listed(const OutputDecl &decl, AxisSet listed, AxisSet has)
          space_.shown(decl.where),
          missing.empty() ? "repeat the value: sum(.., like=" + decl.name + ")"
                          : "fold " + space_.axis_list(missing) + ", or give the state these axes");
+  const ExprNode &node = *decl.value.node();
+  const bool folds_all = node.kind == ExprKind::Fold && node.axes.empty();
   std::string help =
-      !missing.empty()
-          ? "fold " + space_.axis_list(missing) + ", or list all the axes"
-          : "list only axes of the expression, or use broadcast to repeat along others";
+      !missing.empty() ? "fold " + space_.axis_list(missing) + ", or list all the axes"
+      : folds_all      ? "a fold without axes folds all of them: name those to fold, sum(x, j), or "
+                         "write reduce(sum) x, which keeps those that are listed"
+                  : "list only axes of the expression, or use broadcast to repeat along others";
   fail("E0106",
        "output '" + decl.name + "' lists " + space_.axis_list(listed) +
            ", and its expression has " + space_.axis_list(has),

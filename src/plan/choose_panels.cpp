@@ -150,7 +150,8 @@ private:
       element = std::max(sizeof(float), std::min(element, size_of(node.dtype)));
     }
     // As many as a tile has: a panel is read again for the next rows, and to stay near meanwhile.
-    if (!pack(fold, lanes, rows_of(tree), machine_.vector_bytes() / std::int64_t(element))) return;
+    const std::int64_t in_register = machine_.vector_bytes() / std::int64_t(element);
+    if (!pack(fold, lanes, rows_of(tree), std::max(in_register, shortest_panel))) return;
     follow(fold, false);
     panels_.rows.insert(fold);
     why_.add([&] {

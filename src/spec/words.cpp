@@ -39,9 +39,13 @@ NameCheck check_name(std::string_view name, std::string_view what) {
   if (!support::is_identifier(name))
     return {"E0001", shown + " cannot be the name of " + std::string(what),
             "a name is letters, digits and _, and begins with no digit"};
+  const bool is_mode =
+      what == "an output" && (name == "accumulate" || name == "reduce" || name == "broadcast");
   if (is_reserved(name))
     return {"E0005", shown + " is a reserved word and cannot be the name of " + std::string(what),
-            "choose another name, such as '" + std::string(name) + "_'"};
+            is_mode ? "a mode stands behind '=': out y = " + std::string(name) +
+                          (name == "broadcast" ? " x" : "(sum) x")
+                    : "choose another name, such as '" + std::string(name) + "_'"};
   return {};
 }
 

@@ -458,6 +458,13 @@ private:
     mode.kind = accumulate ? ModeKind::accumulate : ModeKind::reduce;
     cursor_.next();
     cursor_.expect(Tok::LeftParen, "'(' and an accumulator");
+    const Token folded = cursor_.peek();
+    const std::string word(cursor_.word(folded));
+    if (folded.kind == Tok::Name && symbols_.contains(word) &&
+        !find_accumulator(word, definitions_))
+      cursor_.fail("E0008", "there is no accumulator '" + word + "'", folded,
+                   "name one, and '" + word + "' behind the parenthesis: " +
+                       (accumulate ? "accumulate" : "reduce") + "(sum) " + word);
     mode.use.accumulator = parse_accumulator_name(cursor_, definitions_);
     while (cursor_.accept(Tok::Comma)) parse_mode_option(cursor_, symbols_, definitions_, mode);
     cursor_.expect(Tok::RightParen, "',' or ')'");

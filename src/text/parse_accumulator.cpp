@@ -282,8 +282,13 @@ bool parse_fold_rest(Cursor &cursor, const Symbols &symbols, FoldCall &call) {
 void parse_mode_option(Cursor &cursor, const Symbols &symbols, const Definitions &definitions,
                        Mode &mode) {
   const Token option = cursor.peek();
-  if (!is_option(cursor)) cursor.unexpected("an option");
   FoldUse &use = mode.use;
+  if (!is_option(cursor))
+    cursor.fail("E0002", "expected an option, found " + cursor.shown(option), option,
+                "what is folded stands behind the parenthesis, and the axes that are kept behind "
+                "the output: out y[i] = " +
+                    std::string(mode.kind == ModeKind::accumulate ? "accumulate" : "reduce") +
+                    "(sum) x");
   if (cursor.word(option) == "init") {
     once(cursor, option, !use.init.empty());
     cursor.next(), cursor.next();

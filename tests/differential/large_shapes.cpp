@@ -97,7 +97,12 @@ LargeShape large_shape(Random &random) {
     n.push_back(extent(random, 2, std::max(20.0, rest(n))));
     shape.factors = {{0, 2}, {2, 1}};
     break;
-  default: // batches of products: i, j, k, l
+  default:                   // batches of products: i, j, k, l
+    if (random.chance(45)) { // rows by rows, of few steps: i, j, k
+      n = {extent(random, 192, 600), extent(random, 16, 60), extent(random, 30, 66)};
+      shape.factors = {{0, 2}, {1, 2}};
+      break;
+    }
     n = {extent(random, 8, 60), extent(random, 8, 60), 0, random.between(2, 8)};
     n[2] = extent(random, 2, std::max(3.0, rest({n[0], n[1], n[3]})));
     shape.factors = {{3, 0, 2}, {3, 2, 1}};
