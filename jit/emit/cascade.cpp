@@ -25,10 +25,10 @@ constexpr int cascade_levels = 48; // more leaves than a process has addresses
 
 //   start = begin, count = 0
 //   do  joined = leaf(start .. min(start + leaf, end))
-//       for level = 0, bits = count; more leaves ? bits is odd : bits != 0; level += 1, bits /= 2
-//         if bits is odd: joined = stack[level] (+) joined
+//       for each bit of count, the lowest first; more leaves ? only its low ones : all
+//         joined = stack[place of the bit] (+) joined
 //       if no more leaves: done
-//       stack[level] = joined, count += 1, start += leaf
+//       stack[number of count's low ones] = joined, count += 1, start += leaf
 //
 // A range of a single leaf passes straight through.
 Blocks Folds::cascade(const Place &here, const block::Run &run, Range range) {
@@ -55,47 +55,45 @@ Blocks Folds::cascade(const Place &here, const block::Run &run, Range range) {
   const Values fresh = flat(leaf(here, run, {start, leaf_end}));
   llvm::Value *more = ir_.CreateICmpSLT(leaf_end, range.end);
   llvm::BasicBlock *leaf_done = ir_.GetInsertBlock();
+  llvm::Value *next_count = ir_.CreateAdd(count, ir_.getInt64(1));
+  llvm::Value *low_ones = ir_.CreateAnd(count, ir_.CreateNot(next_count));
+  llvm::Value *to_join = ir_.CreateSelect(more, low_ones, count);
+  const auto zeros_below = [&](llvm::Value *bits) {
+    return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, ir_.getTrue());
+  };
   ir_.CreateBr(level_head);
 
   ir_.SetInsertPoint(level_head);
-  llvm::PHINode *level = ir_.CreatePHI(i64, 2);
   llvm::PHINode *bits = ir_.CreatePHI(i64, 2);
-  level->addIncoming(ir_.getInt64(0), leaf_done);
-  bits->addIncoming(count, leaf_done);
+  bits->addIncoming(to_join, leaf_done);
   Values joined;
   for (llvm::Value *value : fresh) {
     llvm::PHINode *phi = ir_.CreatePHI(value->getType(), 2);
     phi->addIncoming(value, leaf_done);
     joined.push_back(phi);
   }
-  llvm::Value *odd = ir_.CreateTrunc(bits, ir_.getInt1Ty());
-  llvm::Value *any = ir_.CreateICmpNE(bits, ir_.getInt64(0));
-  ir_.CreateCondBr(ir_.CreateSelect(more, odd, any), carry, carried);
+  ir_.CreateCondBr(ir_.CreateICmpNE(bits, ir_.getInt64(0)), carry, carried);
 
   ir_.SetInsertPoint(carry);
   context_.took(Path::LeafJoined);
-  llvm::Value *next_level = ir_.CreateAdd(level, ir_.getInt64(1));
-  llvm::Value *next_bits = ir_.CreateLShr(bits, ir_.getInt64(1));
-  const Blocks earlier = accs_.load(loop, stacks, level), later = accs_.blocks(loop, joined);
+  const Blocks earlier = accs_.load(loop, stacks, zeros_below(bits));
+  const Blocks later = accs_.blocks(loop, joined);
   Values both;
   for (std::size_t k = 0; k < later.size(); ++k)
     std::ranges::copy(flat(accs_.join(loop, earlier[k], later[k])), std::back_inserter(both));
-  Values next;
-  for (std::size_t k = 0; k < joined.size(); ++k)
-    next.push_back(lanes_.select(odd, both[k], joined[k]));
+  llvm::Value *next_bits = ir_.CreateAnd(bits, ir_.CreateSub(bits, ir_.getInt64(1)));
   llvm::BasicBlock *carry_done = ir_.GetInsertBlock();
   for (std::size_t k = 0; k < joined.size(); ++k)
-    llvm::cast<llvm::PHINode>(joined[k])->addIncoming(next[k], carry_done);
-  level->addIncoming(next_level, carry_done);
+    llvm::cast<llvm::PHINode>(joined[k])->addIncoming(both[k], carry_done);
   bits->addIncoming(next_bits, carry_done);
   ir_.CreateBr(level_head);
 
   ir_.SetInsertPoint(carried);
   ir_.CreateCondBr(more, keep, done);
   ir_.SetInsertPoint(keep);
-  accs_.store(stacks, level, joined);
+  accs_.store(stacks, zeros_below(ir_.CreateNot(count)), joined);
   start->addIncoming(leaf_end, keep);
-  count->addIncoming(ir_.CreateAdd(count, ir_.getInt64(1)), keep);
+  count->addIncoming(next_count, keep);
   ir_.CreateBr(next_leaf);
   ir_.SetInsertPoint(done);
   return accs_.blocks(loop, joined);
