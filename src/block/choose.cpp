@@ -169,8 +169,8 @@ Run Chooser::map(LoopId id, Place place) const {
   add(map_width(id, place), false);
   add(base, true);
   // Columns that fill a part of a register only are folded in smaller ones: three channels in 4
-  // lanes, not 16.
-  if (!f.inner_folds || long_code) return run;
+  // lanes, not 16. What a tile leaves is not worth so much code.
+  if (!f.inner_folds || long_code || place.left) return run;
   constexpr int narrow_register = 256; // bits
   for (int width = base; width > 2 && width * f.widest * 8 > narrow_register; width /= 2)
     add(width / 2, true);

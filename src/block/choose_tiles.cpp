@@ -164,7 +164,9 @@ std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
     beside.rest = true;
     run.boxes.push_back(std::move(beside));
   }
-  add_single_rows(run, place);
+  Place rest = place;
+  rest.left = run.boxes.size() > 1;
+  add_single_rows(run, rest);
   return run;
 }
 

@@ -24,6 +24,7 @@ struct Place {
   std::vector<loop::BufferId> shared = {};           // rows of it that several of its loads read
   std::optional<loop::AxisId> tiled = std::nullopt;  // the copies' axis of a register tile around
   const loop::Loop *tile_lanes = nullptr;            // the tile's loop over lanes
+  bool left = false;                                 // in the few rows that a register tile leaves
 };
 
 class Chooser {
