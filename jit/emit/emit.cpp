@@ -52,10 +52,11 @@ private:
 } // namespace
 
 void set_attributes(llvm::Function &function, const Target &target) {
+  static const llvm::StringRef host = llvm::sys::getHostCPUName(); // asks the processor
   function.setDoesNotThrow();
   function.addFnAttr("target-cpu", target.isa->cpu);
   if (target.isa->elf == elf_machine) // else it runs elsewhere
-    function.addFnAttr("tune-cpu", llvm::sys::getHostCPUName());
+    function.addFnAttr("tune-cpu", host);
   function.addFnAttr("target-features", target.isa->features);
   function.addFnAttr("prefer-vector-width", std::to_string(target.vector_bits()));
   function.addFnAttr("min-legal-vector-width", std::to_string(target.vector_bits()));

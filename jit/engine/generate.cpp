@@ -5,6 +5,7 @@
 // worth to be merged and hoisted.
 #include "jit/engine/generate.hpp"
 
+#include "jit/emit/emit.hpp"
 #include "jit/emit/whole.hpp"
 #include "jit/engine/linker.hpp"
 #include "jit/engine/machine_passes.hpp"
@@ -46,6 +47,19 @@
 namespace broadloom::jit {
 namespace {
 
+// What the machine has for functions of the target: made when it is first asked for, in half a
+// millisecond.
+const llvm::TargetSubtargetInfo &subtarget(const llvm::TargetMachine &machine,
+                                           const Target &target) {
+  const Whole<llvm::LLVMContext> context;
+  const Whole<llvm::Module> module("subtarget", *context);
+  auto *function =
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(*context), {}, false),
+                             llvm::Function::ExternalLinkage, "subtarget", *module);
+  set_attributes(*function, target);
+  return *machine.getSubtargetImpl(*function);
+}
+
 std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
   const std::string triple(target.isa->triple);
   std::string error;
@@ -60,21 +74,17 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
     support::fail("E0501", "LLVM has no code generator for this machine: " + error, {},
                   "run with the interpreter (Engine::interpreter), which gives the same bits");
   }
+  subtarget(*machine, target); // here, where another thread may make its own at the same time
   return machine;
 }
 
 // The end destroys what LLVM makes on first use before it comes to a handler that was there
 // earlier. So most of that is made together here, and the end watched anew, before there is a
 // compilation that needs it.
-void make_tables(const llvm::TargetMachine &machine) {
-  const Whole<llvm::LLVMContext> context;
-  const Whole<llvm::Module> module("tables", *context);
-  const auto *function =
-      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(*context), {}, false),
-                             llvm::Function::ExternalLinkage, "tables", *module);
+void make_tables(const llvm::TargetMachine &machine, const Target &target) {
   llvm::isPassInPrintList("");
   Whole<llvm::SelectionDAG>(machine, llvm::CodeGenOptLevel::Default)->getVTList(llvm::MVT::i1);
-  machine.getSubtargetImpl(*function)->getInstrInfo()->getOpcodeAfterMemoryUnfold(0, true, false);
+  subtarget(machine, target).getInstrInfo()->getOpcodeAfterMemoryUnfold(0, true, false);
   support::watch_end();
 }
 
@@ -126,7 +136,7 @@ Generator::Generator(const Target &target) : machines_(machines_for(target)) {
   }
   try {
     if (!machine_) machine_ = make_machine(target);
-    static const bool has_tables = (make_tables(*machine_), true);
+    static const bool has_tables = (make_tables(*machine_, target), true);
     (void)has_tables;
   } catch (...) {
     const std::lock_guard lock(pool().mutex);
