@@ -93,7 +93,7 @@ bool splits_in_rows(const loop::Program &program, const Survey &survey,
       const bool vary =
           std::ranges::all_of(l.accs, [&](AccId acc) { return survey.acc_varies[acc.index]; });
       return vary && !l.accs.empty() && !l.vector && !l.scan && !l.reverse &&
-             (l.turns == 0 || l.ways > 1) && !l.within &&
+             (l.turns == 0 || l.ways > 1) && l.within != rows &&
              splits_in_rows(program, survey, l.body, rows);
     }
     }

@@ -36,11 +36,12 @@ Schedule choose(const Request &request, const Machine &machine) {
     return chosen;
   }
 
-  const Cuts chunks = choose_chunks(request, trees, machine, why);
+  Cuts chunks = choose_chunks(request, trees, machine, why);
   Ways &ways = chosen.ways;
   ways.sweeps = choose_sweeps(request, trees, chunks, machine, why);
   ways.short_rows = choose_short_rows(request, trees, why);
   ways.tiles = choose_tiles(request, trees, machine, why);
+  add_chunks_of_products(request, trees, ways, machine, chunks, why);
   ways.cuts = all_cuts(request, trees, chunks, ways);
   ways.holds = choose_holds(request, trees, ways.sweeps, machine, why);
   ways.panels = choose_panels(request, trees, ways, machine, why);
@@ -119,6 +120,80 @@ Cuts choose_chunks(const Request &request, const Trees &trees, const Machine &ma
   return cuts;
 }
 
+// Products whose folded axis is long and whose results are few.
+//
+// Problem: in c[i, j] = sum(x[n, i] * y[n, j], n) every tile of c goes through all n, and x and y
+// come from far caches once for each row, or column, of tiles. Few tiles cannot occupy the threads.
+// Method: chunks of n whose operands a core's own caches hold go around the loops over i and j. A
+// chunk has results for all of c, which are joined at the end.
+//
+//   for n.chunk, i, j: init a0; for n within n.chunk: a0 += x[n, i] * y[n, j]; s0[n.chunk, i, j] = a0
+void add_chunks_of_products(const Request &request, const Trees &trees, const Ways &ways,
+                            const Machine &machine, Cuts &cuts, Why &why) {
+  if (machine.warp > 0) return;
+  const Resolved &resolved = request.resolved;
+  for (const NodeId fold : trees.folds()) {
+    const Trees::Tree &tree = trees.tree_of(fold);
+    if (!is_free(request, fold) || tree.folded.size() != 1 || tree.kept.size() < 2 ||
+        ways.sweeps.contains(fold) || ways.short_rows.contains(fold) ||
+        !trees.folds_in(request.spec.graph.folded_args(fold)).empty())
+      continue;
+    const Group &along = tree.folded.front();
+    const auto is_along = [&](const auto &other) {
+      return trees.tree_of(other.first).folded.front() == along;
+    };
+    const bool tiled = std::ranges::any_of(
+        ways.tiles, [&](const Tile &tile) { return tile.chunks.contains(along); });
+    const bool scanned = std::ranges::any_of(trees.folds(), [&](NodeId id) {
+      return request.spec.graph[id].kind == NodeKind::Scan &&
+             trees.tree_of(id).folded.front() == along;
+    });
+    if (tiled || scanned || std::ranges::any_of(ways.sweeps, is_along)) continue;
+    std::vector<ClassId> all = trees.classes_of(fold);
+    all.insert(all.end(), along.begin(), along.end());
+    const auto args = request.spec.graph.folded_args(fold);
+    if (!trees.inputs_over(all, args).empty()) continue; // which is read once, anyway
+    double results = 1, step = 0; // bytes: of a chunk's results, and of the operands of a step
+    for (const DType state : request.spec.graph.recipe(fold).states)
+      results += double(size_of(state));
+    for (const Group &group : tree.kept) results *= double(group_extent(resolved, group));
+    for (const std::uint32_t input : trees.inputs_over(along, args)) {
+      double bytes = double(size_of(request.spec.inputs[input].dtype));
+      for (const Group &group : tree.kept)
+        if (stride_along(request.walks.inputs[input], group) != 0)
+          bytes *= double(group_extent(resolved, group));
+      step += bytes;
+    }
+    const double near = double(machine.own_caches) * part_of_caches_for_products;
+    const auto most = std::int64_t(near / std::max(step, 1.));
+    const double extent = double(group_extent(resolved, along));
+    std::vector<Group> path = tree.kept;
+    path.push_back(along);
+    if (!cuts.has(path)) {
+      if (step * extent <= double(machine.own_caches) ||
+          step * double(tree.leaf()) > double(machine.own_caches) ||
+          results * most_results_of_products > near)
+        continue;
+      cuts.paths.push_back(path);
+      std::int64_t &least = cuts.chunks[along].least;
+      least = std::max(least, tree.leaf());
+      why.add([&] {
+        const std::string name = group_name(resolved, along);
+        return decide(Reason::FewPositionsKept, name, "in chunks",
+                      fmt::format("{} is folded in chunks that are joined at the end: a core's own "
+                                  "caches hold the operands of a chunk, and all results go through "
+                                  "it",
+                                  name),
+                      {{"uncut",
+                        "each tile of the results would go through all operands",
+                        {.bytes = step * extent}}});
+      });
+    }
+    cuts.chunks[along].most = most;
+    cuts.around.insert(along);
+  }
+}
+
 Cuts all_cuts(const Request &request, const Trees &trees, Cuts cuts, const Ways &ways) {
   const auto add = [&](const std::vector<Group> &path) {
     if (!cuts.has(path)) cuts.paths.push_back(path);
@@ -154,10 +229,12 @@ std::map<Group, std::int64_t> choose_chunk_sizes(const Request &request, const M
     if (item.kind != ItemKind::Fold && item.kind != ItemKind::Scan) continue;
     if (item.loop.kind != LoopKind::Within) continue;
     std::int64_t &size = sizes[item.loop.group];
-    size = std::max(size, item.leaf <= 0 ? exact_leaf : item.leaf);
+    const bool near = cuts.around.contains(item.loop.group);
+    size = std::max(size, item.leaf > 0 ? item.leaf : near ? steps_per_leaf : exact_leaf);
   }
   for (auto &[group, size] : sizes) {
-    if (cuts.chunks.at(group).kind != ChunkKind::Leaves) continue;
+    const Chunks &chunks = cuts.chunks.at(group);
+    if (chunks.kind != ChunkKind::Leaves) continue;
     const double extent = double(group_extent(request.resolved, group));
     double inner = 1; // positions of the loops inside
     for (const TreeNode &node : nests.tree)
@@ -166,7 +243,7 @@ std::map<Group, std::int64_t> choose_chunk_sizes(const Request &request, const M
         inner = std::max(inner, double(group_extent(request.resolved, node.key.group)));
     const bool asked = asks_for_threads(request, group); // few positions, all the same
     while ((!asked && double(size) * inner < least) || double(size) * most < extent) {
-      if (double(size) >= extent) break;
+      if (double(size) >= extent || (chunks.most > 0 && 2 * size > chunks.most)) break;
       size *= 2;
     }
   }

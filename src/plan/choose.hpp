@@ -12,6 +12,9 @@ namespace broadloom::plan {
 // choose.cpp: the chunks of folds and scans whose kept positions cannot occupy the threads; with
 // those of sweeps, scans and tiles they are the one table of cuts.
 Cuts choose_chunks(const Request &request, const Trees &trees, const Machine &machine, Why &why);
+// Of products of few results, all of which a chunk of their operands gives while it is near.
+void add_chunks_of_products(const Request &request, const Trees &trees, const Ways &ways,
+                            const Machine &machine, Cuts &cuts, Why &why);
 Cuts all_cuts(const Request &request, const Trees &trees, Cuts chunks, const Ways &ways);
 // Chunks of leaves are a power of two of them, large enough to be worth a task, and most_chunks at
 // most.

@@ -84,10 +84,10 @@ void Lowering::lay_out_scratch(const Item &item) {
   // The result of a chunk, or of a scan over chunks, has one element for each of them.
   const bool partial = item.kind == ItemKind::Fold && item.loop.kind == LoopKind::Within;
   for (std::size_t k = dims.size(); k-- > 0;) {
-    const bool last = k + 1 == dims.size();
-    const bool rows = item.kind == ItemKind::Partial && dims[k].group == item.loop.group;
-    if (dims[k].kind == LoopKind::Join || (partial && last) ||
-        (rows && dims[k].kind == LoopKind::Chunks))
+    const bool own = dims[k].group == item.loop.group;
+    const bool rows = item.kind == ItemKind::Partial && own;
+    if (dims[k].kind == LoopKind::Join ||
+        ((partial || rows) && own && dims[k].kind == LoopKind::Chunks))
       add_chunks(dims[k].group);
     if (item.panel && dims[k].kind == LoopKind::Chunks) add_panels(dims[k].group);
     if (has_positions(dims[k].kind) && !rows) add_dim(dims[k]);

@@ -36,12 +36,14 @@ enum class ChunkKind : std::uint8_t {
 struct Chunks {
   ChunkKind kind = ChunkKind::Leaves;
   std::int64_t least = 0; // positions: of Leaves, the largest leaf; of others, all that a chunk has
+  std::int64_t most = 0;  // of Leaves: positions whose operands stay near; 0: that is no matter
 };
 
 // Which loops run in chunks: a group of axes has chunks of one kind, wherever it is cut.
 struct Cuts {
   std::map<Group, Chunks> chunks;
   std::vector<std::vector<Group>> paths; // loops, outermost first, of which the last one is cut
+  std::set<Group> around; // whose chunks go around all other loops: of products
 
   bool has(const std::vector<Group> &path) const;
   // Whether a fold or scan with these leaves or blocks along the last loop runs in its chunks.

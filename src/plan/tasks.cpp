@@ -65,9 +65,38 @@ std::optional<std::size_t> pipeline_with(const loop::Program &program, std::size
   return std::nullopt;
 }
 
-Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
-               double work, const Machine &machine, double most, std::span<const Cut> cuts,
-               std::int64_t vector_granule) {
+namespace {
+
+// [parallel axis]: how many of its positions a register tile takes, or a multiple of that. The rows
+// beside whole tiles go one by one.
+std::vector<std::int64_t> sides_of_tiles(const loop::Program &program, const loop::Phase &phase,
+                                         const Machine &machine) {
+  constexpr std::int64_t any_of_up_to_4 =
+      12; // positions of either side of a tile of folds in lanes
+  std::vector<std::int64_t> sides(phase.parallel.size(), 1);
+  std::optional<loop::LoopId> next = loop::only_loop(phase.body);
+  for (std::size_t k = 0; k + 1 < sides.size() && next; ++k) {
+    const loop::Loop &rows = program[*next];
+    next = loop::only_loop(rows.body);
+    if (!next) break;
+    const loop::Loop &inner = program[*next];
+    for (const loop::Stmt &s : inner.body) {
+      if (s.kind != loop::StmtKind::Loop || program[s.loop].accs.empty() || program[s.loop].scan)
+        continue;
+      const loop::Axis &axis = program[rows.axis];
+      if (inner.vector)
+        sides[k] = axis.tile > 0 ? axis.tile : machine.sizes.tile_rows * (axis.tall ? 2 : 1);
+      else if (program[s.loop].vector)
+        sides[k] = sides[k + 1] = any_of_up_to_4;
+    }
+  }
+  return sides;
+}
+
+// `sides` are of register tiles, none of which is cut.
+Grid cut_into_blocks(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
+                     double work, const Machine &machine, double most, std::span<const Cut> cuts,
+                     std::int64_t vector_granule, std::span<const std::int64_t> sides) {
   support::check(extents.size() <= most_parallel_axes, "a phase has too many parallel axes");
   Grid grid;
   grid.lo.assign(extents.size(), 0);
@@ -89,7 +118,8 @@ Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t>
   grid.count.resize(extents.size());
   for (const std::size_t k : order) {
     const std::int64_t extent = extents[k];
-    const std::int64_t granule = granule_of(k, extents.size(), vector_axis, vector_granule);
+    const std::int64_t granule = std::max(
+        granule_of(k, extents.size(), vector_axis, vector_granule), sides.empty() ? 1 : sides[k]);
     const bool cut = grid.blocks > 0 && asked(k) != Cut::Never;
     const std::int64_t wanted = cut ? ceil_div(tasks, grid.blocks) : 1;
     std::int64_t step = std::max<std::int64_t>(ceil_div(extent, wanted), 1);
@@ -99,6 +129,14 @@ Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t>
     grid.blocks *= grid.count[k];
   }
   return grid;
+}
+
+} // namespace
+
+Grid make_grid(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
+               double work, const Machine &machine, double most, std::span<const Cut> cuts,
+               std::int64_t vector_granule) {
+  return cut_into_blocks(extents, vector_axis, work, machine, most, cuts, vector_granule, {});
 }
 
 Grid grid_of(const loop::Program &program, std::size_t index, const Binding &binding,
@@ -111,11 +149,12 @@ Grid grid_of(const loop::Program &program, std::size_t index, const Binding &bin
   for (const loop::AxisId axis : phase.parallel) extents.push_back(binding.extents[axis.index]);
   // The interpreter runs the blocks one after the other.
   const double work = binding.phase_work[index] * (interpreted ? interpreter_slowdown : 1);
-  return make_grid(extents, vector_axis_of(program, phase), work, used,
-                   cancellable && !in_order ? cycles_between_looks : 0,
-                   index < binding.cuts.size() ? std::span<const Cut>(binding.cuts[index])
-                                               : std::span<const Cut>(),
-                   vector_granule_of(program, phase));
+  return cut_into_blocks(extents, vector_axis_of(program, phase), work, used,
+                         cancellable && !in_order ? cycles_between_looks : 0,
+                         index < binding.cuts.size() ? std::span<const Cut>(binding.cuts[index])
+                                                     : std::span<const Cut>(),
+                         vector_granule_of(program, phase),
+                         sides_of_tiles(program, phase, machine));
 }
 
 std::optional<Pipeline> pipeline_of(const loop::Program &program, std::size_t first,

@@ -36,6 +36,12 @@ inline constexpr double least_chunk = 32 * 1024; // positions, those of the loop
 inline constexpr double most_chunks = 64;
 inline constexpr std::int64_t exact_leaf = 4096; // positions, where any leaf gives the same bits
 
+// --- Chunks of products of few results: what of a core's own caches their operands may fill, and
+// how often the results of a chunk fit into that.
+
+inline constexpr double part_of_caches_for_products = 0.5;
+inline constexpr double most_results_of_products = 8;
+
 // --- Sweeps: folds over rows, with the states of a row in memory.
 
 inline constexpr double most_state_bytes =

@@ -94,6 +94,7 @@ LargeShape large_shape(Random &random) {
       break;
     }
     n = {extent(random, 16, 150), extent(random, 33, 250)};
+    if (random.chance(25)) n = {random.between(2, 9), random.between(2, 9)}; // few results
     n.push_back(extent(random, 2, std::max(20.0, rest(n))));
     shape.factors = {{0, 2}, {2, 1}};
     break;

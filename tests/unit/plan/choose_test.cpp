@@ -54,12 +54,38 @@ TEST_CASE("a group of axes has chunks of one kind") {
        {{500, 700}, {700, 500}},
        {{ChunkKind::TileSide, 64}, {ChunkKind::TileSide, 64}}},
       {"in x : f32[i, j]; out z = x * 2", {{500, 700}}, {}},
+      {"in x : f64[n, i]; in y : f64[n, j]; out c = sum(x * y, n)",
+       {{20'000, 30}, {20'000, 34}},
+       {{ChunkKind::Leaves, 1024}}},
+      {"in x : f32[i, n]; in y : f32[j, n]; out c = sum(x * y, n)",
+       {{30, 20'000}, {34, 20'000}},
+       {{ChunkKind::Leaves, 4096}}},
+      {"in x : f64[n, i]; in y : f64[n, j]; out c = sum(x * y, n)", {{2000, 30}, {2000, 34}}, {}},
   };
   for (const Row &row : rows) {
     CAPTURE(row.body);
     const Asked asked(row.body, row.shapes);
     CHECK((chunks_of(choose(asked.request, {.threads = 2})) == row.chunks));
   }
+}
+
+TEST_CASE("all results of a product with a long fold go through each chunk of its operands") {
+  const std::string product = "in x : f64[n, i]; in y : f64[n, j]; out c = sum(x * y, n)";
+  const auto goes_by_chunks = [](const std::string &body, const Shapes &shapes) {
+    const Asked asked(body, shapes);
+    const Plan plan = build(asked.request, choose(asked.request, {.threads = 2}));
+    loop::verify(plan.program);
+    loop::verify_numbers(plan.program, plan.binding.numbers());
+    const std::string text = loop::print(plan.program);
+    return text.find("  parallel for n.chunk\n    parallel for i\n") != std::string::npos &&
+           text.find("[n.chunk other, i other, j unit]") != std::string::npos;
+  };
+  CHECK(goes_by_chunks(product, {{20'000, 30}, {20'000, 34}}));
+  CHECK(goes_by_chunks(product, {{1'000'000, 3}, {1'000'000, 4}}));
+  CHECK(!goes_by_chunks(product, {{20'000, 300}, {20'000, 340}})); // panels
+  CHECK(!goes_by_chunks(product + "; out s = scan(sum, x, n)", {{20'000, 30}, {20'000, 34}}));
+  CHECK(!goes_by_chunks(product + "; in z : f64[n, j, i]; out w = sum(y * z, n)",
+                        {{20'000, 30}, {20'000, 34}, {20'000, 34, 30}}));
 }
 
 TEST_CASE("what is chosen goes by the machine") {

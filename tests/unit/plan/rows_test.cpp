@@ -206,6 +206,19 @@ TEST_CASE("blocks of lanes that have lines of their own are shared out by the re
   CHECK(plan::grid_of(map.program, 0, map.binding, {.threads = 2}).step.at(0) % 1024 == 0);
 }
 
+TEST_CASE("blocks of threads cut no register tile") {
+  const auto step = [](const std::string &body, const Shapes &shapes) {
+    const plan::Plan plan = plan_of(body, shapes);
+    return plan::grid_of(plan.program, 0, plan.binding, {.threads = 2}).step.at(0);
+  };
+  CHECK(step("in x : f32[n, i]; in y : f32[n, j]; out c = sum(x * y, n)",
+             {{1000, 32}, {1000, 32}}) == 4);
+  CHECK(step("in x : f64[n, i]; in y : f64[n, j]; out c = sum(x * y, n)",
+             {{1000, 48}, {1000, 32}}) == 8);
+  CHECK(step("in x : f32[i, n]; in y : f32[j, n]; out c = sum(x * y, n)",
+             {{40, 1000}, {40, 1000}}) == 12);
+}
+
 TEST_CASE("the gradient of a product needs no memory of the size of its input") {
   const LoopSpec forward = parse("kernel k {\nin x : f32[i, j]\nout p = prod(x, j)\n}");
   const plan::Plan plan = plan_of(gradient(forward, {"x"}), {{500, 700}, {500}});
