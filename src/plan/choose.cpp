@@ -127,7 +127,7 @@ Cuts choose_chunks(const Request &request, const Trees &trees, const Machine &ma
 // Method: chunks of n whose operands a core's own caches hold go around the loops over i and j. A
 // chunk has results for all of c, which are joined at the end.
 //
-//   for n.chunk, i, j: init a0; for n within n.chunk: a0 += x[n, i] * y[n, j]; s0[n.chunk, i, j] = a0
+//   for n.chunk, i, j: init a0; for n in the chunk: a0 += x[n, i] * y[n, j]; s0[n.chunk, i, j] = a0
 void add_chunks_of_products(const Request &request, const Trees &trees, const Ways &ways,
                             const Machine &machine, Cuts &cuts, Why &why) {
   if (machine.warp > 0) return;

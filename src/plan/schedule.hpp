@@ -43,7 +43,7 @@ struct Chunks {
 struct Cuts {
   std::map<Group, Chunks> chunks;
   std::vector<std::vector<Group>> paths; // loops, outermost first, of which the last one is cut
-  std::set<Group> around; // whose chunks go around all other loops: of products
+  std::set<Group> around;                // whose chunks go around all other loops: of products
 
   bool has(const std::vector<Group> &path) const;
   // Whether a fold or scan with these leaves or blocks along the last loop runs in its chunks.
