@@ -67,6 +67,21 @@ std::optional<std::size_t> pipeline_with(const loop::Program &program, std::size
 
 namespace {
 
+// Whether folds at neighbouring positions of either axis load the same: those that a tile has.
+bool is_shared(const loop::Program &program, loop::LoopId fold, loop::AxisId rows,
+               loop::AxisId columns) {
+  bool by_rows = false, by_columns = false;
+  for (const loop::Stmt &s : program[fold].body) {
+    if (s.kind != loop::StmtKind::Let || program[s.value].kind != loop::ValueKind::Load) continue;
+    const std::vector<loop::Walk> &walks = program[program[s.value].buffer].walks;
+    const bool down = std::ranges::find(walks, rows, &loop::Walk::axis) != walks.end();
+    const bool across = std::ranges::find(walks, columns, &loop::Walk::axis) != walks.end();
+    by_rows = by_rows || (across && !down);
+    by_columns = by_columns || (down && !across);
+  }
+  return by_rows && by_columns;
+}
+
 // [parallel axis]: how many of its positions a register tile takes, or a multiple of that. The rows
 // beside whole tiles go one by one.
 std::vector<std::int64_t> sides_of_tiles(const loop::Program &program, const loop::Phase &phase,
@@ -86,14 +101,14 @@ std::vector<std::int64_t> sides_of_tiles(const loop::Program &program, const loo
       const loop::Axis &axis = program[rows.axis];
       if (inner.vector)
         sides[k] = axis.tile > 0 ? axis.tile : machine.sizes.tile_rows * (axis.tall ? 2 : 1);
-      else if (program[s.loop].vector)
+      else if (program[s.loop].vector && is_shared(program, s.loop, rows.axis, inner.axis))
         sides[k] = sides[k + 1] = any_of_up_to_4;
     }
   }
   return sides;
 }
 
-// `sides` are of register tiles, none of which is cut.
+// `sides` are of register tiles. None is cut where there are enough of them for all threads.
 Grid cut_into_blocks(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
                      double work, const Machine &machine, double most, std::span<const Cut> cuts,
                      std::int64_t vector_granule, std::span<const std::int64_t> sides) {
@@ -114,12 +129,18 @@ Grid cut_into_blocks(std::span<const std::int64_t> extents, std::optional<std::s
     tasks = tasks_worth_making(work, machine, machine.awake_task_cycles);
     grid.only_if_awake = tasks > 1;
   }
+  const auto granule_at = [&](std::size_t k, bool whole) {
+    const std::int64_t side = whole && !sides.empty() && asked(k) != Cut::First ? sides[k] : 1;
+    return std::max(granule_of(k, extents.size(), vector_axis, vector_granule), side);
+  };
+  double tiles = 1;
+  for (std::size_t k = 0; k < extents.size(); ++k)
+    tiles *= double(ceil_div(extents[k], granule_at(k, true)));
+  const bool whole = tiles >= fewest_tasks * machine.threads;
   grid.step.resize(extents.size());
   grid.count.resize(extents.size());
   for (const std::size_t k : order) {
-    const std::int64_t extent = extents[k];
-    const std::int64_t granule = std::max(
-        granule_of(k, extents.size(), vector_axis, vector_granule), sides.empty() ? 1 : sides[k]);
+    const std::int64_t extent = extents[k], granule = granule_at(k, whole);
     const bool cut = grid.blocks > 0 && asked(k) != Cut::Never;
     const std::int64_t wanted = cut ? ceil_div(tasks, grid.blocks) : 1;
     std::int64_t step = std::max<std::int64_t>(ceil_div(extent, wanted), 1);

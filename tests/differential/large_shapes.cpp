@@ -100,7 +100,7 @@ LargeShape large_shape(Random &random) {
     break;
   default:                   // batches of products: i, j, k, l
     if (random.chance(45)) { // rows by rows, of few steps: i, j, k
-      n = {extent(random, 192, 600), extent(random, 16, 60), extent(random, 30, 66)};
+      n = {extent(random, 64, 100), extent(random, 16, 19), extent(random, 30, 44)};
       shape.factors = {{0, 2}, {1, 2}};
       break;
     }
