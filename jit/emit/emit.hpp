@@ -39,4 +39,8 @@ void set_attributes(llvm::Function &function, const Target &target);
 // any.
 bool link_math(llvm::Module &module, const Target &target);
 
+// Throws E0506 where a device lacks a function of the program. It comes before anything of LLVM is
+// made, all of which an error leaves behind (whole.hpp).
+void check_math(const loop::Program &program, const Target &target);
+
 } // namespace broadloom::jit

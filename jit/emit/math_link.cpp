@@ -25,10 +25,6 @@ namespace broadloom::jit {
                 "run with the interpreter (Engine::interpreter), which gives the same bits");
 }
 
-static bool is_of_processors(const std::string &function) {
-  return function.starts_with("bl_libm_polygamma");
-}
-
 static void link_function(llvm::Module &module, const Target &target, const std::string &name) {
   const std::span<const unsigned char> bytes = bitcode(target.isa->math, name);
   if (bytes.empty()) return; // one that the linker knows
@@ -42,6 +38,28 @@ static void link_function(llvm::Module &module, const Target &target, const std:
     fail("the module of " + name + " does not fit");
 }
 
+void check_math(const loop::Program &program, const Target &target) {
+  if (!target.isa->device) return;
+  const auto is_called = [](const ops::Code &code) {
+    return std::ranges::any_of(code.lines, [](const ops::Code::Line &line) {
+      return line.kind == ops::Code::Line::Kind::Op && line.op == ops::Op::Polygamma;
+    });
+  };
+  const bool called = std::ranges::any_of(program.values,
+                                          [](const loop::Value &value) {
+                                            return value.kind == loop::ValueKind::Op &&
+                                                   value.op == ops::Op::Polygamma;
+                                          }) ||
+                      std::ranges::any_of(program.recipes, [&](const ops::Recipe &recipe) {
+                        return is_called(recipe.step) || is_called(recipe.combine);
+                      });
+  if (called)
+    support::fail("E0506",
+                  "'polygamma' cannot run on a device: it is computed in numbers of 80 bits, which "
+                  "processors alone have",
+                  {}, "compute it in a kernel of its own, without a device");
+}
+
 bool link_math(llvm::Module &module, const Target &target) {
   std::vector<std::string> wanted, before;
   for (const llvm::Function &function : module)
@@ -51,11 +69,6 @@ bool link_math(llvm::Module &module, const Target &target) {
              (target.isa->core.warp > 0 || !function.getName().starts_with("bl_libm_")))
       wanted.push_back(function.getName().str());
   if (wanted.empty()) return false;
-  if (target.isa->device && std::ranges::any_of(wanted, &is_of_processors))
-    support::fail("E0506",
-                  "'polygamma' cannot run on a device: it is computed in numbers of 80 bits, which "
-                  "processors alone have",
-                  {}, "compute it in a kernel of its own, without a device");
   for (const std::string &name : wanted) link_function(module, target, name);
   const llvm::Function *phase = module.getFunction(before.front());
   for (llvm::Function &function : module) {

@@ -101,6 +101,7 @@ llvm::SmallVector<char, 0> machine_code(const loop::Program &program, const bloc
                                         const loop::Listing *listing = nullptr,
                                         bool count_paths = false) {
   Laps laps;
+  check_math(program, target);
   const Generator generator(target);
   times.start = laps.lap();
   std::string errors;
@@ -212,6 +213,7 @@ Object generate(const loop::Program &program, block::Program blocks, const Targe
 std::string llvm_text(const loop::Program &program, const block::Program &blocks,
                       const Target &target) {
   const support::Undivided here;
+  check_math(program, target);
   const Generator generator(target);
   std::string errors, text;
   CompileTimes times;

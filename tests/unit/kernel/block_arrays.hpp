@@ -27,9 +27,9 @@ inline std::vector<Layout> layouts_of(const std::vector<Array> &arrays) {
 inline Layout dense(std::vector<std::int64_t> shape) { return contiguous_layout(shape); }
 
 inline Results call(const Kernel &kernel, const std::vector<Array> &inputs) {
+  const std::vector<InputInfo> infos = kernel.inputs(); // whose names the views only point to
   std::vector<NamedView> views;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    views.push_back({kernel.inputs()[i].name, inputs[i]});
+  for (std::size_t i = 0; i < inputs.size(); ++i) views.push_back({infos[i].name, inputs[i]});
   return kernel.call(views);
 }
 
