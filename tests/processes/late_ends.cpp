@@ -50,6 +50,7 @@ const std::map<std::string, Kind> kinds{
     {"compiling-quick", {"main", "handler", "quick", true}},
 };
 
+Kind chosen; // a copy: what runs last reads it when the table is gone
 const Kind *kind = nullptr;
 bool is_late_in(const char *place) { return kind != nullptr && kind->late == std::string(place); }
 
@@ -84,7 +85,8 @@ __attribute__((destructor)) void run_last() {
 } // namespace
 
 void end_late(const char *name, int delay) {
-  kind = &kinds.at(name);
+  chosen = kinds.at(name);
+  kind = &chosen;
   set_log_level(LogLevel::error); // that the interpreter runs is a warning
   const auto run_late = [] { run_kernel("2", 3); };
   const auto add_handler = kind->by == std::string("quick") ? std::at_quick_exit : std::atexit;
