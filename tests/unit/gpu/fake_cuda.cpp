@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ struct Function {
   std::string name;
   std::size_t bytes; // of its parameter
 };
-std::vector<Function *> functions; // stay
+std::deque<Function> functions; // stay where they are
 
 // What a function gives that shall fail.
 int result_of(const char *name, int likely) {
@@ -108,10 +109,10 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
   if (text.find(".entry " + std::string(name) + "(") == text.npos) return 500;
   const std::string parameter = std::string(name) + "_param_0[";
   const std::size_t at = text.find(parameter);
-  functions.push_back(new Function{
-      name, at == text.npos ? sizeof(void *)
-                            : std::strtoul(text.c_str() + at + parameter.size(), nullptr, 10)});
-  *function = functions.back();
+  functions.push_back(
+      {name, at == text.npos ? sizeof(void *)
+                             : std::strtoul(text.c_str() + at + parameter.size(), nullptr, 10)});
+  *function = &functions.back();
   return 0;
 }
 int cuLaunchKernel(void *function, unsigned grid, unsigned, unsigned, unsigned block, unsigned,
