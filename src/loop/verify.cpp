@@ -315,6 +315,12 @@ private:
     require(l.turns == 0 || std::none_of(open_.begin(), open_.end(),
                                          [](const Loop *o) { return o->turns > 0; }),
             me + " has known turns within another that has");
+    require(std::ranges::none_of(p_.loops,
+                                 [&](const Loop &o) {
+                                   return o.axis == l.axis && o.turns > 0 && l.turns > 0 &&
+                                          o.turns != l.turns;
+                                 }),
+            me + " has other known turns than another one over its axis");
     require(l.leaf == 0 || l.leaf >= l.turns, me + " has known turns, and more than one leaf");
     require(l.leaf >= 0 && l.leaf % l.ways == 0, me + " has leaves that are not whole ways");
     const bool in_order = runs_in_order(l);

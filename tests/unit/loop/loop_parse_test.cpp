@@ -273,6 +273,10 @@ TEST_CASE("a row of each lane is short, and stored by the lanes before they load
   const std::string before = "  for j\n    set r0[j] = 1.0\n";
   CHECK(in_lanes("[j unit]", "", set + get) == "none");
   CHECK(in_lanes("[j unit]", before, get) == "none");
+  CHECK(in_lanes("[j unit]", "", "    for j, 33 turns\n      set r0[j] = 1.0\n") ==
+        "E0802 8:7 a row of more than 32 known turns is stored");
+  CHECK(in_lanes("[j unit]", "", set + "    for j, 40 turns\n      set z[i, j] = r0[j]\n") ==
+        "E0802 7:5 the loop over j has other known turns than another one over its axis");
   CHECK(in_lanes("[j unit]", before, get + set) ==
         "E0802 10:7 buffer r0 is read before anything is stored there");
   CHECK(in_lanes("", "", "    for j, 5 turns\n      set r0[] = 1.0\n") ==
