@@ -1,8 +1,8 @@
 // See increasing.hpp.
 #include "ops/increasing.hpp"
 
-#include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace broadloom::ops {
 

@@ -99,12 +99,7 @@ ItemId Arranger::add_item(NodeId fold, const Item &item) {
     key += fmt::format("#{} {}", request_.spec.graph[fold].folded.bits(),
                        request_.spec.graph[fold].like.index);
   const auto [found, fresh] = known_.try_emplace(key, ItemId{std::uint32_t(nests_.items.size())});
-  if (fresh) {
-    nests_.items.push_back(item);
-    std::vector<LoopKey> &path = nests_.items.back().path;
-    if (item.loop.kind == LoopKind::Within && ways_.cuts.around.contains(item.loop.group))
-      std::ranges::rotate(path, path.end() - 1); // its chunks
-  }
+  if (fresh) nests_.items.push_back(item);
   return found->second;
 }
 

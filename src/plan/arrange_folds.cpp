@@ -75,12 +75,15 @@ void Arranger::add_fold(NodeId fold) {
     item.loop.group = tree.folded[k];
     item.loop.vector = innermost && tree.ways && !rows;
     if (innermost && rows) item.loop.turns = int(group_extent(request_.resolved, tree.folded[k]));
-    if (cut) item.path.push_back({LoopKind::Chunks, tree.folded[k]});
+    std::vector<LoopKey> uncut = item.path;
+    if (cut)
+      item.path.insert(ways_.cuts.around.contains(tree.folded[k]) ? item.path.begin()
+                                                                  : item.path.end(),
+                       {LoopKind::Chunks, tree.folded[k]});
     below = add_item(fold, item);
     if (cut) {
       Item join = joining(*below, recipe);
-      join.path = item.path;
-      join.path.pop_back();
+      join.path = std::move(uncut);
       join.loop = {LoopKind::Join, tree.folded[k]};
       join.leaf = recipe.exact ? 0 : 1;
       below = add_item(fold, join);

@@ -155,16 +155,15 @@ std::optional<std::vector<ClassId>> Trees::tile_order(const Component &component
     return std::ranges::none_of(loaded, walks(c)) && std::ranges::any_of(repeated, walks(c));
   };
   if (loaded.empty() || is_shared(tree.kept[tree.kept.size() - 2].back())) return std::nullopt;
-  for (std::size_t g = tree.kept.size() - 2; g-- > 0;)
-    for (const ClassId c : tree.kept[g]) {
-      if (tree.kept[g].size() > 1 || !is_shared(c) ||
-          request_.resolved[c].extent < fewest_tile_rows)
-        continue;
-      std::vector<ClassId> order = component.order;
-      order.erase(std::ranges::find(order, c));
-      order.insert(std::ranges::find(order, lanes), c);
-      return order;
-    }
+  for (std::size_t g = tree.kept.size() - 2; g-- > 0;) {
+    const ClassId c = tree.kept[g].back();
+    if (tree.kept[g].size() > 1 || !is_shared(c) || request_.resolved[c].extent < fewest_tile_rows)
+      continue;
+    std::vector<ClassId> order = component.order;
+    order.erase(std::ranges::find(order, c));
+    order.insert(std::ranges::find(order, lanes), c);
+    return order;
+  }
   return std::nullopt;
 }
 
