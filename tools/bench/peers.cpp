@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,6 +65,7 @@ Peers::Peers(const std::vector<std::string> &command, std::chrono::seconds patie
   words.push_back(nullptr);
   process_ = fork();
   if (process_ == 0) { // only calls that are safe after a fork of a process with threads
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // or it would stand still for ever
     dup2(ends[1], 0);
     dup2(ends[1], 1);
     execvp(words[0], words.data());
@@ -94,6 +96,13 @@ Peers::~Peers() {
 }
 
 std::string Peers::ask(const std::string &line) {
+  kill(process_, SIGCONT);
+  std::string answer = answer_to(line);
+  kill(process_, SIGSTOP);
+  return answer;
+}
+
+std::string Peers::answer_to(const std::string &line) {
   for (std::size_t sent = 0; sent < line.size();) {
     const ssize_t n = send(socket_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (n <= 0) throw PeerError("the process of the peers has ended; what it said is above");
