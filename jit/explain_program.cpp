@@ -57,6 +57,14 @@ Decision explain_interleaved(const loop::Program &program, const plan::Binding &
       {.cycles = cycles});
 }
 
+// ", each of at most 252 positions of i: what they read stays .."
+std::string near_of(const loop::Program &program, std::size_t phase, const plan::Grid &grid) {
+  if (!grid.near) return "";
+  return fmt::format(
+      ", each of at most {} positions of {}: what these read stays in a core's own caches",
+      grid.step[*grid.near], program[program.phases[phase].parallel[*grid.near]].name);
+}
+
 } // namespace
 
 std::vector<Decision> explain_threads(const loop::Program &program, const plan::Binding &binding,
@@ -95,8 +103,8 @@ std::vector<Decision> explain_threads(const loop::Program &program, const plan::
                                                                : Reason::TooLittleWork;
     why.push_back(
         decide(reason, fmt::format("phase {}", p), support::count(blocks, "block"),
-               fmt::format("phase {} runs as {} on {}", p, support::count(blocks, "block"),
-                           support::count(threads, "thread")),
+               fmt::format("phase {} runs as {} on {}{}", p, support::count(blocks, "block"),
+                           support::count(threads, "thread"), near_of(program, p, grid)),
                {}, {.cycles = binding.phase_work[p]}));
   }
   return why;

@@ -43,6 +43,7 @@ private:
                std::optional<Path> path, bool from_identity);
   Blocks masked_steps(const Place &here, const block::Run &run, Range range, llvm::Value *end,
                       const Blocks &blocks);
+  void expect_none(llvm::BasicBlock &before);
 
   // strips.cpp
   AllStates strips(const Place &here, const block::Run &run, Range range, const AllStates &start);

@@ -67,28 +67,42 @@ std::optional<std::size_t> pipeline_with(const loop::Program &program, std::size
 
 namespace {
 
-// Whether folds at neighbouring positions of either axis load the same: those that a tile has.
-bool is_shared(const loop::Program &program, loop::LoopId fold, loop::AxisId rows,
-               loop::AxisId columns) {
-  bool by_rows = false, by_columns = false;
+// The bytes that a fold of a register tile loads for each position of its rows, and that all
+// columns share; 0 where it is in no such tile.
+double bytes_of_row(const loop::Program &program, const loop::Phase &phase, loop::LoopId fold,
+                    loop::AxisId rows, loop::AxisId columns,
+                    std::span<const std::int64_t> extents) {
+  bool by_columns = false;
+  double bytes = 0;
   for (const loop::Stmt &s : program[fold].body) {
     if (s.kind != loop::StmtKind::Let || program[s.value].kind != loop::ValueKind::Load) continue;
-    const std::vector<loop::Walk> &walks = program[program[s.value].buffer].walks;
-    const bool down = std::ranges::find(walks, rows, &loop::Walk::axis) != walks.end();
-    const bool across = std::ranges::find(walks, columns, &loop::Walk::axis) != walks.end();
-    by_rows = by_rows || (across && !down);
-    by_columns = by_columns || (down && !across);
+    const loop::Buffer &buffer = program[program[s.value].buffer];
+    const auto walks = [&](loop::AxisId axis) {
+      return std::ranges::find(buffer.walks, axis, &loop::Walk::axis) != buffer.walks.end();
+    };
+    by_columns = by_columns || (walks(columns) && !walks(rows));
+    if (!walks(rows) || walks(columns)) continue;
+    auto row = double(size_of(buffer.dtype));
+    for (const loop::Walk &walk : buffer.walks)
+      if (std::ranges::find(phase.parallel, walk.axis) == phase.parallel.end())
+        row *= double(extents[walk.axis.index]);
+    bytes += row;
   }
-  return by_rows && by_columns;
+  return by_columns ? bytes : 0;
 }
 
-// [parallel axis]: how many of its positions a register tile takes, or a multiple of that. The rows
-// beside whole tiles go one by one.
-std::vector<std::int64_t> sides_of_tiles(const loop::Program &program, const loop::Phase &phase,
-                                         const Machine &machine) {
+// How a register tile takes positions of a parallel axis.
+struct Side {
+  std::int64_t tile = 1; // positions, or a multiple of those of the tile; what is left goes alone
+  std::int64_t most = 0; // positions whose operands stay in a core's own caches; 0: any number
+};
+
+// [parallel axis]. A tile of folds goes down its rows for a few columns, then for the next few.
+std::vector<Side> sides_of_tiles(const loop::Program &program, const loop::Phase &phase,
+                                 const Machine &machine, std::span<const std::int64_t> extents) {
   constexpr std::int64_t any_of_up_to_4 =
       12; // positions of either side of a tile of folds in lanes
-  std::vector<std::int64_t> sides(phase.parallel.size(), 1);
+  std::vector<Side> sides(phase.parallel.size());
   std::optional<loop::LoopId> next = loop::only_loop(phase.body);
   for (std::size_t k = 0; k + 1 < sides.size() && next; ++k) {
     const loop::Loop &rows = program[*next];
@@ -99,10 +113,20 @@ std::vector<std::int64_t> sides_of_tiles(const loop::Program &program, const loo
       if (s.kind != loop::StmtKind::Loop || program[s.loop].accs.empty() || program[s.loop].scan)
         continue;
       const loop::Axis &axis = program[rows.axis];
-      if (inner.vector)
-        sides[k] = axis.tile > 0 ? axis.tile : machine.sizes.tile_rows * (axis.tall ? 2 : 1);
-      else if (program[s.loop].vector && is_shared(program, s.loop, rows.axis, inner.axis))
-        sides[k] = sides[k + 1] = any_of_up_to_4;
+      if (inner.vector) {
+        sides[k].tile = axis.tile > 0 ? axis.tile : machine.sizes.tile_rows * (axis.tall ? 2 : 1);
+        continue;
+      }
+      const double bytes = program[s.loop].vector ? bytes_of_row(program, phase, s.loop, rows.axis,
+                                                                 inner.axis, extents)
+                                                  : 0;
+      if (bytes == 0) continue;
+      sides[k].tile = sides[k + 1].tile = any_of_up_to_4;
+      const double near = double(machine.own_caches) * part_of_caches_for_products / bytes;
+      if (extents[inner.axis.index] >= fewest_columns_of_near_rows &&
+          double(extents[rows.axis.index]) > near)
+        sides[k].most =
+            std::max(std::int64_t(near) / any_of_up_to_4, std::int64_t(1)) * any_of_up_to_4;
     }
   }
   return sides;
@@ -111,7 +135,7 @@ std::vector<std::int64_t> sides_of_tiles(const loop::Program &program, const loo
 // `sides` are of register tiles. None is cut where there are enough of them for all threads.
 Grid cut_into_blocks(std::span<const std::int64_t> extents, std::optional<std::size_t> vector_axis,
                      double work, const Machine &machine, double most, std::span<const Cut> cuts,
-                     std::int64_t vector_granule, std::span<const std::int64_t> sides) {
+                     std::int64_t vector_granule, std::span<const Side> sides) {
   support::check(extents.size() <= most_parallel_axes, "a phase has too many parallel axes");
   Grid grid;
   grid.lo.assign(extents.size(), 0);
@@ -130,7 +154,7 @@ Grid cut_into_blocks(std::span<const std::int64_t> extents, std::optional<std::s
     grid.only_if_awake = tasks > 1;
   }
   const auto granule_at = [&](std::size_t k, bool whole) {
-    const std::int64_t side = whole && !sides.empty() && asked(k) != Cut::First ? sides[k] : 1;
+    const std::int64_t side = whole && !sides.empty() && asked(k) != Cut::First ? sides[k].tile : 1;
     return std::max(granule_of(k, extents.size(), vector_axis, vector_granule), side);
   };
   double tiles = 1;
@@ -142,7 +166,11 @@ Grid cut_into_blocks(std::span<const std::int64_t> extents, std::optional<std::s
   for (const std::size_t k : order) {
     const std::int64_t extent = extents[k], granule = granule_at(k, whole);
     const bool cut = grid.blocks > 0 && asked(k) != Cut::Never;
-    const std::int64_t wanted = cut ? ceil_div(tasks, grid.blocks) : 1;
+    std::int64_t wanted = cut ? ceil_div(tasks, grid.blocks) : 1;
+    if (cut && !sides.empty() && sides[k].most > 0) {
+      const std::int64_t near = ceil_div(extent, sides[k].most);
+      if (near > wanted) wanted = near, grid.near = k;
+    }
     std::int64_t step = std::max<std::int64_t>(ceil_div(extent, wanted), 1);
     step = ceil_div(step, granule) * granule;
     grid.step[k] = step;
@@ -175,7 +203,7 @@ Grid grid_of(const loop::Program &program, std::size_t index, const Binding &bin
                          index < binding.cuts.size() ? std::span<const Cut>(binding.cuts[index])
                                                      : std::span<const Cut>(),
                          vector_granule_of(program, phase),
-                         sides_of_tiles(program, phase, machine));
+                         sides_of_tiles(program, phase, machine, binding.extents));
 }
 
 std::optional<Pipeline> pipeline_of(const loop::Program &program, std::size_t first,

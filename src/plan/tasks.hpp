@@ -27,6 +27,7 @@ struct Grid {
   std::vector<std::int64_t> step;   // [axis]: positions of a block
   std::vector<std::int64_t> count;  // [axis]: blocks
   std::int64_t blocks = 1;          // their product; 0 where an extent is 0: nothing runs
+  std::optional<std::size_t> near;  // axis whose blocks are short, for their operands to stay near
   bool only_if_awake = false; // too little to wake a thread for: shared with those that stand by
 
   bool wakes_threads() const { return blocks > 1 && !only_if_awake; }

@@ -43,6 +43,9 @@ inline constexpr std::int64_t exact_leaf = 4096; // positions, where any leaf gi
 inline constexpr double part_of_caches_for_products = 0.5;
 inline constexpr double most_results_of_products = 4;
 
+// Columns that read a block of rows while it is in a core's own caches: some tiles of folds.
+inline constexpr std::int64_t fewest_columns_of_near_rows = 48;
+
 // --- Sweeps: folds over rows, with the states of a row in memory.
 
 inline constexpr double most_state_bytes =

@@ -221,6 +221,24 @@ TEST_CASE("blocks of threads cut no register tile") {
              {{40, 1000}, {40, 1000}}) == 12);
 }
 
+TEST_CASE("the rows of a tile of folds go block by block where they exceed a core's own caches") {
+  const auto grid = [](std::int64_t rows, std::int64_t columns, std::int64_t own, int threads = 1) {
+    const plan::Plan plan = plan_of("in x : f32[i, n]; in y : f32[j, n]; out c = sum(x * y, n)",
+                                    {{rows, 1000}, {columns, 1000}});
+    return plan::grid_of(plan.program, 0, plan.binding,
+                         {.own_caches = own, .threads = threads, .task_cycles = 1e6});
+  };
+  const std::int64_t row = 4000; // bytes
+  CHECK(grid(1000, 1000, 240 * row).step.at(0) == 120);
+  CHECK(grid(1000, 1000, 240 * row).near == 0);
+  CHECK(grid(1000, 1000, 2000 * row).blocks == 1);
+  CHECK(!grid(1000, 1000, 2000 * row).near);
+  CHECK(grid(1000, 1000, 10 * row).step.at(0) == 12);       // whole tiles
+  CHECK(grid(1000, 40, 240 * row).blocks == 1);             // few columns read them again
+  CHECK(grid(1000, 1000, 2000 * row, 8).step.at(0) <= 120); // threads take less
+  CHECK(!grid(1000, 1000, 2000 * row, 8).near);
+}
+
 TEST_CASE("the gradient of a product needs no memory of the size of its input") {
   const LoopSpec forward = parse("kernel k {\nin x : f32[i, j]\nout p = prod(x, j)\n}");
   const plan::Plan plan = plan_of(gradient(forward, {"x"}), {{500, 700}, {500}});
