@@ -54,7 +54,7 @@ struct BlockKernel::Impl {
   const spec::TypedSpec &typed() const { return kernel->setup().whole(); }
   int find_axis(std::string_view name) const;
   Made of_axes(const std::vector<int> &axes) const;
-  Boxes boxes_of(std::span<const Layout> outputs, std::span<const Part> parts) const;
+  Boxes boxes_of(std::span<const Layout> outputs, std::span<const Interval> where) const;
   void check(std::span<const Layout> inputs) const;
 };
 
@@ -264,41 +264,41 @@ std::vector<BlockKernel::Extent> BlockKernel::extents(std::span<const Layout> in
 }
 
 Boxes BlockKernel::Impl::boxes_of(std::span<const Layout> outputs,
-                                  std::span<const Part> parts) const {
+                                  std::span<const Interval> where) const {
   Boxes made;
   made.whole.assign(typed().axes.size(), {0, -2, 1}); // no operand has such an extent
   made.box.assign(typed().axes.size(), {0, -1, 1});
-  for (const Part &part : parts) {
-    const int axis = find_axis(part.axis);
+  for (const Interval &interval : where) {
+    const int axis = find_axis(interval.axis);
     const std::string &why = why_not[std::size_t(axis)];
     if (!why.empty())
       fail("E0060",
-           fmt::format("kernel '{}' does not come apart along '{}': {}", typed().name, part.axis,
-                       why),
+           fmt::format("kernel '{}' does not come apart along '{}': {}", typed().name,
+                       interval.axis, why),
            {}, "cut along another axis");
     const std::int64_t extent = extent_of(typed(), outputs, axis);
-    if (part.begin < 0 || part.begin > part.end || part.end > extent)
+    if (interval.begin < 0 || interval.begin > interval.end || interval.end > extent)
       fail(
           "E0150",
           fmt::format("a block of kernel '{}' is to be at {} to {} of '{}', which has {} positions",
-                      typed().name, part.begin, part.end, part.axis, extent),
+                      typed().name, interval.begin, interval.end, interval.axis, extent),
           {}, "blocks lie inside of the axis");
-    if (part.begin == 0 && part.end == extent) continue; // also of what is repeated along it
+    if (interval.begin == 0 && interval.end == extent)
+      continue; // also of what is repeated along it
     made.whole[std::size_t(axis)] = {0, extent, 1};
-    made.box[std::size_t(axis)] = {part.begin, part.end - part.begin, 1};
+    made.box[std::size_t(axis)] = {interval.begin, interval.end - interval.begin, 1};
     made.axes.push_back(axis);
   }
   std::ranges::sort(made.axes);
   return made;
 }
 
-std::vector<std::vector<BlockKernel::Reach>> BlockKernel::reads(std::span<const Layout> inputs,
-                                                                std::span<const Part> parts) const
-    try {
+std::vector<std::vector<BlockKernel::Reach>>
+BlockKernel::reads(std::span<const Layout> inputs, std::span<const Interval> where) const try {
   impl_->check(inputs);
   const spec::TypedSpec &typed = impl_->typed();
   const Whole whole(*impl_->kernel, inputs);
-  const Boxes boxes = impl_->boxes_of(whole.outputs, parts);
+  const Boxes boxes = impl_->boxes_of(whole.outputs, where);
   const kernel::LentOperands lent(typed, pointers_to(whole.views));
   const std::vector<Layout> given = kernel::layouts_of(lent.all());
   kernel::Viewer viewer(typed, given);
@@ -339,13 +339,13 @@ AnyView as_whole(const spec::TypedInput &input, const BlockKernel::Slice &slice,
 
 } // namespace
 
-Results BlockKernel::run(std::span<const Layout> inputs, std::span<const Part> parts,
+Results BlockKernel::run(std::span<const Layout> inputs, std::span<const Interval> where,
                          std::span<const Slice> slices) const try {
   impl_->check(inputs);
   const spec::TypedSpec &typed = impl_->typed();
   const KernelImpl &kernel = *impl_->kernel;
   const Whole whole(kernel, inputs);
-  const Boxes boxes = impl_->boxes_of(whole.outputs, parts);
+  const Boxes boxes = impl_->boxes_of(whole.outputs, where);
   if (folds())
     for (const int axis : boxes.axes)
       if (boxes.box[std::size_t(axis)].count == 1)

@@ -27,7 +27,7 @@ double instructions(block::Move move, int lanes) {
   case block::Move::Slots:
   case block::Move::Wide: return 1;
   case block::Move::Held: return 0;
-  case block::Move::Window: return 4;
+  case block::Move::Strided: return 4;
   case block::Move::Gather:
   case block::Move::Single: return 2 * lanes;
   case block::Move::Transposed: return 5; // a load, and a shuffle for each round

@@ -62,7 +62,7 @@ public:
   std::vector<Extent> extents(std::span<const Layout> inputs) const;
 
   // Positions of an axis.
-  struct Part {
+  struct Interval {
     std::string axis;
     std::int64_t begin = 0, end = 0;
   };
@@ -73,7 +73,7 @@ public:
   // The positions of each input that the outputs read there, along each of its dims; none where its
   // elements are not read.
   std::vector<std::vector<Reach>> reads(std::span<const Layout> inputs,
-                                        std::span<const Part> parts) const;
+                                        std::span<const Interval> where) const;
 
   // A part of an input, and where it begins.
   struct Slice {
@@ -83,7 +83,7 @@ public:
   // The outputs there, in C order. `inputs` say how all of the data would lie, by which folds go;
   // slices must have what `reads` says. Throws ShapeError E0102 for one that has not, and what a
   // call throws.
-  Results run(std::span<const Layout> inputs, std::span<const Part> parts,
+  Results run(std::span<const Layout> inputs, std::span<const Interval> where,
               std::span<const Slice> slices) const;
 
 private:

@@ -158,7 +158,7 @@ llvm::Value *Memory::load_lanes(const Row &row) {
                                  llvm::Align(size_of(row.dtype)));
   case Move::Row:
   case Move::Slots: return load_neighbours(row, 1);
-  case Move::Window: return load_window(row);
+  case Move::Strided: return load_strided(row);
   case Move::Gather:
   case Move::Single: return load_apart(row);
   case Move::Transposed:
@@ -188,7 +188,7 @@ void Memory::store_lanes(const Row &row, llvm::Value *value) {
   case Move::Transposed:
   case Move::Wide: return store_element(row.here, *row.here.awaited.at(id), value);
   case Move::Stack: ir_.CreateStore(value, slot(row.here, id, value->getType())); return;
-  case Move::Window: break;
+  case Move::Strided: break;
   }
   support::bug("a store that is none of lanes");
 }

@@ -93,7 +93,7 @@ private:
   llvm::Value *slot(const Place &here, loop::BufferId id, llvm::Type *type);
 
   // strided.cpp
-  llvm::Value *load_window(const Row &row);
+  llvm::Value *load_strided(const Row &row);
   llvm::Value *pick_lanes(const Row &row, int step);
   llvm::Value *load_apart(const Row &row);
   void store_apart(const Row &row, llvm::Value *value);

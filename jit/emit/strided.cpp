@@ -40,8 +40,8 @@ llvm::Value *Memory::addresses_of(const Row &row) {
   return context_.address(row.at, distances);
 }
 
-llvm::Value *Memory::load_window(const Row &row) {
-  const int step = block::window_step(program_[row.access.buffer], row.group.loop->axis);
+llvm::Value *Memory::load_strided(const Row &row) {
+  const int step = block::known_step(program_[row.access.buffer], row.group.loop->axis);
   context_.took(step == 2   ? Path::LoadStep2
                 : step == 3 ? Path::LoadStep3
                 : step == 4 ? Path::LoadStep4

@@ -41,8 +41,8 @@ nb::tuple lies_of(const Layout &layout) {
       nb::cast(order));
 }
 
-std::vector<BlockKernel::Part> parts_from(const nb::dict &parts) {
-  std::vector<BlockKernel::Part> made;
+std::vector<BlockKernel::Interval> parts_from(const nb::dict &parts) {
+  std::vector<BlockKernel::Interval> made;
   for (const auto &[axis, range] : parts) {
     const auto [begin, end] = nb::cast<std::pair<std::int64_t, std::int64_t>>(range);
     made.push_back({nb::cast<std::string>(axis), begin, end});
@@ -136,7 +136,7 @@ nb::tuple block(State &state, const nb::sequence &lies, const nb::dict &parts,
     slices.push_back({inputs.views[slices.size()], extents_of(begin)});
   }
   const std::vector<Layout> layouts = layouts_from(lies);
-  const std::vector<BlockKernel::Part> where = parts_from(parts);
+  const std::vector<BlockKernel::Interval> where = parts_from(parts);
   const BlockKernel blocks = state.blocks_here();
   std::vector<Array> arrays;
   run(state, unknown_points, [&] {

@@ -49,10 +49,10 @@ Access Chooser::load(BufferId id, const Place &place) const {
     if (lanes->stride == StrideClass::Unit &&
         (!place.masked || is_complex(buffer.dtype) || machine_.has_masked_move(size)))
       return Move::Row;
-    // A window reads what lies between the lanes, which a masked box may not.
+    // A strided load reads what lies between the lanes, which a masked box may not.
     if (place.masked || place.in_tile || place.width == 1 || lanes_are_threads())
       return apart(size);
-    return window_step(buffer, place.vector->axis) != 0 ? Move::Window : apart(size);
+    return known_step(buffer, place.vector->axis) != 0 ? Move::Strided : apart(size);
   };
   Access access{id, false, move(), {}};
   access.prefetch = prefetch(id, access.move, place);

@@ -88,11 +88,11 @@ private:
                                            : fmt::format("in steps of {}", step_of(stride));
   }
 
-  void windows(const Box &box, AxisId along) {
+  void strided_loads(const Box &box, AxisId along) {
     for (const Access &access : box.accesses) {
       const std::string &name = program_[access.buffer].name;
-      if (access.move == Move::Window)
-        add(Reason::WindowLoads, subject(along), "'" + name + "' by whole vectors",
+      if (access.move == Move::Strided)
+        add(Reason::StridedLoads, subject(along), "'" + name + "' by whole vectors",
             fmt::format(
                 "'{}' is walked {}: whole vectors are loaded, and the lanes picked from these",
                 name, stepped(access.buffer, along)));
@@ -116,7 +116,7 @@ private:
     const AxisId axis = program_[run.loop].axis;
     const Box &box = main(run);
     width(run.loop, box.count(As::Lanes));
-    windows(box, axis);
+    strided_loads(box, axis);
     if (box.apiece() > 1) return neighbours(box, axis);
     if (const int copies = box.count(As::Copies); copies > 1)
       return add(Reason::ColumnBlock, subject(axis), support::count(copies, "group"),
@@ -142,7 +142,7 @@ private:
     switch (run.shape) {
     case Shape::Turns: return;
     case Shape::SerialScan:
-    case Shape::Short: return windows(box, axis);
+    case Shape::Short: return strided_loads(box, axis);
     case Shape::Map:
     case Shape::MaskedMap:
     case Shape::StreamedMap: return map(run);
@@ -157,7 +157,7 @@ private:
     case Shape::VectorFold: {
       const int lanes = run.rest().positions();
       width(run.loop, lanes);
-      windows(main(run), axis);
+      strided_loads(main(run), axis);
       if (box.apiece() > 1) return neighbours(box, axis);
       if (&box == &run.rest())
         return add(Reason::HeavyBody, subject(axis), "1 group",
@@ -168,7 +168,7 @@ private:
     }
     case Shape::GroupScan: {
       width(run.loop, scan_ways);
-      windows(box, axis);
+      strided_loads(box, axis);
       const std::string groups = support::count(box.count(As::Copies), "group");
       return add(Reason::GroupOfScan, subject(axis), groups,
                  groups + " of lanes in a turn: the 16 lanes of the scan" +

@@ -40,7 +40,7 @@ std::uintptr_t Interpreter::address(const Access &access, int lane) const {
                    "a thread moves at once what is not aligned");
     return there + std::uintptr_t(place) * size;
   }
-  case Move::Window:
+  case Move::Strided:
   case Move::Gather:
   case Move::Single:
   case Move::Transposed:
@@ -87,7 +87,7 @@ void Interpreter::load(BufferId id, Lanes &out) {
     }
     break;
   case Move::Row:
-  case Move::Window:
+  case Move::Strided:
   case Move::Gather:
   case Move::Slots:
   case Move::Wide:
@@ -120,7 +120,7 @@ void Interpreter::store(BufferId id, ValueId stored) {
   case Move::Slots:
   case Move::Wide:
   case Move::Single: break;
-  case Move::Window: support::bug("a store that is none");
+  case Move::Strided: support::bug("a store that is none");
   }
   for (int lane = 0; lane < active_; ++lane)
     set_element(id, address(access, lane), value(stored, lane));

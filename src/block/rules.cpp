@@ -101,7 +101,7 @@ bool splits_in_rows(const loop::Program &program, const Survey &survey,
   });
 }
 
-int window_step(const Buffer &buffer, AxisId lanes) {
+int known_step(const Buffer &buffer, AxisId lanes) {
   for (const Walk &w : buffer.walks) {
     if (w.axis != lanes) continue;
     const int step = step_of(w.stride) * (is_complex(buffer.dtype) ? 2 : 1);

@@ -59,7 +59,7 @@ bool moves_as_one(const loop::Program &program, const std::vector<loop::Stmt> &b
 // From part to part of neighbouring lanes' elements (an element has one part, a complex one two),
 // where they are picked from whole
 // vectors: 2, 3, 4 or -1; else 0.
-int window_step(const loop::Buffer &buffer, loop::AxisId lanes);
+int known_step(const loop::Buffer &buffer, loop::AxisId lanes);
 
 // Whether positions of the scan may be lanes whose steps are taken one after the other: what they
 // step with hangs on no state, and no position moves what is another's.

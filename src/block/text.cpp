@@ -32,7 +32,7 @@ const char *name(Move move, bool store) {
   case Move::Scalar: return "scalar";
   case Move::Row: return "row";
   case Move::Streamed: return "non-temporal row";
-  case Move::Window: return "window";
+  case Move::Strided: return "strided";
   case Move::Gather: return store ? "scatter" : "gather";
   case Move::Single: return "one by one";
   case Move::Transposed: return "transposed";

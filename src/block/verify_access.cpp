@@ -63,9 +63,9 @@ private:
     case Move::Streamed:
       return is_unit(along_) && a_.store && around_.streams ? nullptr
                                                             : "no row is stored around the caches";
-    case Move::Window:
-      if (along_ == nullptr || a_.store || around_.masked) return "a window of no lanes";
-      return window_step(buffer_, along_->axis) != 0 ? nullptr : "a window of no known step";
+    case Move::Strided:
+      if (along_ == nullptr || a_.store || around_.masked) return "a strided load of no lanes";
+      return known_step(buffer_, along_->axis) != 0 ? nullptr : "a strided load of no known step";
     case Move::Gather:
       return along_ != nullptr && machine_.gathers ? nullptr : "a gather that is not there";
     case Move::Single: return along_ != nullptr ? nullptr : "lanes that lie nowhere";

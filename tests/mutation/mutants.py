@@ -284,7 +284,7 @@ MUTANTS = [
     ("short rows: never copied", "src/block/choose.cpp", "const bool copied = light || !identity_stays(program_, l);", "const bool copied = !identity_stays(program_, l);"),
     ("short rows: always copied", "src/block/choose.cpp", "const bool copied = light || !identity_stays(program_, l);", "const bool copied = true;"),
     ("columns: never transposed", "src/block/access.cpp", "  return in != nullptr && across != nullptr && in->stride", "  return false && in->stride"),
-    ("windows: never", "src/block/access.cpp", "return window_step(buffer, place.vector->axis) != 0 ? Move::Window : apart(size);", "return apart(size);"),
+    ("strided loads: never", "src/block/access.cpp", "return known_step(buffer, place.vector->axis) != 0 ? Move::Strided : apart(size);", "return apart(size);"),
     ("streams: never in folds", "src/block/choose.cpp",
      "      place.streamed = streamed(id);\n      run.boxes", "      run.boxes"),
     ("streams: never in scans", "src/block/choose.cpp", "    if (!totals) place.streamed = streamed(id);\n", ""),

@@ -23,7 +23,7 @@ namespace {
 // The parts of the inputs that are read there, as copies of their own.
 struct Cut {
   Cut(const BlockKernel &kernel, const std::vector<Array> &inputs,
-      const std::vector<BlockKernel::Part> &parts) {
+      const std::vector<BlockKernel::Interval> &parts) {
     const auto reads = kernel.reads(layouts_of(inputs), parts);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       Array part = inputs[i];
@@ -58,7 +58,7 @@ void check_blocks(const std::string &text, const std::string &axis,
     REQUIRE(extent > 0);
     for (std::int64_t begin = 0; begin < extent; begin += step) {
       const std::int64_t end = std::min(begin + step, extent);
-      const std::vector<BlockKernel::Part> parts{{axis, begin, end}};
+      const std::vector<BlockKernel::Interval> parts{{axis, begin, end}};
       const Cut cut(kernel, inputs, parts);
       const Results made = kernel.run(layouts_of(inputs), parts, cut.slices);
       for (std::size_t o = 0; o < made.size(); ++o) {
@@ -96,7 +96,7 @@ TEST_CASE("A block reads its halo and no more") {
   const BlockKernel k(parse("kernel k { in x : f64[:]; in t : f64[:, :]; in n : i64[:]; out y = "
                             "pad(x, 0: (1, 1), edge)[2*i + 2] * t[n[i], 3] }"));
   const std::vector<Layout> whole{dense({100}), dense({8, 5}), dense({50})};
-  const auto reads = k.reads(whole, std::vector<BlockKernel::Part>{{"i", 10, 20}});
+  const auto reads = k.reads(whole, std::vector<BlockKernel::Interval>{{"i", 10, 20}});
   CHECK(reads[0][0].begin == 21);
   CHECK(reads[0][0].end == 40);
   CHECK(reads[1][0].end == 8); // any row
@@ -104,7 +104,7 @@ TEST_CASE("A block reads its halo and no more") {
   CHECK(reads[1][1].end == 4);
   CHECK(reads[2][0].begin == 10);
   CHECK(reads[2][0].end == 20);
-  const auto last = k.reads(whole, std::vector<BlockKernel::Part>{{"i", 49, 50}});
+  const auto last = k.reads(whole, std::vector<BlockKernel::Interval>{{"i", 49, 50}});
   CHECK(last[0][0].begin == 99);
   CHECK(last[0][0].end == 100);
 }
@@ -124,7 +124,7 @@ TEST_CASE("What has no blocks says why, and a slice that is too short is refused
   const Array part = numbers({3});
   const auto run = [&](std::int64_t begin, std::int64_t end, std::int64_t at) {
     return code_thrown_by([&] {
-      k.run(whole, std::vector<BlockKernel::Part>{{"i", begin, end}},
+      k.run(whole, std::vector<BlockKernel::Interval>{{"i", begin, end}},
             std::vector<BlockKernel::Slice>{{part, {at}}});
     });
   };
@@ -134,7 +134,7 @@ TEST_CASE("What has no blocks says why, and a slice that is too short is refused
   CHECK(run(8, 11, 8) == "E0150");
   const BlockKernel sums(tests::kernel_of("in x : f64[:]; out y = sum(x[i + u], u < 3)"));
   CHECK(code_thrown_by([&] {
-          sums.run(whole, std::vector<BlockKernel::Part>{{"i", 4, 5}},
+          sums.run(whole, std::vector<BlockKernel::Interval>{{"i", 4, 5}},
                    std::vector<BlockKernel::Slice>{{part, {4}}});
         }) == "E0150");
 }
