@@ -4,9 +4,9 @@
 
 #include "array/copy.hpp"
 #include "calls/interpret.hpp"
-#include "jit/choose_call.hpp"
-#include "jit/kernel.hpp"
-#include "jit/specialisation.hpp"
+#include "jit/call/choose_call.hpp"
+#include "jit/call/kernel.hpp"
+#include "jit/nest/specialisation.hpp"
 #include "kernel/overlap.hpp"
 #include "kernel/part_spec.hpp"
 #include "spec/inputs_of.hpp"

@@ -28,8 +28,8 @@
 namespace broadloom {
 
 namespace detail {
-class KernelImpl;       // jit/kernel.hpp
-class FrozenParameters; // jit/frozen.hpp
+class KernelImpl;       // jit/call/kernel.hpp
+class FrozenParameters; // jit/call/frozen.hpp
 } // namespace detail
 
 // An argument of a call: {"x", view}, {"x", array}, or {"x", v} of a std::vector and the like,

@@ -20,7 +20,7 @@
 //     y[i] = run heat(u[99, i]) over i [0, 1000)
 //
 // It is printed (print), read back (parse), and looked at for reads of what is not there
-// (verify.hpp). jit/choose_call.hpp makes it, and beside it what runs each step. A position is
+// (verify.hpp). jit/call/choose_call.hpp makes it, and beside it what runs each step. A position is
 // counted as in the text of the kernel: of an array of which few rows are kept, row r lies at r
 // less the first, modulo their number.
 #pragma once

@@ -9,7 +9,7 @@
 #include "array/copy.hpp"
 #include "calls/record.hpp"
 #include "calls/verify.hpp"
-#include "jit/choose_call.hpp"
+#include "jit/call/choose_call.hpp"
 #include "jit/runtime/paths.hpp"
 #include "kernel/overlap.hpp"
 #include "kernel/viewer.hpp"

@@ -8,7 +8,7 @@
 #include "tests/interpreted_call.hpp"
 
 #include "calls/verify.hpp"
-#include "jit/choose_call.hpp"
+#include "jit/call/choose_call.hpp"
 #include "ops/ops.hpp"
 
 #include <broadloom/broadloom.hpp>

@@ -10,8 +10,8 @@
 // files hold everywhere. Texts for people are left out. `./dev bless` rewrites the files.
 #include "analysis/analyse.hpp"
 #include "golden_plan.hpp"
-#include "jit/explain_program.hpp"
 #include "jit/native/target.hpp"
+#include "jit/nest/explain_program.hpp"
 #include "plan/explain.hpp"
 #include "support/reasons.hpp"
 #include "tests/file_cases.hpp"

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-KERNEL, MOST = "jit/kernel", 10
+KERNEL, MOST = "jit/call/kernel", 10
 
 listed = subprocess.run(["git", "ls-files", "src", "jit", "include", "tools", "python"],
                         capture_output=True, text=True).stdout.split()

@@ -3,7 +3,7 @@
 #include "tests/unit/native_runs.hpp"
 #include "tests/unit/nests.hpp"
 
-#include "jit/why.hpp"
+#include "jit/show/why.hpp"
 
 #include <broadloom/broadloom.hpp>
 

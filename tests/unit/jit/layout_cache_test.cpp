@@ -1,5 +1,5 @@
 // The layouts that a kernel has seen, and which of them a thread called last.
-#include "jit/layout_cache.hpp"
+#include "jit/nest/layout_cache.hpp"
 
 #include <broadloom/broadloom.hpp>
 

@@ -1,5 +1,5 @@
 // Predicted times: that there are some, and what they follow from. None is held against a clock.
-#include "jit/predict.hpp"
+#include "jit/show/predict.hpp"
 
 #include "jit/cache/disk.hpp"
 #include "support/rates.hpp"

@@ -2,7 +2,7 @@
 // with its lines.
 #include "analysis/analyse.hpp"
 #include "jit/engine/engine.hpp"
-#include "jit/explain_program.hpp"
+#include "jit/nest/explain_program.hpp"
 #include "loop/listing.hpp"
 #include "plan/cost.hpp"
 

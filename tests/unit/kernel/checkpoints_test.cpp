@@ -4,7 +4,7 @@
 #include "split_calls.hpp"
 
 #include "calls/record.hpp"
-#include "jit/revolve.hpp"
+#include "jit/call/revolve.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Gathers of lets that are arrays and of paddings, and sums through them: what one kernel made of
 // several does.
-#include "jit/kernel.hpp"
+#include "jit/call/kernel.hpp"
 
 #include <broadloom/broadloom.hpp>
 #include <doctest/doctest.h>

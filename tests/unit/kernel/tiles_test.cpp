@@ -2,7 +2,7 @@
 // the bits are those of whole arrays.
 #include "split_calls.hpp"
 
-#include "jit/choose_tiles.hpp"
+#include "jit/call/choose_tiles.hpp"
 
 #include "calls/record.hpp"
 #include "calls/verify.hpp"

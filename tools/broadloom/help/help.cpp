@@ -1,7 +1,7 @@
 // See help.hpp.
 #include "tools/broadloom/help/help.hpp"
 
-#include "jit/about.hpp"
+#include "jit/nest/about.hpp"
 #include "tools/broadloom/help/describe_app.hpp"
 #include "tools/broadloom/help/language_words.hpp"
 
