@@ -80,7 +80,7 @@ enum class Move : std::uint8_t {
   Scalar,     // one element; for lanes, the same in all of them
   Row,        // neighbours in memory; of a masked box, those that count
   Streamed,   // a row, by non-temporal stores where it is aligned and no input, else by plain ones
-  Strided,    // a known step of 2, 3, 4 or -1: whole vectors, from which the lanes are picked
+  Strided,    // strided load, of a step of 2, 3, 4 or -1: lanes are picked from whole vectors
   Gather,     // lanes apart in memory, by one instruction
   Single,     // lanes apart in memory, one by one
   Transposed, // a block of rows, transposed in registers
