@@ -3,10 +3,8 @@
 #pragma once
 
 #include "analysis/analyse.hpp"
-#include "expr/exchange.hpp"
-#include "expr/window.hpp"
 #include "freeze/choose.hpp"
-#include "spec/materialise.hpp"
+#include "spec/cut.hpp"
 #include "spec/wishes.hpp"
 
 #include <algorithm>
@@ -132,46 +130,39 @@ private:
   const spec::TypedSpec &typed_;
 };
 
-// A kernel with its settings, and nothing in it yet.
-inline SpecData emptied(SpecData data, const std::string &suffix) {
-  data.name += suffix;
-  data.inputs.clear();
-  data.lets.clear();
-  data.outputs.clear();
-  data.schedule = {};
-  data.pairings.clear();
-  return data;
-}
-
 class Freezing {
 public:
   // A kernel without calls, with all inputs declared.
   Freezing(SpecData data, Shared &shared)
       : data_(std::move(data)), typed_(analysis::analyse(data_)), facts_(data_, {}),
         shared_(shared) {
-    for (const Decl &decl : data_.inputs) shared_.taken.insert(decl->name);
-    for (const Expr &let : data_.lets) shared_.taken.insert(let.node()->name);
-    for (const OutputDecl &output : data_.outputs) {
-      shared_.taken.insert(output.name);
-      facts_.add(output.value);
-      for (const Expr &init : output.mode.use.init) facts_.add(init);
-    }
+    for (const std::string &name : spec::names_of(data_)) shared_.taken.insert(name);
+    spec::for_each_value(data_.outputs, [&](const Expr &value) { facts_.add(value); });
   }
 
   // The values that are computed once, and outputs that read them.
   void take_out() {
-    rest_ = data_;
-    computed_ = emptied(data_, "_frozen");
-    computed_.axes
-        .clear(); // of windows, which are not computed once; inputs that lend axes may be shorter
-    for (const Decl &decl : data_.inputs)
-      if (!decl->window && !decl->is_output) computed_.inputs.push_back(as_input(decl));
+    std::vector<spec::Apart> apart;
     Chooser chooser(data_, typed_, facts_, shared_.frozen);
     for (const Chosen &chosen : chooser.run())
-      if (!shared_.has_parts || chosen.like->labelled()) take_out(chosen);
+      if (!shared_.has_parts || chosen.like->labelled()) apart.push_back(taken_out(chosen));
     for (std::size_t o = 0; o < data_.outputs.size(); ++o)
-      if (chooser.is_whole(o) && !shared_.has_parts && parameters_have_axes(o)) take_out_whole(o);
-    exchange_outputs();
+      if (chooser.is_whole(o) && !shared_.has_parts && parameters_have_axes(o))
+        apart.push_back(taken_whole(o));
+    spec::Pieces pieces = spec::cut(data_, apart, "_frozen");
+    rest_ = std::move(pieces.rest);
+    computed_ = std::move(pieces.apart);
+    computed_.axes
+        .clear(); // of windows, which are not computed once; inputs that lend axes may be shorter
+    computed_.inputs.clear(); // they all lend their axes
+    for (const Decl &decl : data_.inputs)
+      if (!decl->window && !decl->is_output) computed_.inputs.push_back(as_input(decl));
+    list_axes();
+    const spec::NamesRead names = spec::names_read(rest_);
+    shared_.read.insert(names.read.begin(), names.read.end());
+    for (const Decl &decl : data_.inputs)
+      if (names.called.contains(decl->name))
+        for (const std::string &name : spec::names_in(*decl)) shared_.read.insert(name);
   }
 
   // When this was done for all parts: the inputs that are left, and those that were computed.
@@ -223,15 +214,15 @@ private:
   }
 
   // A parameter in place of this value, right behind the one whose dims it has.
-  void take_out(const Chosen &chosen) {
+  spec::Apart taken_out(const Chosen &chosen) {
     const InputDecl &like = *chosen.like;
     const Place &where = chosen.value.node()->where;
     const auto decl = declare(like.name, facts_.dtype(chosen.value), where);
     const std::vector<int> axes = facts_.dims(like);
-    OutputDecl output;
+    std::vector<AxisRef> listed;
     for (const std::size_t d : chosen.dims) {
       decl->dims.push_back(like.dims[d].label.empty() ? Dim(":") : like.dims[d]);
-      output.axes.push_back(ref(axes[d]));
+      listed.push_back(ref(axes[d]));
       if (!like.labelled()) decl->axes.push_back(axes[d]);
     }
     if (!like.labelled() && !decl->dims.empty()) decl->placement = Placement::Axes;
@@ -239,14 +230,8 @@ private:
       decl->placement = like.placement;
       decl->axes = like.axes;
     }
-    output.name = decl->name;
-    output.has_axes = true;
-    output.dtype = decl->dtype;
-    output.value = chosen.value;
-    output.where = where;
-    computed_.outputs.push_back(std::move(output));
     shared_.behind[like.name].push_back(decl);
-    exchange_.put(chosen.value.node(), make_input(decl, where));
+    return {chosen.value, decl, std::move(listed)};
   }
 
   // What is repeated along an axis of another input has its elements only when that is there.
@@ -257,12 +242,9 @@ private:
     return std::ranges::all_of(typed_.outputs[o].axes, [&](int axis) { return known.has(axis); });
   }
 
-  void take_out_whole(std::size_t o) {
-    OutputDecl &output = rest_.outputs[o];
+  spec::Apart taken_whole(std::size_t o) {
+    const OutputDecl &output = data_.outputs[o];
     const auto decl = declare(output.name, typed_.outputs[o].dtype, output.where);
-    OutputDecl once = output;
-    once.name = decl->name;
-    once.dtype = decl->dtype;
     bool labelled = true;
     for (const int axis : typed_.outputs[o].axes)
       labelled = labelled && typed_.axes[std::size_t(axis)].labelled;
@@ -271,47 +253,20 @@ private:
       if (!labelled) decl->axes.push_back(axis);
     }
     if (!labelled) decl->placement = Placement::Axes;
-    computed_.outputs.push_back(std::move(once));
     shared_.last.push_back(decl);
-    output.mode = {};
-    output.value = make_input(decl, output.where);
+    return {output.value, decl, {}, o};
   }
 
-  void exchange_outputs() {
-    expr::Walker left;
-    const auto note = [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Let) lets_.insert(node.name);
-      if (node.kind == ExprKind::Input) note_read(*node.input);
-      for (const std::string &name : node.of) note_read(name);
-      if (node.use)
-        for (const std::string &name : node.use->like) note_read(name);
-    };
+  // Its inputs are others now, and so may be those of the least rank.
+  void list_axes() {
     for (std::size_t o = 0; o < rest_.outputs.size(); ++o) {
       OutputDecl &output = rest_.outputs[o];
-      output.value = exchange_(output.value);
-      for (Expr &init : output.mode.use.init) init = exchange_(init);
-      // Its inputs are others now, and so may be those of the least rank.
-      if (output.mode.kind == ModeKind::reduce && !output.has_axes &&
-          output.mode.use.like.empty() && !output.update) {
-        output.has_axes = true;
-        for (const int axis : typed_.outputs[o].axes) output.axes.push_back(ref(axis));
-      }
-      left.walk(output.value.node(), note);
-      for (const Expr &init : output.mode.use.init) left.walk(init.node(), note);
-      for (const std::string &name : output.mode.use.like) note_read(name);
+      if (output.mode.kind != ModeKind::reduce || output.has_axes ||
+          !output.mode.use.like.empty() || output.update)
+        continue;
+      output.has_axes = true;
+      for (const int axis : typed_.outputs[o].axes) output.axes.push_back(ref(axis));
     }
-    rest_.lets.clear();
-    for (const Expr &let : data_.lets)
-      if (lets_.count(let.node()->name) != 0) rest_.lets.push_back(exchange_(let));
-  }
-
-  void note_read(const InputDecl &decl) {
-    shared_.read.insert(decl.name);
-    for_each_read_by(decl, [&](const Decl &part) { shared_.read.insert(part->name); });
-  }
-  void note_read(const std::string &name) {
-    for (const Decl &decl : data_.inputs)
-      if (decl->name == name) note_read(*decl);
   }
 
   const SpecData data_;
@@ -320,8 +275,6 @@ private:
   Shared &shared_;
   SpecData computed_, rest_;
   std::vector<std::string> built_in_;
-  Names lets_; // that are left
-  expr::Exchange exchange_;
 };
 
 } // namespace broadloom::freeze

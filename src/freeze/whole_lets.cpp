@@ -2,8 +2,6 @@
 #include "freeze/whole_lets.hpp"
 
 #include "analysis/analyse.hpp"
-#include "expr/exchange.hpp"
-#include "expr/held_lets.hpp"
 #include "freeze/freezing.hpp"
 #include "spec/declared.hpp"
 #include "spec/wishes.hpp"
@@ -19,25 +17,32 @@ public:
   WholeLetTaker(const SpecData &data, const spec::Split &split,
                 const std::vector<std::string> &names)
       : data_(data), split_(split), lets_(spec::lets_by_name(data)),
-        names_(names.begin(), names.end()) {
-    for (const Decl &decl : data.inputs) taken_.insert(decl->name);
-    for (const OutputDecl &output : data.outputs) taken_.insert(output.name);
-    for (const auto &[name, let] : lets_) taken_.insert(name);
-  }
+        names_(names.begin(), names.end()), taken_(spec::names_of(data)) {}
 
   std::optional<WholeLets> run() {
     find();
     if (whole_.empty()) return std::nullopt;
-    made_.rest = data_;
-    made_.computed = emptied(data_, "_lets");
-    exchange();
-    if (made_.made.empty()) return std::nullopt;
+    const std::vector<spec::Apart> apart = lets_read();
+    if (apart.empty()) return std::nullopt;
+    spec::Pieces pieces = spec::cut(data_, apart, "_lets");
+    made_.computed = std::move(pieces.apart);
+    made_.rest = std::move(pieces.rest);
+    std::erase_if(made_.rest.lets,
+                  [&](const Expr &let) { return whole_.contains(let.node()->name); });
     spec::keep_wishes(made_.rest, data_.lets);
-    made_.rest.inputs = inputs_of_rest();
+    const spec::NamesRead read = spec::names_read(made_.rest);
+    // Windows that nothing reads are there for those that name them.
+    std::erase_if(made_.rest.inputs, [&](const Decl &decl) {
+      return !is_array(*decl) && !read.called.contains(decl->name);
+    });
+    for (const spec::Apart &let : apart) made_.rest.inputs.push_back(let.array);
+    made_.rest.inputs = spec::declared_inputs(made_.rest);
     const spec::TypedSpec before = analysis::analyse(data_);
     const SameAxes same(before);
     if (!same.of(made_.rest, whole_.size())) return std::nullopt;
-    for (const std::string &name : names_in_order()) drop_idle(name, same);
+    for (const Decl &decl : data_.inputs)
+      if (is_array(*decl) && names_.contains(decl->name) && !drops(*decl, read, same))
+        made_.left.push_back(decl->name);
     return std::move(made_);
   }
 
@@ -138,133 +143,51 @@ private:
   }
 
   // A parameter in place of each let that is read by what is left.
-  void exchange() {
-    for (const Decl &decl : data_.inputs)
-      if (is_array(*decl) && names_.contains(decl->name)) made_.computed.inputs.push_back(decl);
-    for (OutputDecl &output : made_.rest.outputs) {
-      output.value = exchanged(output.value);
-      for (Expr &init : output.mode.use.init) init = exchanged(init);
-    }
-    made_.rest.lets.clear();
+  std::vector<spec::Apart> lets_read() {
+    std::set<std::string> read;
+    const auto enter = [&](const ExprNode &node) {
+      if (node.kind != ExprKind::Let || !whole_.contains(node.name)) return true;
+      read.insert(node.name);
+      return false;
+    };
+    expr::Walker walker;
+    const auto walk = [&](const Expr &root) {
+      if (enter(*root.node())) walker.walk(root.node(), [](const ExprNode &) {}, enter);
+    };
     for (const Expr &let : data_.lets)
-      if (whole_.contains(let.node()->name))
-        made_.computed.lets.push_back(let);
-      else
-        made_.rest.lets.push_back(exchanged(let));
-  }
-
-  Expr exchanged(const Expr &root) {
-    return exchange_.run(root, [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Let && whole_.contains(node.name))
-        return make_window(instead(node.name), spec::own_positions(whole_.at(node.name)->typed),
-                           node.where);
-      if (node.kind != ExprKind::Input || !node.input->window || node.input->window->is_whole)
-        return Expr();
-      const Window &window = *node.input->window;
-      const bool sees = window.of->is_let && whole_.contains(window.of->name);
-      if (!sees && !asks_extents(window)) return Expr();
-      Window now = window;
-      for (AffineForm &form : now.forms)
-        exchange_extents(form, [&](const Expr &array) {
-          return is_whole(array) ? instead(array.node()->name) : Expr();
-        });
-      const Expr made = make_window_like(sees                ? instead(window.of->name)
-                                         : window.of->is_let ? node.args[0]
-                                                             : make_input(window.of, node.where),
-                                         now, node.where);
-      return holding(made, lets_held(node, [&](const Expr &let) { return exchange_(let); }));
-    });
-  }
-  bool is_whole(const Expr &array) const {
-    return array.node()->kind == ExprKind::Let && whole_.contains(array.node()->name);
-  }
-  bool asks_extents(const Window &window) const {
-    return std::ranges::any_of(window.forms, [&](const AffineForm &form) {
-      return std::ranges::any_of(form.extents,
-                                 [&](const auto &extent) { return is_whole(extent.of); });
-    });
-  }
-
-  Expr instead(const std::string &let) {
-    Expr &known = instead_[let];
-    if (known.node()) return known;
-    const spec::TypedSpec &typed = whole_.at(let)->typed;
-    const Expr &array = lets_.at(let);
-    auto decl = std::make_shared<InputDecl>();
-    decl->name = support::fresh_name(let + "_1", taken_);
-    decl->dtype = typed.outputs[0].dtype;
-    decl->dims.assign(typed.outputs[0].axes.size(), Dim(":"));
-    decl->role = InputRole::parameter;
-    decl->where = array.node()->where;
-    OutputDecl output;
-    output.name = decl->name;
-    output.dtype = decl->dtype;
-    output.has_axes = true;
-    for (const int axis : typed.outputs[0].axes)
-      output.axes.emplace_back(typed.axes[std::size_t(axis)].name);
-    output.value = make_window(array, spec::own_positions(typed), array.node()->where);
-    output.where = array.node()->where;
-    made_.computed.outputs.push_back(std::move(output));
-    made_.made.push_back(decl->name);
-    parameters_.push_back(decl);
-    known = make_input(decl, decl->where);
-    return known;
-  }
-
-  // Windows that nothing reads are there for those that name them.
-  std::vector<Decl> inputs_of_rest() {
-    Names named;
-    spec::for_each_node(made_.rest, [&](const ExprNode &node) {
-      named.insert(node.of.begin(), node.of.end());
-      if (node.use) named.insert(node.use->like.begin(), node.use->like.end());
-    });
-    for (const OutputDecl &output : made_.rest.outputs)
-      named.insert(output.mode.use.like.begin(), output.mode.use.like.end());
-    SpecData rest = made_.rest;
-    rest.inputs.clear();
-    for (const Decl &decl : data_.inputs)
-      if (is_array(*decl) || named.contains(decl->name)) rest.inputs.push_back(decl);
-    rest.inputs.insert(rest.inputs.end(), parameters_.begin(), parameters_.end());
-    return spec::declared_inputs(rest);
-  }
-
-  std::vector<std::string> names_in_order() const {
-    std::vector<std::string> names;
-    for (const Decl &decl : data_.inputs)
-      if (is_array(*decl) && names_.contains(decl->name)) names.push_back(decl->name);
-    return names;
+      if (!whole_.contains(let.node()->name)) walk(let);
+    spec::for_each_value(data_.outputs, walk);
+    std::vector<spec::Apart> apart;
+    for (const auto &let : split_.lets)
+      if (const spec::TypedOutput &made = let->typed.outputs[0]; read.contains(made.name)) {
+        std::vector<AxisRef> axes;
+        for (const int axis : made.axes) axes.emplace_back(let->typed.axes[std::size_t(axis)].name);
+        const Expr &array = lets_.at(made.name);
+        auto decl = spec::array_of(support::fresh_name(made.name + "_1", taken_), made.dtype,
+                                   axes.size(), array.node()->where);
+        decl->role = InputRole::parameter;
+        decl->materialised = false;
+        made_.made.push_back(decl->name);
+        apart.push_back({array, std::move(decl), std::move(axes), {}, true});
+      }
+    return apart;
   }
 
   // A parameter that only those lets read is no input any more, unless it gives axes their extents.
-  void drop_idle(const std::string &name, const SameAxes &same) {
-    bool is_read = false;
-    const auto note = [&](const Decl &decl) { is_read = is_read || decl->name == name; };
-    spec::for_each_node(made_.rest, [&](const ExprNode &node) {
-      is_read = is_read || std::ranges::count(node.of, name) != 0 ||
-                (node.use && std::ranges::count(node.use->like, name) != 0);
-      if (node.kind != ExprKind::Input) return;
-      note(node.input);
-      for_each_read_by(*node.input, note);
-    });
-    for (const OutputDecl &output : made_.rest.outputs)
-      is_read = is_read || std::ranges::count(output.mode.use.like, name) != 0;
+  bool drops(const InputDecl &parameter, const spec::NamesRead &read, const SameAxes &same) {
     SpecData without = made_.rest;
-    std::erase_if(without.inputs, [&](const Decl &decl) { return decl->name == name; });
-    if (!is_read && same.of(without, whole_.size()))
-      made_.rest = std::move(without);
-    else
-      made_.left.push_back(name);
+    std::erase_if(without.inputs, [&](const Decl &decl) { return decl->name == parameter.name; });
+    if (read.takes(parameter) || !same.of(without, whole_.size())) return false;
+    made_.rest = std::move(without);
+    return true;
   }
 
   const SpecData &data_;
   const spec::Split &split_;
   const spec::LetsByName lets_;
   const Names names_;
-  Names taken_;
+  spec::Names taken_;
   std::unordered_map<std::string, const spec::Materialised *> whole_;
-  std::unordered_map<std::string, Expr> instead_;
-  std::vector<Decl> parameters_;
-  expr::Exchange exchange_;
   WholeLets made_;
 };
 

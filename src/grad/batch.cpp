@@ -28,10 +28,10 @@ namespace grad {
 
 Batcher::Batcher(const SpecData &data, std::string axis, const std::set<std::string> &inputs)
     : data_(data), axis_(std::move(axis)), inputs_(inputs), facts_(data, inputs),
-      names_(names_of(data)) {}
+      names_(spec::names_of(data)) {}
 
 SpecData Batcher::run() {
-  made_ = derived_from(data_, "_batch", data_.scales);
+  made_ = spec::emptied(data_, "_batch");
   made_.axes.clear(); // which may have one axis more
   make_inputs();
   find_terms();
@@ -167,9 +167,9 @@ Expr Batcher::start(const ExprNode &let, const Expr &value) {
   if (!moves) loop.said = make_said(name, {own_extent(let.where)}, [&] { return let.where; });
   const Expr begins =
       add_let(make_let(name, made, value.node()->where, listed(own), std::move(loop)));
-  std::vector<AffineForm> forms{own_form()};
-  for (const std::size_t dim : dims) forms.push_back({0, {{facts_.dims(let.name)[dim], 1}}, {}});
-  return make_window(begins, std::move(forms), let.where);
+  AxisNames read{axis_};
+  for (const std::size_t dim : dims) read.push_back(facts_.dims(let.name)[dim]);
+  return make_window(begins, spec::along(read), let.where);
 }
 
 // All parts of a join have its dims.

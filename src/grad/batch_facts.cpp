@@ -32,14 +32,6 @@ std::vector<std::shared_ptr<const InputDecl>> whole_inputs(const SpecData &data)
   return inputs;
 }
 
-std::set<std::string> names_of(const SpecData &data) {
-  std::set<std::string> names;
-  for (const auto &input : data.inputs) names.insert(input->name);
-  for (const OutputDecl &output : data.outputs) names.insert(output.name);
-  for (const auto &[name, let] : spec::lets_by_name(data)) names.insert(name);
-  return names;
-}
-
 std::set<std::string> labels_of(const SpecData &data) {
   std::set<std::string> labels;
   const auto add = [&](const AxisRef &axis) {

@@ -4,8 +4,8 @@
 
 #include "expr/exchange.hpp"
 #include "expr/window.hpp"
+#include "spec/cut.hpp"
 #include "spec/expand.hpp"
-#include "spec/materialise.hpp"
 
 #include <optional>
 #include <set>
@@ -15,8 +15,7 @@
 
 namespace broadloom::grad {
 
-// What is called so anywhere: inputs, lets and outputs; labels of axes.
-std::set<std::string> names_of(const SpecData &data);
+// What axes are called anywhere.
 std::set<std::string> labels_of(const SpecData &data);
 
 // The inputs of a kernel without the windows of them.

@@ -56,18 +56,14 @@ Expr Batcher::fold_over(const ExprNode &node, FoldUse use, std::vector<Expr> arg
   of_one.like.clear();
   if (args.size() != 1 || !spec::keeps_one_element(of_one))
     fail("a reduction folds a value without axes", node.where, "leave the reduction out");
-  SpecData probe = data_;
-  probe.pairings.clear();
-  probe.schedule = {};
   OutputDecl output;
   output.name = fresh("probed_value");
   FoldUse plain = *node.use;
   plain.like.clear();
   plain.init.clear();
   output.value = make_fold(std::move(plain), {node.args[0]}, {}, node.where);
-  probe.outputs = {std::move(output)};
-  return make_cast(analysis::analyse(spec::expand_calls(probe)).outputs[0].dtype, args[0],
-                   node.where);
+  const SpecData probe = spec::expand_calls(spec::with_outputs(data_, {std::move(output)}));
+  return make_cast(analysis::analyse(probe).outputs[0].dtype, args[0], node.where);
 }
 
 // The axes that it folds follow from labels, where no dim may be 1.

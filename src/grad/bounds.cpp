@@ -2,11 +2,11 @@
 #include "grad/bounds.hpp"
 
 #include "expr/stretch.hpp"
-#include "expr/walk.hpp"
 #include "facts/substitute.hpp"
 #include "facts/terms.hpp"
 #include "grad/accumulator_names.hpp"
 #include "grad/rename_axes.hpp"
+#include "spec/cut.hpp"
 #include "support/free_name.hpp"
 
 #include <algorithm>
@@ -117,12 +117,11 @@ void stay_inside(SpecData &data, const Decls &inputs, bool keeps_names) {
 }
 
 void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same) {
-  std::set<std::string> labels, read, bounds, axes, names;
-  for (const auto &input : data.inputs) {
-    names.insert(input->name);
+  std::set<std::string> labels, read, bounds, axes;
+  spec::Names names = spec::names_of(data);
+  for (const auto &input : data.inputs)
     for (const Dim &dim : input->dims)
       if (!input->window && says_extent(dim)) labels.insert(dim.label);
-  }
   const auto note = [&](const InputDecl &decl) {
     if (!read.insert(decl.name).second || !decl.window) return;
     for_each_bound(*decl.window, [&](const std::string &axis, std::size_t dim) {
@@ -134,23 +133,13 @@ void keep_bounds(SpecData &data, const Decls &inputs, const SameExtents &same) {
     for (const auto &input : data.inputs)
       if (input->name == name) note(*input);
   };
-  expr::Walker walker;
-  const auto walk = [&](const Expr &root) {
-    walker.walk(root.node(), [&](const ExprNode &node) {
-      if (node.kind == ExprKind::Let) names.insert(node.name);
-      if (node.kind == ExprKind::Input) note(*node.input);
-      for (const std::string &name : node.of) note_name(name);
-      if (node.use)
-        for (const std::string &name : node.use->like) note_name(name);
-    });
-  };
-  for (const Expr &let : data.lets) walk(let);
+  spec::for_each_node(data, [&](const ExprNode &node) {
+    if (node.kind == ExprKind::Input) note(*node.input);
+    for (const std::string &name : node.of) note_name(name);
+    if (node.use)
+      for (const std::string &name : node.use->like) note_name(name);
+  });
   for (const OutputDecl &output : data.outputs) {
-    walk(output.value);
-    for (const Expr &init : output.mode.use.init) walk(init);
-  }
-  for (const OutputDecl &output : data.outputs) {
-    names.insert(output.name);
     for (const AxisRef &axis : output.axes)
       if (const auto *label = std::get_if<std::string>(&axis.value())) axes.insert(*label);
     for (const std::string &name : output.mode.use.like) note_name(name);

@@ -60,7 +60,7 @@ bool ThroughLoop::carry(std::size_t m, std::size_t output) {
   const Expr sent = sent_parts(into, member, output, *parts);
   if (!sent.node()) return false;
   const std::string let_name = all_.fresh("s_" + name);
-  std::vector<AffineForm> forms = positions_of(into.axes), last = forms;
+  std::vector<AffineForm> forms = spec::along(into.axes), last = forms;
   forms[0].constant = backwards() ? -1 : 1;
   last[0] = {backwards() ? -1 : 0, {}, {}};
   const Expr ahead = make_ahead(let_name, where);

@@ -5,12 +5,6 @@
 
 namespace broadloom::grad {
 
-std::vector<AffineForm> positions_of(const std::vector<std::string> &axes) {
-  std::vector<AffineForm> forms;
-  for (const std::string &axis : axes) forms.push_back({0, {{axis, 1}}, {}});
-  return forms;
-}
-
 std::optional<Number> number_of(const Expr &expr) {
   bool negated = false;
   const ExprNode *node = expr.node();
@@ -49,7 +43,7 @@ Expr EarlierSteps::shifted(const SteppedLet &of, std::int64_t lag, Window at,
 
 Expr EarlierSteps::before(const SteppedLet &of, std::int64_t lag, const Place &where) {
   const facts::Terms t(where);
-  const std::string name = uses_.named(make_window(of.let, positions_of(of.axes), where));
+  const std::string name = uses_.named(make_window(of.let, spec::along(of.axes), where));
   const AxisRef axis(of.axes[of.dim]);
   Number steps_back;
   steps_back.integer = lag;
@@ -69,9 +63,9 @@ Expr EarlierSteps::before(const SteppedLet &of, std::int64_t lag, const Place &w
     begins = make_literal(Number(), where);
   else if (starts_as_array(of))
     begins =
-        left.empty() ? of.start.node()->args[0] : make_window(of.start, positions_of(left), where);
+        left.empty() ? of.start.node()->args[0] : make_window(of.start, spec::along(left), where);
   Window whole;
-  whole.forms = positions_of(of.axes);
+  whole.forms = spec::along(of.axes);
   const Expr other = shifted(of, lag, std::move(whole), where);
   const Expr value = t.where(is_start, begins, other);
   Expr made = make_let(uses_.fresh(name_of_array(of.let) + "_" + std::to_string(lag)), value, where,

@@ -7,7 +7,7 @@
 //   let h_1[t, i] = where(iota(t, of=h[t, i]) < 1, h0[i], pad(h, 0: (1, 0))[t, i])
 #pragma once
 
-#include "expr/window.hpp"
+#include "spec/cut.hpp"
 
 #include <functional>
 #include <map>
@@ -30,8 +30,6 @@ struct SteppedLet {
   bool counts_steps = false;
 };
 
-// `h`, as positions.
-std::vector<AffineForm> positions_of(const std::vector<std::string> &axes);
 std::optional<Number> number_of(const Expr &expr); // 2 or -2
 
 class EarlierSteps {

@@ -98,7 +98,8 @@ private:
   }
 
   void begin() {
-    made_ = derived_from(data_, "_grad", scales_);
+    made_ = spec::emptied(data_, "_grad");
+    made_.scales = scales_;
     for (const auto &input : declarations_.inputs())
       if (!input->window) made_.inputs.push_back(input);
   }

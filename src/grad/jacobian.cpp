@@ -60,7 +60,7 @@ public:
     const spec::TypedSpec typed = analysis::analyse(made);
     made = with_unit_tangents(std::move(made), tangent);
     made.name = kernel_.name + "_jacobian";
-    std::set<std::string> names = names_of(kernel_);
+    std::set<std::string> names = spec::names_of(kernel_);
     list_axes(made.outputs[0], support::fresh_name("d_" + of_ + "_d_" + input_->name, names),
               typed);
     analysis::analyse(made);
@@ -144,10 +144,7 @@ private:
 
   // The same as an expression: the array says how long the new axes are.
   Expr unit_beside(const Expr &array) {
-    std::vector<AffineForm> forms;
-    for (const AxisRef &axis : array.node()->axes)
-      forms.push_back({0, {{std::get<std::string>(axis.value()), 1}}, {}});
-    const Expr seen = make_window(array, std::move(forms), input_->where);
+    const Expr seen = make_window(array, spec::along(array.node()->axes), input_->where);
     named_ = seen.node()->input;
     std::vector<std::string> dims;
     for (const Dim &dim : input_->dims) dims.push_back(dim.label);
@@ -175,10 +172,9 @@ private:
           if (node.input->name != tangent) return Expr();
           if (!is_array) return instead;
           if (may_stretch()) return unit_beside(instead);
-          std::vector<AffineForm> forms;
-          for (const std::string &axis : axes_) forms.push_back({0, {{axis, 1}}, {}});
-          for (const Dim &dim : input_->dims) forms.push_back({0, {{dim.label, 1}}, {}});
-          return make_window(instead, std::move(forms), node.where);
+          std::vector<std::string> along = axes_;
+          for (const Dim &dim : input_->dims) along.push_back(dim.label);
+          return make_window(instead, spec::along(along), node.where);
         }
         if (node.input->window->of->name == tangent)
           return !is_array ? instead : make_window_like(instead, *node.input->window, node.where);
@@ -300,22 +296,14 @@ LoopSpec hessian(const LoopSpec &spec, const std::string &of, const std::string 
   Number number;
   number.integer = 1;
   const Expr one = make_cast(weight->dtype, make_literal(number, t.place()), t.place());
-  expr::Exchange exchange;
-  const auto now = [&](Expr &expr) {
-    expr = exchange.run(expr, [&](const ExprNode &node) {
-      return node.kind == ExprKind::Input && node.input->name == weight->name ? one : Expr();
-    });
-  };
-  for (Expr &let : made.lets) now(let);
-  for (OutputDecl &result : made.outputs) now(result.value);
-  std::erase_if(made.inputs, [&](const auto &decl) { return decl->name == weight->name; });
+  made = spec::filled(made, weight->name, one);
   const std::string name = made.outputs[0].name;
   made.name = kernel.name;
   detail::SpecData second =
       jacobian(LoopSpec(std::make_shared<const detail::SpecData>(std::move(made))), name, wrt)
           .data();
   second.name = kernel.name + "_hessian";
-  std::set<std::string> names = grad::names_of(kernel);
+  std::set<std::string> names = spec::names_of(kernel);
   OutputDecl &result = second.outputs[0];
   result.name = support::fresh_name("d2_" + of + "_d_" + wrt, names);
   return LoopSpec(std::make_shared<const detail::SpecData>(std::move(second)));

@@ -66,7 +66,8 @@ public:
   SpecData run() {
     check_request(facts_, data_, typed_, declarations_.inputs(), {request_.wrt, request_.of},
                   {"that could move", "to take the tangent of", "tangent"});
-    made_ = derived_from(data_, "_jvp", scales_);
+    made_ = spec::emptied(data_, "_jvp");
+    made_.scales = scales_;
     declare_inputs();
     std::vector<std::size_t> asked;
     std::vector<Expr> values;
@@ -229,11 +230,7 @@ namespace {
 
 class NewNames {
 public:
-  explicit NewNames(const SpecData &data) {
-    for (const auto &input : data.inputs) taken_.insert(input->name);
-    for (const OutputDecl &output : data.outputs) taken_.insert(output.name);
-    for (const auto &[name, let] : spec::lets_by_name(data)) taken_.insert(name);
-  }
+  explicit NewNames(const SpecData &data) : taken_(spec::names_of(data)) {}
   void take(const std::string &name) { taken_.insert(name); } // one that is there without a text
   void add(const std::string &name) {
     if (names_.contains(name)) return;
@@ -243,7 +240,7 @@ public:
   std::string fresh(const std::string &name) { return support::fresh_name(name, taken_); }
 
 private:
-  std::unordered_set<std::string> taken_;
+  spec::Names taken_;
   std::unordered_map<std::string, std::string> names_;
 };
 
@@ -266,14 +263,10 @@ namespace {
 // The array as the let itself reads it; empty where its axes have no names.
 Expr read_of(const spec::Materialised &let) {
   const spec::TypedOutput &made = let.typed.outputs[0];
-  auto decl = std::make_shared<InputDecl>();
-  decl->name = made.name;
-  decl->dtype = made.dtype;
-  decl->dims.assign(made.axes.size(), Dim(":"));
-  decl->materialised = true;
   std::vector<AffineForm> own = spec::own_positions(let.typed);
   if (own.empty()) return {};
-  return make_window(make_input(std::move(decl), made.where), std::move(own), made.where);
+  const auto array = spec::array_of(made.name, made.dtype, made.axes.size(), made.where);
+  return make_window(make_input(array, made.where), std::move(own), made.where);
 }
 
 // Those with tangents: what reads what moves, joins of such, and then all parts of these.
@@ -402,9 +395,7 @@ SpecData with_lets(const SpecData &data, const spec::Split &split, JvpRequest re
     }
     if (begins) {
       starts.emplace(name, facts::exchange(output.value, [&](const ExprNode &node) {
-                       const bool of_let =
-                           node.kind == ExprKind::Input && spec::reads_arrays(*node.input);
-                       return of_let ? spec::window_of_lets(*node.input, lets) : Expr();
+                       return spec::over_lets(node, lets);
                      }));
       continue;
     }

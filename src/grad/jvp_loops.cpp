@@ -177,7 +177,7 @@ private:
 
   Expr own(std::size_t k, const Place &where) {
     const SteppedLet of = stepped(k, false);
-    return make_window(of.let, positions_of(of.axes), where);
+    return make_window(of.let, spec::along(of.axes), where);
   }
 
   Expr in_this_kernel(const Member &member) {
@@ -194,8 +194,7 @@ private:
       if (is_positions(member.k, of)) return position(member, *node.input->window, node.where);
       if (const auto found = before_.find(of); found != before_.end())
         return read(member, found->second, *node.input->window, node.where);
-      return spec::reads_arrays(*node.input) ? spec::window_of_lets(*node.input, loop_.lets)
-                                             : Expr();
+      return spec::over_lets(node, loop_.lets);
     });
   }
 
@@ -238,9 +237,7 @@ private:
         const Expr &of = loop_.lets.at(name_of(let(found->second.k)));
         return named(make_window_like(of, at, input->where));
       }
-      named_.push_back(spec::reads_arrays(*input)
-                           ? spec::window_of_lets(*input, loop_.lets).node()->input
-                           : input);
+      named_.push_back(spec::over_lets(input, loop_.lets));
       return {};
     }
     return {};

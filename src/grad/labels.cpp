@@ -195,7 +195,7 @@ private:
   // Not where the kernels of two lets have two labels for one.
   bool name_groups() {
     std::set<std::string> taken = labels_of(data_);
-    for (const std::string &name : names_of(data_)) taken.insert(name);
+    for (const std::string &name : spec::names_of(data_)) taken.insert(name);
     for (const auto &[member, above] : parents_)
       if (member.second < 0 && !names_.emplace(root(member), member.first).second) return false;
     for (std::size_t axis = 0; axis < typed_.axes.size(); ++axis) // as decisions call them

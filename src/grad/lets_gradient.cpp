@@ -277,10 +277,7 @@ GradientThroughLets through_lets(const SpecData &data, const spec::Split &split,
 
 void save_lets(SpecData &forward, const spec::Split &split, const std::vector<std::string> &saved) {
   const spec::LetsByName lets = spec::lets_by_name(forward);
-  std::set<std::string> taken;
-  for (const auto &input : forward.inputs) taken.insert(input->name);
-  for (const OutputDecl &output : forward.outputs) taken.insert(output.name);
-  for (const auto &[name, let] : lets) taken.insert(name);
+  spec::Names taken = spec::names_of(forward);
   for (std::size_t k = 0; k < saved.size(); ++k) {
     const auto let = std::ranges::find_if(
         split.lets, [&](const auto &one) { return one->data.outputs[0].name == saved[k]; });
@@ -288,12 +285,9 @@ void save_lets(SpecData &forward, const spec::Split &split, const std::vector<st
     output.name = support::fresh_name("saved_" + std::to_string(k), taken);
     output.where = (*let)->data.outputs[0].where;
     output.has_axes = true;
-    std::vector<AffineForm> own;
-    for (std::size_t d = 0; d < (*let)->typed.outputs[0].axes.size(); ++d) {
-      output.axes.emplace_back(spec::own_axis(saved[k], d));
-      own.push_back({0, {{spec::own_axis(saved[k], d), 1}}, {}});
-    }
-    output.value = make_window(lets.at(saved[k]), std::move(own), output.where);
+    const auto own = spec::own_axes(saved[k], (*let)->typed.outputs[0].axes.size());
+    output.axes.assign(own.begin(), own.end());
+    output.value = make_window(lets.at(saved[k]), spec::along(own), output.where);
     forward.outputs.push_back(std::move(output));
   }
 }

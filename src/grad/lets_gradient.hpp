@@ -15,6 +15,7 @@
 #include "grad/scans_first.hpp"
 #include "grad/through_lets.hpp"
 #include "grad/widen.hpp"
+#include "spec/cut.hpp"
 #include "spec/declared.hpp"
 #include "spec/own_axis.hpp"
 #include "support/fail.hpp"
@@ -34,10 +35,10 @@ public:
               const GradientOptions &options, const GradientOf &gradient,
               const std::vector<std::string> &saved)
       : data_(data), split_(split), wrt_(wrt), options_(options), gradient_(gradient),
-        lets_(spec::lets_by_name(data)), accumulators_(values_of(data)) {
+        lets_(spec::lets_by_name(data)), accumulators_(values_of(data)),
+        taken_(spec::names_of(data)) {
     for (const auto &let : split.lets) array_names_.insert(let->data.outputs[0].name);
     name_starts();
-    find_names();
     defined_ = lets_;
     for (const std::string &name : saved) take_as_input(name);
   }
@@ -62,7 +63,7 @@ public:
                                  [&](const std::string &let) { return is_listed(let); });
     };
     std::erase_if(windows_, [&](const auto &window) { return !is_there(*window); });
-    const std::unordered_set<std::string> named = named_windows();
+    const spec::Names named = spec::names_read(made_).called;
     for (const auto &input : data_.inputs) { // an axis of one that nothing names would be counted
       const bool needed = input->window && named.contains(input->name) && is_there(*input);
       if (needed && declared_.insert(input->name).second) windows_.push_back(input);
@@ -91,6 +92,7 @@ private:
         const spec::Materialised &begun = *split_.lets[*let->recurrence->start];
         const std::string &name = begun.data.outputs[0].name;
         const Expr &start = lets_.at(let->data.outputs[0].name).node()->args[1];
+        taken_.insert(name);
         lets_.emplace(name, spec::let_of_start(begun.typed, name, start, start.node()->where));
       }
   }
@@ -109,23 +111,14 @@ private:
   void take_as_input(const std::string &name) {
     const auto let = std::ranges::find_if(
         split_.lets, [&](const auto &one) { return one->data.outputs[0].name == name; });
-    auto decl = std::make_shared<InputDecl>();
-    decl->name = name; // of which windows are called until all are there
-    decl->materialised = true;
-    decl->dtype = (*let)->typed.outputs[0].dtype;
-    decl->dims.resize((*let)->typed.outputs[0].axes.size());
-    decl->where = (*let)->data.outputs[0].where;
-    lets_.at(name) = make_input(decl, decl->where);
+    const spec::TypedOutput &made = (*let)->typed.outputs[0];
+    const Place &where = (*let)->data.outputs[0].where;
+    // Of whose name windows are called until all are there.
+    lets_.at(name) = make_input(spec::array_of(name, made.dtype, made.axes.size(), where), where);
     saved_lets_.push_back(name);
   }
   std::set<std::string> name_saved_ones(); // lets_gradient.cpp
   void read_saved_ones();
-
-  void find_names() {
-    for (const OutputDecl &output : data_.outputs) taken_.insert(output.name);
-    for (const auto &[name, let] : lets_) taken_.insert(name);
-    for (const auto &input : data_.inputs) taken_.insert(input->name);
-  }
 
   std::string fresh(const std::string &name) { return support::fresh_name(name, taken_); }
 
@@ -204,8 +197,9 @@ private:
       for (const spec::Axis &axis : let->typed.axes)
         if (is_walked(let->typed, axis) && !declared.contains(axis.name)) own.insert(axis.name);
       // By these own_names() calls its dims, where d_h[h_0] beside x[h_0] may end before x does.
-      for (std::size_t dim = 0; dim < let->typed.outputs[0].axes.size(); ++dim)
-        own.insert(spec::own_axis(let->data.outputs[0].name, dim));
+      for (const std::string &axis :
+           spec::own_axes(let->data.outputs[0].name, let->typed.outputs[0].axes.size()))
+        own.insert(axis);
     }
     Names names;
     for (const auto &input : inputs) {
@@ -364,8 +358,7 @@ private:
     values = facts::exchange(values, [&](const ExprNode &node) {
       if (const Expr value = seed(node); value.node()) return value;
       if (node.kind == ExprKind::Extent || node.kind == ExprKind::Iota) return of_windows(node);
-      if (node.kind != ExprKind::Input) return Expr();
-      return spec::reads_arrays(*node.input) ? spec::window_of_lets(*node.input, lets_) : Expr();
+      return spec::over_lets(node, lets_);
     });
     Renaming renaming{axes, named_};
     for (const auto &input : windows)
@@ -386,8 +379,7 @@ private:
       if (!declared->window) continue;
       const auto input = axes.empty() ? declared : renamed(declared, renaming);
       if (!declared_.insert(input->name).second) continue;
-      windows_.push_back(
-          spec::reads_arrays(*input) ? spec::window_of_lets(*input, lets_).node()->input : input);
+      windows_.push_back(spec::over_lets(input, lets_));
     }
   }
 
@@ -396,12 +388,10 @@ private:
     std::vector<std::string> of = node.of;
     for (std::string &name : of) {
       if (!array_names_.contains(name)) continue;
-      std::vector<AffineForm> own;
       const auto let = std::ranges::find_if(
           split_.lets, [&](const auto &one) { return one->data.outputs[0].name == name; });
-      for (std::size_t dim = 0; dim < (*let)->typed.outputs[0].axes.size(); ++dim)
-        own.push_back({0, {{spec::own_axis(name, dim), 1}}, {}});
-      named_.push_back(make_window(lets_.at(name), std::move(own), node.where).node()->input);
+      const auto own = spec::own_axes(name, (*let)->typed.outputs[0].axes.size());
+      named_.push_back(make_window(lets_.at(name), spec::along(own), node.where).node()->input);
       name = named_.back()->name;
     }
     if (of == node.of) return {};
@@ -457,16 +447,6 @@ private:
       if (listed[k]) made_.lets.push_back(all[k]);
   }
 
-  // By like= and of= in what is made.
-  std::unordered_set<std::string> named_windows() const {
-    std::unordered_set<std::string> names;
-    spec::for_each_node(made_, [&](const ExprNode &node) {
-      names.insert(node.of.begin(), node.of.end());
-      if (node.use) names.insert(node.use->like.begin(), node.use->like.end());
-    });
-    return names;
-  }
-
   bool is_listed(const std::string &name) const {
     return std::any_of(made_.lets.begin(), made_.lets.end(),
                        [&](const Expr &let) { return let.node()->name == name; });
@@ -476,8 +456,8 @@ private:
   // extent: they would come in the order of that. Else none.
   std::vector<AxisRef> axes_if_named(const std::string &array, std::size_t rank,
                                      const Expr &value) const {
-    std::vector<AxisRef> axes;
-    for (std::size_t dim = 0; dim < rank; ++dim) axes.emplace_back(spec::own_axis(array, dim));
+    const std::vector<std::string> own = spec::own_axes(array, rank);
+    std::vector<AxisRef> axes(own.begin(), own.end());
     bool named = false;
     const auto note = [&](const InputDecl &decl) {
       for (const Dim &dim : decl.dims)
@@ -513,7 +493,8 @@ private:
   std::vector<std::string> saved_lets_; // whose arrays are inputs
   std::vector<std::string> saved_read_;
   AccumulatorNames accumulators_;
-  std::unordered_set<std::string> array_names_, taken_, axes_;
+  spec::Names taken_;
+  std::unordered_set<std::string> array_names_, axes_;
   Decls said_;                                       // extents of axes that are called otherwise
   std::vector<Expr> cotangents_;                     // of lets, in order
   std::unordered_map<std::string, OutputDecl> into_; // what has flowed into an input or a let

@@ -61,7 +61,7 @@ Expr ThroughLoop::with_bounds(std::size_t m, const Expr &value) {
     Window plain;
     if (read != nullptr && window == nullptr) {
       plain.of = read->input;
-      plain.forms = positions_of(read->axes);
+      plain.forms = spec::along(read->axes);
       window = &plain;
     }
     for (std::size_t d = 0; window == nullptr && d < node.input->dims.size(); ++d)
@@ -223,12 +223,12 @@ void ThroughLoop::fail_both(const Read &read) const {
 }
 
 Expr ThroughLoop::sent_part(const Read &read, Member &member, std::size_t output, Expr value) {
-  SpecData alone = member.pulled;
-  alone.outputs = {member.pulled.outputs[output]};
-  alone.outputs[0].value = value;
-  alone.outputs[0].has_axes = false;
-  alone.outputs[0].axes.clear();
-  alone.outputs[0].dtype.reset();
+  OutputDecl plain = member.pulled.outputs[output];
+  plain.value = value;
+  plain.has_axes = false;
+  plain.axes.clear();
+  plain.dtype.reset();
+  SpecData alone = spec::with_outputs(member.pulled, {std::move(plain)});
   alone.lets.clear();
   const spec::TypedSpec typed = analysis::analyse(alone);
   std::vector<AxisRef> folded;

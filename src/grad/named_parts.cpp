@@ -16,16 +16,10 @@
 namespace broadloom::grad {
 namespace {
 
-std::vector<AffineForm> positions_of(const std::vector<std::string> &axes) {
-  std::vector<AffineForm> forms;
-  for (const std::string &axis : axes) forms.push_back({0, {{axis, 1}}, {}});
-  return forms;
-}
-
 class Parts {
 public:
   Parts(const SpecData &data, const std::vector<std::string> &wrt) : data_(data), wrt_(wrt) {
-    taken_ = names_of(data);
+    taken_ = spec::names_of(data);
     for (const OutputDecl &output : data.outputs) whole_.insert(output.value.node());
     for (const auto &[name, let] : spec::lets_by_name(data)) {
       is_split_ = is_split_ || !let.node()->axes.empty();
@@ -81,7 +75,7 @@ private:
     any_ = true;
     const Expr let = make_let(fresh(of.name + "_sum"), with_args(node, exchange_.args_of(node)),
                               node.where, {axes.begin(), axes.end()});
-    return make_window(let, positions_of(axes), node.where);
+    return make_window(let, spec::along(axes), node.where);
   }
 
   // ---- folds in order
@@ -138,7 +132,7 @@ private:
     axes.insert(axes.end(), kept->begin(), kept->end());
     for (const std::string &state : steps.states) lets.push_back(fresh(name + "_" + state));
     const auto read = [&](const Expr &let, std::int64_t constant, bool walks) {
-      std::vector<AffineForm> forms = positions_of(axes);
+      std::vector<AffineForm> forms = spec::along(axes);
       forms[0].constant = constant;
       if (!walks) forms[0].terms.clear();
       return make_window(let, std::move(forms), node.where);
@@ -174,7 +168,7 @@ private:
     if (axes->empty() || is_plain) return wide;
     const Expr let =
         make_let(fresh(name + "_of"), wide, given.node()->where, {axes->begin(), axes->end()});
-    return make_window(let, positions_of(*axes), given.node()->where);
+    return make_window(let, spec::along(*axes), given.node()->where);
   }
 
   const SpecData &data_;

@@ -52,30 +52,8 @@ void check_request(const facts::Facts &facts, const SpecData &data, const spec::
   }
 }
 
-SpecData derived_from(const SpecData &data, const std::string &suffix,
-                      const std::optional<Scales> &scales) {
-  SpecData made;
-  made.name = data.name + suffix;
-  made.where = data.where;
-  made.source = data.source;
-  made.order = data.order;
-  made.order_given = data.order_given;
-  made.axes = data.axes;
-  made.stretch = data.stretch;
-  made.accuracy = data.accuracy;
-  made.relaxed = data.relaxed;
-  made.scales = scales;
-  return made;
-}
-
 void declare_windows(SpecData &made, const std::vector<std::shared_ptr<const InputDecl>> &inputs) {
-  std::unordered_set<std::string> named;
-  expr::Walker walker;
-  for (const OutputDecl &output : made.outputs)
-    walker.walk(output.value.node(), [&](const ExprNode &node) {
-      named.insert(node.of.begin(), node.of.end());
-      if (node.use) named.insert(node.use->like.begin(), node.use->like.end());
-    });
+  const spec::Names named = spec::names_read(made).called;
   for (const auto &input : inputs)
     if (input->window && named.contains(input->name)) made.inputs.push_back(input);
 }

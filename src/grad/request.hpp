@@ -2,6 +2,7 @@
 #pragma once
 
 #include "facts/facts.hpp"
+#include "spec/cut.hpp"
 
 #include <memory>
 #include <string>
@@ -25,10 +26,6 @@ void require_once(const SpecData &data, const Request &request);
 void check_request(const facts::Facts &facts, const SpecData &data, const spec::TypedSpec &typed,
                    const std::vector<std::shared_ptr<const InputDecl>> &inputs,
                    const Request &request, const Wording &wording);
-
-// An empty kernel with the name and the settings of this one.
-SpecData derived_from(const SpecData &data, const std::string &suffix,
-                      const std::optional<Scales> &scales);
 
 // Declares those windows that like= and of= name: what is read declares itself.
 void declare_windows(SpecData &made, const std::vector<std::shared_ptr<const InputDecl>> &inputs);

@@ -2,8 +2,7 @@
 #include "grad/scans_first.hpp"
 
 #include "analysis/analyse.hpp"
-#include "expr/exchange.hpp"
-#include "expr/window.hpp"
+#include "spec/cut.hpp"
 #include "support/free_name.hpp"
 
 #include <algorithm>
@@ -15,14 +14,9 @@ namespace {
 class ScansFirst {
 public:
   ScansFirst(SpecData &data, const Decls &bounds, const std::set<std::string> &saved)
-      : data_(data), bounds_(bounds), saved_(saved) {
-    for (const auto &input : data.inputs) {
-      taken_.insert(input->name);
-      note_free_axes(*input);
-    }
-    for (const auto &input : bounds) note_free_axes(*input);
-    for (const OutputDecl &output : data.outputs) taken_.insert(output.name);
-    for (const Expr &let : data.lets) taken_.insert(let.node()->name);
+      : data_(data), bounds_(bounds), saved_(saved), taken_(spec::names_of(data)) {
+    for (const Decls *inputs : {&std::as_const(data.inputs), &bounds})
+      for (const auto &input : *inputs) note_free_axes(*input);
   }
 
   void run() {
@@ -68,10 +62,7 @@ private:
     const Expr let =
         make_let(name, with_bounds(inside(value), bounds_, windows_), node.where, *axes);
     lets_.push_back(let);
-    std::vector<AffineForm> positions;
-    for (const AxisRef &axis : *axes)
-      positions.push_back({0, {{std::get<std::string>(axis.value()), 1}}, {}});
-    return with_args(node, {make_window(let, std::move(positions), node.where)});
+    return with_args(node, {make_window(let, spec::along(*axes), node.where)});
   }
 
   // Does a scan in the value run along an axis that the window moves along, or that may end before
@@ -116,15 +107,13 @@ private:
   }
 
   SpecData alone_with(const Expr &value) const {
-    SpecData alone = data_;
-    alone.inputs = windows_;
-    alone.lets = lets_; // which like= may name
-    OutputDecl &output = (alone.outputs = {OutputDecl()})[0];
+    OutputDecl output;
     output.name = support::free_name(
         "along", [&](const std::string &free) { return !taken_.contains(free); });
     output.value = value;
-    alone.schedule = {};
-    alone.pairings.clear();
+    SpecData alone = spec::with_outputs(data_, {output});
+    alone.inputs = windows_;
+    alone.lets = lets_; // which like= may name
     return alone;
   }
 
@@ -132,8 +121,9 @@ private:
   const Decls &bounds_;
   const std::set<std::string> &saved_;
   Decls windows_ = data_.inputs;
-  std::set<std::string> taken_, free_; // names; axes that stand beside numbers or others somewhere
-  std::vector<Expr> lets_;             // as far as they are known
+  spec::Names taken_;
+  std::set<std::string> free_; // axes that stand beside numbers or others somewhere
+  std::vector<Expr> lets_;     // as far as they are known
   expr::Exchange exchange_;
 };
 

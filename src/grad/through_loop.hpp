@@ -162,11 +162,11 @@ private:
     const facts::Terms t(member.node->where);
     Expr sum;
     if (member.from_readers)
-      sum = make_window(*member.from_readers, positions_of(member.axes), member.node->where);
+      sum = make_window(*member.from_readers, spec::along(member.axes), member.node->where);
     sum = t.add(sum, member.to_one_step);
     for (const Read &read : reads_) {
       if (read.of != m || !read.sent.node() || !members_[read.by].reached) continue;
-      std::vector<AffineForm> forms = positions_of(member.axes);
+      std::vector<AffineForm> forms = spec::along(member.axes);
       const bool together = flows(m, read.by); // else it has no step behind the last one
       if (together || !backwards()) forms[time(m)].constant = backwards() ? -read.lag : read.lag;
       const Expr ahead = make_ahead(read.let, read.where);
@@ -237,11 +237,10 @@ private:
   Expr in_this_kernel(std::size_t m, const Expr &value) {
     for (const auto &declared : members_[m].pulled.inputs)
       if (spec::reads_arrays(*declared) && !is_positions(m, declared->window->of->name))
-        declare(spec::window_of_lets(*declared, all_.lets_).node()->input);
+        declare(spec::over_lets(declared, all_.lets_));
     return facts::exchange(value, [&](const ExprNode &node) {
       if (const Expr known = mapped_in(m, node); known.node()) return known;
-      const bool of_let = node.kind == ExprKind::Input && spec::reads_arrays(*node.input);
-      return of_let ? spec::window_of_lets(*node.input, all_.lets_) : Expr();
+      return spec::over_lets(node, all_.lets_);
     });
   }
   void declare(const std::shared_ptr<const InputDecl> &window) {
@@ -276,10 +275,10 @@ private:
     const std::string &name = decl.window ? decl.window->of->name : decl.name;
     if (name == member.seed)
       return decl.window ? spec::read_over_lets(member.sum, decl, all_.lets_, node.where)
-                         : make_window(member.sum, positions_of(member.axes), node.where);
+                         : make_window(member.sum, spec::along(member.axes), node.where);
     for (std::size_t k = 0; k < member.part_lets.size(); ++k)
       if (member.parts[k].input->name == name)
-        return make_window(member.part_lets[k], positions_of(member.parts[k].axes), node.where);
+        return make_window(member.part_lets[k], spec::along(member.parts[k].axes), node.where);
     if (is_positions(m, name)) return position(m, decl, node.where);
     for (const Read &read : reads_)
       if (read.input->name == name) return earlier(read, decl, node.where);
@@ -288,11 +287,11 @@ private:
 
   // The let as it is.
   Expr own(std::size_t m, const Place &where) {
-    return make_window(all_.lets_.at(members_[m].name), positions_of(members_[m].axes), where);
+    return make_window(all_.lets_.at(members_[m].name), spec::along(members_[m].axes), where);
   }
   // A name of it for of=.
   std::string named(std::size_t m, const std::vector<std::string> &axes, const Place &where) {
-    return named(make_window(all_.lets_.at(members_[m].name), positions_of(axes), where));
+    return named(make_window(all_.lets_.at(members_[m].name), spec::along(axes), where));
   }
   std::string named(const Expr &window) {
     if (std::ranges::count(all_.named_, window.node()->input->name, &InputDecl::name) == 0)
@@ -335,7 +334,7 @@ private:
     if (read.window.node())
       at = *read.window.node()->input->window;
     else
-      at.forms = positions_of(read.axes);
+      at.forms = spec::along(read.axes);
     if (decl.window) at = seen_through(*decl.window, at, read);
     const Member &of = members_[read.of];
     SteppedLet let{all_.lets_.at(of.name),        of.axes, time(read.of), backwards(), Expr(),
@@ -412,7 +411,7 @@ private:
   // What a step sends, so many behind the first, where there may be fewer.
   Expr sent_by(const Read &read, AffineForm step, const std::vector<std::string> &axes) {
     const Expr let = find_let(read.let);
-    std::vector<AffineForm> forms = positions_of(axes);
+    std::vector<AffineForm> forms = spec::along(axes);
     if (backwards()) {
       step.constant = -1 - step.constant;
       for (AffineForm::Term &term : step.terms) term.times = -term.times;

@@ -8,9 +8,9 @@
 //   }                                             out loss = ..
 //                                                 update w = w - 0.1 * d_w
 #include "analysis/analyse.hpp"
-#include "facts/substitute.hpp"
 #include "facts/terms.hpp"
 #include "grad/modes.hpp"
+#include "spec/cut.hpp"
 #include "spec/declared.hpp"
 #include "support/fail.hpp"
 #include "support/float_control.hpp"
@@ -42,20 +42,7 @@ void seed_by_one(SpecData &data, const Decls &before) {
   if (cotangent == data.inputs.end()) return; // nothing flows back
   const InputDecl &seed = **cotangent;
   const Expr value = make_cast(seed.dtype, facts::Terms(seed.where).num(1), seed.where);
-  std::vector<Expr> roots;
-  for (const OutputDecl &output : data.outputs) roots.push_back(output.value);
-  roots.insert(roots.end(), data.lets.begin(), data.lets.end());
-  roots = facts::exchange(roots, [&](const ExprNode &node) {
-    const bool is_seed = node.kind == ExprKind::Input && node.input->name == seed.name;
-    return is_seed ? value : Expr();
-  });
-  for (std::size_t k = 0; k < data.outputs.size(); ++k) data.outputs[k].value = roots[k];
-  const auto first = roots.begin() + std::ptrdiff_t(data.outputs.size());
-  data.lets.assign(first, roots.end());
-  std::erase_if(data.lets, [](const Expr &let) {
-    return let.node()->kind != ExprKind::Let;
-  }); // without a name now
-  data.inputs.erase(cotangent);
+  data = spec::filled(data, seed.name, value);
 }
 
 // The dtypes that the values have by themselves.

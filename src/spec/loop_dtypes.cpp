@@ -111,7 +111,7 @@ std::vector<DType> LoopSplitter::guessed() const {
       const std::string *let = Splitter::let_read(*node.input);
       const auto array = let == nullptr ? splitter_.arrays_.end() : splitter_.arrays_.find(*let);
       if (let == nullptr) found.insert(node.input->dtype);
-      if (array != splitter_.arrays_.end()) found.insert(array->second.decl->dtype);
+      if (array != splitter_.arrays_.end()) found.insert(array->second.array.node()->input->dtype);
     });
   for (const Start &start : starts_)
     if (start.dtype) found.insert(*start.dtype);

@@ -153,11 +153,10 @@ private:
     splitter_.before_windows_.clear();
     steps_.clear();
     for (std::size_t m = 0; m < loop_.members.size(); ++m)
-      splitter_.before_.push_back(Splitter::declared(fresh(loop_.members[m].let + "_before"),
-                                                     taken[m], let_of(m).axes.size(),
-                                                     let_of(m).where));
+      splitter_.before_.push_back(array_of(fresh(loop_.members[m].let + "_before"), taken[m],
+                                           let_of(m).axes.size(), let_of(m).where));
     splitter_.before_.push_back(
-        Splitter::declared(fresh(loop_.axis + "_positions"), DType::I64, 1, let_of(0).where));
+        array_of(fresh(loop_.axis + "_positions"), DType::I64, 1, let_of(0).where));
     std::vector<TypedSpec> typed;
     for (std::size_t m = 0; m < loop_.members.size(); ++m) {
       expr::Exchange exchange;
@@ -197,7 +196,7 @@ private:
     const bool is_let = node.kind == ExprKind::Let && names_.contains(node.name);
     const std::string *window = nullptr;
     if (node.kind == ExprKind::Input) window = Splitter::let_read(*node.input);
-    if (is_let) return before(node.name, {}, own_forms(node.axes), node);
+    if (is_let) return before(node.name, {}, along(node.axes), node);
     if (node.kind == ExprKind::Input) check_positions(node);
     if (window != nullptr && names_.contains(*window) && !node.input->window->is_whole)
       return before(*window, node.input->window->pads, node.input->window->forms, node);
@@ -237,13 +236,6 @@ private:
       name = seen.node()->input->name;
     }
     return with_of(node, node.axes[0], of);
-  }
-
-  static std::vector<AffineForm> own_forms(const std::vector<AxisRef> &axes) {
-    std::vector<AffineForm> own;
-    for (const AxisRef &axis : axes)
-      own.push_back({0, {{std::get<std::string>(axis.value()), 1}}, {}});
-    return own;
   }
 
   // Row t + lag - c of the array with the start before it, for t - c; row t + c for t + c.

@@ -2,8 +2,7 @@
 #include "spec/materialise.hpp"
 
 #include "expr/array_named.hpp"
-#include "expr/exchange.hpp"
-#include "expr/held_lets.hpp"
+#include "spec/cut.hpp"
 #include "support/log.hpp"
 #include "support/warning.hpp"
 
@@ -12,6 +11,13 @@
 
 namespace broadloom::spec {
 namespace {
+
+Instead lets_for(const LetsByName &lets) {
+  return [&lets](const std::string &array) {
+    const auto let = lets.find(array);
+    return let == lets.end() ? Expr() : let->second;
+  };
+}
 
 // From the parts to one kernel.
 class Joiner {
@@ -76,10 +82,7 @@ private:
     return loop;
   }
   std::shared_ptr<const InputDecl> of_lets(const std::shared_ptr<const InputDecl> &said) const {
-    return with_extents(said, [&](const Expr &of) {
-      const auto let = lets_.find(name_of_array(of));
-      return let == lets_.end() ? Expr() : let->second;
-    });
+    return said_over(said, lets_for(lets_));
   }
 
   Expr joined(const Join &join, const ExprNode &old) const {
@@ -91,8 +94,7 @@ private:
   void declare(const SpecData &part) {
     for (const auto &input : part.inputs)
       if (input->window && is_whole(*input->window->of) && declared_.insert(input->name).second)
-        windows_.push_back(reads_arrays(*input) ? window_of_lets(*input, lets_).node()->input
-                                                : input);
+        windows_.push_back(over_lets(input, lets_));
   }
 
   // What a step reads of its own loop is no let.
@@ -119,10 +121,7 @@ private:
 
   // The arrays are lets again.
   Expr again(const Expr &root) {
-    return exchange_.run(root, [&](const ExprNode &node) {
-      const bool of_let = node.kind == ExprKind::Input && reads_arrays(*node.input);
-      return of_let ? window_of_lets(*node.input, lets_) : Expr();
-    });
+    return exchange_.run(root, [&](const ExprNode &node) { return over_lets(node, lets_); });
   }
 
   const SpecData &data_;
@@ -135,19 +134,6 @@ private:
 };
 
 } // namespace
-
-bool reads_arrays(const InputDecl &window) {
-  if (!window.window) return false;
-  if (window.window->of->materialised) return true;
-  for (const AffineForm &form : window.window->forms) {
-    for (const AffineForm::Index &index : form.indices)
-      if (reads_arrays(*index.read)) return true;
-    for (const AffineForm::Extent &extent : form.extents)
-      if (extent.of.node()->kind == ExprKind::Input && extent.of.node()->input->materialised)
-        return true;
-  }
-  return false;
-}
 
 std::vector<AffineForm> own_positions(const TypedSpec &let) {
   std::vector<AffineForm> own;
@@ -175,44 +161,17 @@ Expr let_of_start(const TypedSpec &start, const std::string &name, const Expr &v
   return make_let(name, value, where, std::move(dims));
 }
 
-std::set<std::string> lets_read(const InputDecl &decl) {
-  std::set<std::string> names;
-  if (decl.window && decl.window->of->is_let) names.insert(decl.window->of->name);
-  if (decl.window)
-    for (const AffineForm &form : decl.window->forms)
-      for (const AffineForm::Index &index : form.indices) names.merge(lets_read(*index.read));
-  for_each_extent(decl, [&](const AffineForm::Extent &extent) {
-    if (extent.of.node()->kind == ExprKind::Let) names.insert(name_of_array(extent.of));
-  });
-  return names;
-}
-
 Window with_lets(const Window &window, const LetsByName &lets) {
-  Window now = window;
-  for (AffineForm &form : now.forms) {
-    exchange_extents(form, [&](const Expr &of) {
-      const bool is_let = of.node()->kind == ExprKind::Input && of.node()->input->materialised;
-      return is_let ? lets.at(name_of_array(of)) : Expr();
-    });
-    exchange_elements(form, [&](const InputDecl &read) {
-      return reads_arrays(read) ? window_of_lets(read, lets) : Expr();
-    });
-  }
-  return now;
+  return over(window, lets_for(lets));
 }
 
 Expr read_over_lets(const Expr &of, const InputDecl &window, const LetsByName &lets,
                     const Place &where) {
-  std::vector<Expr> held;
-  for (const std::string &name : lets_in_positions(*window.window))
-    if (const auto let = lets.find(name); let != lets.end()) held.push_back(let->second);
-  return holding(make_window_like(of, with_lets(*window.window, lets), where), held);
+  return read_over(of, window, lets_for(lets), where);
 }
 
 Expr window_of_lets(const InputDecl &window, const LetsByName &lets) {
-  const auto &of = window.window->of;
-  return read_over_lets(of->materialised ? lets.at(of->name) : make_input(of, window.where), window,
-                        lets, window.where);
+  return read_over(window, lets_for(lets), window.where);
 }
 
 LetsByName lets_by_name(const SpecData &data) {

@@ -1,9 +1,8 @@
 // See redeclare.hpp.
 #include "spec/redeclare.hpp"
 
-#include "expr/exchange.hpp"
 #include "expr/held_lets.hpp"
-#include "spec/materialise.hpp"
+#include "spec/cut.hpp"
 
 #include <algorithm>
 
@@ -82,39 +81,27 @@ private:
 
   // `lets`: null for a declaration, which holds none.
   Expr read(const InputDecl &old, const Place &where, const Lets *lets) {
-    const InputDecl &whole = old.window ? *old.window->of : old;
-    const auto found = changed_.find(whole.name);
-    if (!old.window) return found == changed_.end() ? Expr() : make_input(found->second, where);
+    const Instead instead = [&](const std::string &array) {
+      const auto found = changed_.find(array);
+      return found == changed_.end() ? Expr() : make_input(found->second, where);
+    };
+    if (!old.window) return instead(old.name);
     if (const auto known = reads_.find(old.name); known != reads_.end()) return known->second;
-    bool any = found != changed_.end();
-    Window window = *old.window;
-    for (AffineForm &form : window.forms) {
-      exchange_extents(form, [&](const Expr &array) {
-        const auto declared = changed_.find(name_of_array(array));
-        any = any || declared != changed_.end();
-        return declared == changed_.end() ? Expr() : make_input(declared->second, where);
-      });
-      exchange_elements(form, [&](const InputDecl &element) {
-        const Expr now = read(element, where, lets);
-        any = any || now.node();
-        return now;
-      });
-    }
-    if (!any) return {};
-    const bool is_changed = found != changed_.end();
-    Expr of = make_input(is_changed ? found->second : window.of, where);
-    if (lets == nullptr) return reads_[old.name] = make_window_like(of, window, where);
+    if (!reads_any(old, instead)) return {};
+    if (lets == nullptr) return reads_[old.name] = read_over(old, instead, where);
     const auto called_so = [&](const std::string &name) {
       const auto let =
           std::ranges::find_if(*lets, [&](const Expr &one) { return one.node()->name == name; });
       return let == lets->end() ? Expr() : *let;
     };
-    if (whole.is_let) of = called_so(whole.name);
-    if (!of.node()) return {};
+    const InputDecl &whole = *old.window->of;
+    Expr of = whole.is_let ? called_so(whole.name) : instead(whole.name);
+    if (!of.node() && whole.is_let) return {};
+    if (!of.node()) of = make_input(old.window->of, where);
     std::vector<Expr> held;
-    for (const std::string &name : lets_in_positions(window))
+    for (const std::string &name : lets_in_positions(*old.window))
       if (const Expr let = called_so(name); let.node()) held.push_back(let);
-    return reads_[old.name] = holding(make_window_like(of, window, where), held);
+    return reads_[old.name] = holding(read_over(of, old, instead, where), held);
   }
 
   const Decls &changed_;

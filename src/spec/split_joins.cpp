@@ -30,8 +30,8 @@ Join Splitter::join_of(const ExprNode &let) {
                     "'" + part + "' is a part of '" + joined_[part] + "' and of '" + let.name +
                         "', and it lies in one of them",
                     shown(), "write a let of its own for the other one");
-    const InputDecl &decl = *array->second.decl,
-                    &first = *arrays_.at(node.args[0].node()->name).decl;
+    const InputDecl &decl = *array->second.array.node()->input,
+                    &first = *arrays_.at(node.args[0].node()->name).array.node()->input;
     if (decl.dims.size() != rank)
       support::fail("E0101",
                     "'" + part + "' has " + support::count(std::int64_t(decl.dims.size()), "dim") +

@@ -91,13 +91,8 @@ void Splitter::fail_no_loop(const std::string &name) const {
 SpecData Splitter::kernel_of(const std::string &name, Expr value, const Place &where,
                              const std::vector<AxisRef> &axes,
                              std::shared_ptr<const InputDecl> said, Order store) const {
-  SpecData data = data_; // with its settings; wishes are for the kernel itself
-  data.name += "_" + name;
+  SpecData data = emptied(data_, "_" + name); // wishes are for the kernel itself
   data.axes = axes_of(value);
-  data.schedule = {};
-  data.pairings.clear();
-  data.lets.clear();
-  data.outputs.clear();
   OutputDecl output;
   output.name = name;
   output.value = std::move(value);
@@ -109,6 +104,128 @@ SpecData Splitter::kernel_of(const std::string &name, Expr value, const Place &w
   data.outputs.push_back(std::move(output));
   declare(data);
   return data;
+}
+
+// The inputs: those of the kernel, the lets that are read or named, and the windows that are
+// named.
+void Splitter::declare(SpecData &data) const {
+  NamesRead names = names_read(data);
+  std::vector<std::shared_ptr<const InputDecl>> given, lent, windows;
+  for (const auto &decl : data_.inputs) {
+    if (decl->is_output) { // its shape is lent to the kernel that has this output
+      for (const OutputDecl &output : data.outputs)
+        if (output.name == decl->name) lent.push_back(decl);
+      continue;
+    }
+    if (!decl->window) {
+      given.push_back(names.takes(*decl) || decl->labelled() ? decl : idle(*decl));
+      continue;
+    }
+    // Only where it is named: its axes have their extents by it. One that is read declares
+    // itself.
+    Names lets = lets_read(*decl);
+    if (!names.called.contains(decl->name) ||
+        !std::ranges::all_of(lets, [&](const std::string &let) { return arrays_.contains(let); }))
+      continue;
+    check_pads(*decl);
+    windows.push_back(
+        lets.empty() ? decl : read_over(*decl, inputs_for(arrays_), decl->where).node()->input);
+    names.read.merge(lets);
+  }
+  for (const auto &decl : before_windows_)
+    if (names.called.contains(decl->name)) {
+      names.read.insert(decl->window->of->name);
+      windows.push_back(decl);
+    }
+  for (const auto &materialised : split_.lets) {
+    const auto &array = arrays_.at(materialised->data.outputs[0].name).array.node()->input;
+    if (names.takes(*array)) given.push_back(array);
+  }
+  for (const auto &decl : before_) // of the loop that is being made
+    if (names.read.contains(decl->name)) given.push_back(decl);
+  data.inputs = std::move(given);
+  data.inputs.insert(data.inputs.end(), lent.begin(), lent.end());
+  data.inputs.insert(data.inputs.end(), windows.begin(), windows.end());
+  // Axes come in the order in which windows are read, also where a later sum is like the second.
+  const std::vector<std::shared_ptr<const InputDecl>> as_read = declared_inputs(data);
+  std::erase_if(data.inputs,
+                [](const auto &decl) { return decl->window && !decl->window->is_whole; });
+  for (const auto &decl : as_read)
+    if (decl->window && !decl->window->is_whole) data.inputs.push_back(decl);
+}
+
+std::shared_ptr<const InputDecl> Splitter::idle(const InputDecl &decl) {
+  auto made = std::make_shared<InputDecl>(decl);
+  made->is_idle = true;
+  return made;
+}
+
+void Splitter::check_pads(const InputDecl &read) const {
+  if (const auto array = read.window ? arrays_.find(read.window->of->name) : arrays_.end();
+      array != arrays_.end())
+    check_pads(read, array->second.array.node()->input->dims.size());
+}
+
+void Splitter::check_pads(const InputDecl &window, std::size_t rank) const {
+  for (const DimPad &pad : window.window->pads)
+    if (pad.dim >= rank)
+      support::fail("E0104",
+                    "let '" + window.window->of->name + "' has " +
+                        support::count(std::int64_t(rank), "dim") + ", and dim " +
+                        std::to_string(pad.dim) + " is to be padded",
+                    support::with_text(window.where, data_.source.get()), "count its dims from 0");
+}
+
+// With the lets so far as inputs.
+Expr Splitter::rewritten(const Expr &root) {
+  return exchange_.run(root, [&](const ExprNode &node) { return as_array(node); });
+}
+
+Expr Splitter::as_array(const ExprNode &node) const {
+  if (node.kind == ExprKind::Input && (!node.input->window || !node.input->window->is_whole))
+    check_pads(*node.input);
+  return over_arrays(node, arrays_, exchange_);
+}
+
+// The extents of axes that are said, by the lets so far. Of others only what comes behind them
+// can speak.
+std::vector<std::shared_ptr<const InputDecl>> Splitter::axes_of(const Expr &value) const {
+  std::vector<std::shared_ptr<const InputDecl>> axes;
+  for (const auto &axis : data_.axes) {
+    axes.push_back(of_arrays(axis));
+    const Names ahead = lets_read(*axes.back());
+    if (ahead.empty()) continue;
+    axes.pop_back();
+    if (const std::string &label = axis->dims[0].label; walks(value, label))
+      support::fail("E0033",
+                    "the extent of '" + label + "' is that of let '" + *ahead.begin() +
+                        "', which needs it itself",
+                    support::with_text(axis->where, data_.source.get()),
+                    "say it by an array that is there before");
+  }
+  add_said_of_outputs(value, axes);
+  return axes;
+}
+
+// In `out y[i, u < 3] = x[(k[i] + u) % 7]` the positions are a let, which only the output says
+// the extent of u to.
+void Splitter::add_said_of_outputs(const Expr &value,
+                                   std::vector<std::shared_ptr<const InputDecl>> &axes) const {
+  Names indices, given; // labels that are asked for alone, and those that something has
+  walk_kernel(value, [&](const ExprNode &node) {
+    note_walked(node, node.kind == ExprKind::Input ? given : indices);
+  });
+  for (const auto &axis : axes) given.insert(axis->dims[0].label);
+  for (const OutputDecl &output : data_.outputs) {
+    const auto said = of_arrays(output.said);
+    if (!said || !lets_read(*said).empty()) continue; // of lets that are still to come
+    for (std::size_t d = 0; d < said->dims.size(); ++d)
+      if (const std::string &label = said->dims[d].label;
+          indices.contains(label) && given.insert(label).second)
+        axes.push_back(make_said("axis", {{label, said->said->of[d]}}, [&] {
+          return support::with_text(output.where, data_.source.get());
+        }));
+  }
 }
 
 void Splitter::materialise(const std::string &name) {
@@ -147,26 +264,12 @@ void Splitter::add_axis(TypedSpec &typed, const AxisRef &axis, std::size_t dim) 
   typed.axes.push_back({label ? *label : "", label != nullptr});
 }
 
-std::shared_ptr<InputDecl> Splitter::declared(const std::string &name, DType dtype,
-                                              std::size_t rank, const Place &where) {
-  auto decl = std::make_shared<InputDecl>();
-  decl->name = name;
-  decl->dtype = dtype;
-  decl->where = where;
-  decl->dims.assign(rank, Dim(":"));
-  decl->materialised = true;
-  return decl;
-}
-
 void Splitter::add_array(const std::string &name, const TypedSpec &typed, const Place &where) {
   const TypedOutput &made = typed.outputs[0];
-  Array array{declared(name, made.dtype, made.axes.size(), where), own_positions(typed)};
-  if (const auto let = lets_.find(name);
-      let != lets_.end() && names_its_dims(*let->second.node())) {
-    array.own.clear();
-    for (const AxisRef &axis : let->second.node()->axes)
-      array.own.push_back({0, {{std::get<std::string>(axis.value()), 1}}, {}});
-  }
+  LetArray array{make_input(array_of(name, made.dtype, made.axes.size(), where), where),
+                 own_positions(typed)};
+  if (const auto let = lets_.find(name); let != lets_.end() && names_its_dims(*let->second.node()))
+    array.own = along(let->second.node()->axes);
   arrays_.emplace(name, std::move(array));
 }
 

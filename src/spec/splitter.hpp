@@ -2,12 +2,10 @@
 // (materialise.hpp).
 #pragma once
 
-#include "expr/exchange.hpp"
-#include "expr/held_lets.hpp"
 #include "expr/join.hpp"
 #include "expr/window.hpp"
+#include "spec/cut.hpp"
 #include "spec/declared.hpp"
-#include "spec/materialise.hpp"
 #include "spec/walked.hpp"
 #include "spec/wishes.hpp"
 #include "support/fail.hpp"
@@ -21,10 +19,6 @@
 
 namespace broadloom::spec {
 
-// The lets that a value needs as arrays, as far as the nearest of them: what these need is their
-// own business.
-using Names = std::set<std::string>;
-
 class Splitter {
 public:
   Splitter(const SpecData &data, const std::function<TypedSpec(const SpecData &)> &analyse,
@@ -37,11 +31,6 @@ private:
   using Circle = std::vector<std::string>; // lets that read each other
   using Circles = std::vector<Circle>;
   using Needs = std::unordered_map<std::string, Names>;
-
-  struct Array {
-    std::shared_ptr<const InputDecl> decl;
-    std::vector<AffineForm> own; // its own axes as positions; none where these have no names
-  };
 
   static const std::string *let_read(const InputDecl &decl) {
     return decl.window && decl.window->of->is_let ? &decl.window->of->name : nullptr;
@@ -84,6 +73,8 @@ private:
     });
   }
 
+  // The lets that a value needs as arrays, as far as the nearest of them: what these need is their
+  // own business.
   Names needed_by(const Expr &root) const;
   bool walks(const Expr &value, const std::string &label) const;
   std::vector<std::shared_ptr<const InputDecl>> axes_of(const Expr &value) const;
@@ -112,8 +103,6 @@ private:
   std::vector<Join::Position> positions_of(const std::vector<AffineForm> &forms) const;
   std::uint32_t number_of(const std::string &array) const;
   static void add_axis(TypedSpec &typed, const AxisRef &axis, std::size_t dim);
-  static std::shared_ptr<InputDecl> declared(const std::string &name, DType dtype, std::size_t rank,
-                                             const Place &where);
   void add_array(const std::string &name, const TypedSpec &typed, const Place &where);
 
   // `let s[t, p] = sum(e, like=x[t, i + u])` has the dims of x, which have no labels, and names
@@ -128,13 +117,14 @@ private:
   friend class LoopSplitter;
   friend class LoopsTogether;
 
-  // declare_lets.cpp
   void declare(SpecData &data) const;
   static std::shared_ptr<const InputDecl> idle(const InputDecl &decl);
-  static Names arrays_read(const InputDecl &decl);
-  std::shared_ptr<const InputDecl> of_arrays(const std::shared_ptr<const InputDecl> &said) const;
-  Expr window_of(const InputDecl &decl, const Place &where) const;
+  // What is said, by extents of the lets so far as inputs.
+  std::shared_ptr<const InputDecl> of_arrays(const std::shared_ptr<const InputDecl> &said) const {
+    return said_over(said, inputs_for(arrays_));
+  }
   void check_pads(const InputDecl &window, std::size_t rank) const;
+  void check_pads(const InputDecl &read) const; // of an array
   Expr rewritten(const Expr &root);
   Expr as_array(const ExprNode &node) const;
 
@@ -145,7 +135,7 @@ private:
   std::unordered_map<std::string, std::string> joined_;   // by part: the whole
   const LetsByName lets_;
   const bool is_scheduled_;
-  std::unordered_map<std::string, Array> arrays_;
+  LetArrays arrays_;
   Names loops_; // those that read themselves or each other
   std::vector<std::shared_ptr<const InputDecl>> before_,
       before_windows_; // of the loop in the making

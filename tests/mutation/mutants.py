@@ -84,6 +84,8 @@ MUTANTS = [
     ("calls: a plan fits whatever overlaps", "jit/call/call_plans.cpp", " && plan->overlaps == *overlaps", ""),
     ("calls: an output that is asked for is not looked at", "jit/call/call_plans.cpp",
      "if (k >= inputs && *word++ != (view != nullptr)) return false;", "if (k >= inputs) ++word;"),
+    ("cuts: positions hold the extents of the let that was cut out", "src/spec/cut.cpp",
+     "    exchange_extents(form, [&](const Expr &of) { return instead(name_of_array(of)); });", ""),
     ("loops: readers of other steps may follow", "src/spec/recurrence.cpp",
      "times->times != 1 ||", ""),
     ("loops: what is read again may go", "jit/call/checkpoints.cpp", "      keep(read);\n", ""),
