@@ -7,9 +7,9 @@
 #include "expr/held_lets.hpp"
 #include "expr/join.hpp"
 #include "expr/window.hpp"
+#include "spec/cut.hpp"
 #include "spec/definition.hpp"
 #include "spec/expand.hpp"
-#include "spec/materialise.hpp"
 #include "support/fail.hpp"
 #include "support/out_of_memory.hpp"
 #include "support/text.hpp"
@@ -421,9 +421,7 @@ private:
   }
 
   Expr window_of_let(std::size_t input) const {
-    std::vector<AffineForm> forms;
-    for (const std::string &label : labels_[input]) forms.push_back({0, {{label, 1}}, {}});
-    return make_window(arguments_[input], std::move(forms), where_);
+    return make_window(arguments_[input], spec::along(labels_[input]), where_);
   }
 
   static constexpr std::size_t most_nodes = std::size_t(1) << 18, most_lets = 4096;

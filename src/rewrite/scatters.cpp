@@ -2,8 +2,7 @@
 #include "rewrite/scatters.hpp"
 
 #include "rewrite/live_nodes.hpp"
-
-#include <fmt/format.h>
+#include "rewrite/split_parts.hpp"
 
 #include <algorithm>
 
@@ -82,17 +81,11 @@ std::optional<Scatters> split_scatters(const spec::TypedSpec &spec) {
   std::vector<std::pair<NodeId, std::uint32_t>> inputs;
   for (const NodeId sum : sums) {
     const Node &fold = spec.graph[sum];
-    spec::TypedOutput output;
-    output.name = fmt::format("sum{}", before.outputs.size());
-    output.axes = spec.summed_through(fold)->axis_of_dim;
-    output.value = output.addend = spec.graph.args(sum)[0];
-    output.dtype = spec.graph[output.value].dtype;
-    output.where = spec.where(sum);
-    before.outputs.push_back(std::move(output));
+    add_output(before, spec.graph.args(sum)[0], spec.summed_through(fold)->axis_of_dim, "sum");
+    before.outputs.back().where = spec.where(sum);
     inputs.push_back({sum, std::uint32_t(after.inputs.size())});
     after.inputs.push_back(sum_input(spec, fold));
   }
-  before.wishes.stores.resize(before.outputs.size());
   keep_live_nodes(before);
   keep_live_nodes(after, [&](NodeId id) -> std::optional<std::uint32_t> {
     for (const auto &[sum, input] : inputs)

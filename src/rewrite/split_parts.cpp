@@ -31,9 +31,9 @@ spec::TypedInput array_input(std::string name, DType dtype, std::vector<int> axe
   return input;
 }
 
-void add_output(spec::TypedSpec &spec, NodeId value, std::vector<int> axes) {
+void add_output(spec::TypedSpec &spec, NodeId value, std::vector<int> axes, const char *name) {
   spec::TypedOutput output;
-  output.name = fmt::format("state{}", spec.outputs.size());
+  output.name = fmt::format("{}{}", name, spec.outputs.size());
   output.dtype = spec.graph[value].dtype;
   output.axes = std::move(axes);
   output.value = output.addend = value;

@@ -15,7 +15,9 @@ spec::TypedSpec empty_like(const spec::TypedSpec &spec, const std::string &suffi
 // An array on these axes, one dim for each.
 spec::TypedInput array_input(std::string name, DType dtype, std::vector<int> axes);
 
-void add_output(spec::TypedSpec &spec, expr::NodeId value, std::vector<int> axes);
+// Called by this and its number.
+void add_output(spec::TypedSpec &spec, expr::NodeId value, std::vector<int> axes,
+                const char *name = "state");
 
 expr::NodeId read_input(spec::TypedSpec &spec, std::size_t input, const Place &where);
 

@@ -1,11 +1,10 @@
 // See rebuild.hpp.
 #include "scale/rebuild.hpp"
 
-#include "expr/exchange.hpp"
 #include "expr/window.hpp"
 #include "facts/substitute.hpp"
+#include "spec/cut.hpp"
 #include "spec/declared.hpp"
-#include "spec/materialise.hpp"
 
 #include <cstdlib>
 
@@ -178,10 +177,7 @@ void keep_axis_order(const SpecData &before, SpecData &data) {
     if (decl->window) data.inputs.push_back(decl);
   if (labels_of(spec::declared_inputs(data)) == labels_of(old)) return;
 
-  std::set<std::string> taken;
-  for (const auto &decl : old) taken.insert(decl->name);
-  for (const OutputDecl &output : data.outputs) taken.insert(output.name);
-  for (const Expr &let : data.lets) taken.insert(let.node()->name);
+  spec::Names taken = spec::names_of(data);
   std::map<std::string, Expr> windows;
   std::vector<Expr> lets;
   int next = 0;

@@ -1,4 +1,4 @@
-// See cut.hpp.
+// See cut.hpp; and, for what is joined again, materialise.hpp.
 #include "spec/cut.hpp"
 
 #include "expr/held_lets.hpp"
@@ -72,6 +72,11 @@ Pieces cut(const SpecData &whole, const std::vector<Apart> &marks, const std::st
   const auto now = [&](const ExprNode &node) { return over_arrays(node, arrays, exchange); };
   std::erase_if(rest.lets, [&](const Expr &let) { return arrays.contains(let.node()->name); });
   change_values(rest, [&](const Expr &expr) { return exchange.run(expr, now); });
+  const auto say = [&](std::shared_ptr<const InputDecl> &said) {
+    if (said && reads_any(*said, inputs_for(arrays))) said = said_over(said, inputs_for(arrays));
+  };
+  for (OutputDecl &output : rest.outputs) say(output.said);
+  std::ranges::for_each(rest.axes, say);
 
   const Names taken = lets_of(apart.outputs);
   std::vector<Expr> others;
@@ -228,7 +233,9 @@ Expr over_arrays(const ExprNode &node, const LetArrays &arrays, const expr::Exch
   const InputDecl &of = *node.input->window->of;
   const bool stays = of.is_let && !arrays.contains(of.name) && !node.args.empty();
   std::vector<Expr> held = lets_held(node, [&](const Expr &let) { return exchange.now(let); });
-  std::erase_if(held, [](const Expr &let) { return let.node()->kind != ExprKind::Let; });
+  std::erase_if(held, [&](const Expr &let) {
+    return let.node()->kind != ExprKind::Let || arrays.contains(let.node()->name);
+  });
   return holding(stays ? read_over(exchange.now(node.args[0]), *node.input, instead, node.where)
                        : read_over(*node.input, instead, node.where),
                  held);
@@ -242,6 +249,146 @@ Expr over_lets(const ExprNode &node, const LetsByName &lets) {
 std::shared_ptr<const InputDecl> over_lets(const std::shared_ptr<const InputDecl> &decl,
                                            const LetsByName &lets) {
   return reads_arrays(*decl) ? window_of_lets(*decl, lets).node()->input : decl;
+}
+
+namespace {
+
+Instead lets_for(const LetsByName &lets) {
+  return [&lets](const std::string &array) {
+    const auto let = lets.find(array);
+    return let == lets.end() ? Expr() : let->second;
+  };
+}
+
+// From the parts to one kernel.
+class Joiner {
+public:
+  Joiner(const SpecData &data, const Split &split)
+      : data_(data), split_(split), lets_(lets_by_name(data)) {
+    const auto note = [&](const SpecData &part) {
+      for (const auto &[name, let] : lets_by_name(part)) parts_.try_emplace(name, let);
+    };
+    for (const auto &let : split.lets)
+      if (!let->recurrence) note(let->data); // a step has arrays of its own
+    note(split.rest);
+  }
+
+  SpecData run() {
+    SpecData made = split_.rest;
+    made.inputs.clear();
+    made.lets.clear();
+    for (const auto &input : data_.inputs)
+      if (!input->window) made.inputs.push_back(input);
+    for (const auto &let : split_.lets) {
+      const OutputDecl &output = let->data.outputs[0];
+      const auto known = lets_.find(output.name);
+      if (known == lets_.end()) continue; // the start of one, which stands behind it
+      if (let->recurrence) {
+        const ExprNode &old = *known->second.node();
+        LetLoop loop = said_of(old);
+        if (loop.start.node()) loop.start = relinked(loop.start);
+        Expr value = relinked(old.args[0]);
+        lets_[output.name] = make_let(output.name, std::move(value), old.where, old.axes, loop);
+        made.lets.push_back(lets_[output.name]);
+        declare(let->data);
+        for (const auto &input : data_.inputs) // which of= may name in a step of the loop
+          if (input->window && input->window->of->name == output.name &&
+              declared_.insert(input->name).second)
+            windows_.push_back(input);
+        continue;
+      }
+      const ExprNode &old = *known->second.node();
+      const Expr value = let->join ? joined(*let->join, *old.args[0].node()) : again(output.value);
+      lets_[output.name] = make_let(output.name, value, old.where, old.axes, said_of(old));
+      made.lets.push_back(lets_[output.name]);
+      declare(let->data);
+    }
+    for (const Expr &let : split_.rest.lets) made.lets.push_back(again(let));
+    for (OutputDecl &output : made.outputs) {
+      output.value = again(output.value);
+      for (Expr &init : output.mode.use.init) init = again(init);
+      output.said = of_lets(output.said);
+    }
+    for (auto &axis : made.axes) axis = of_lets(axis);
+    declare(split_.rest);
+    made.inputs.insert(made.inputs.end(), windows_.begin(), windows_.end());
+    return made;
+  }
+
+private:
+  // The extents that it says, of the lets as they are now.
+  LetLoop said_of(const ExprNode &let) const {
+    LetLoop loop = loop_of(let);
+    loop.said = of_lets(loop.said);
+    return loop;
+  }
+  std::shared_ptr<const InputDecl> of_lets(const std::shared_ptr<const InputDecl> &said) const {
+    return said_over(said, lets_for(lets_));
+  }
+
+  Expr joined(const Join &join, const ExprNode &old) const {
+    std::vector<Expr> parts;
+    for (const std::string &part : join.parts) parts.push_back(lets_.at(part));
+    return with_args(old, std::move(parts));
+  }
+
+  void declare(const SpecData &part) {
+    for (const auto &input : part.inputs)
+      if (input->window && is_whole(*input->window->of) && declared_.insert(input->name).second)
+        windows_.push_back(over_lets(input, lets_));
+  }
+
+  // What a step reads of its own loop is no let.
+  bool is_whole(const InputDecl &of) const { return !of.materialised || lets_.contains(of.name); }
+
+  // What was not split stands for the lets as they are now.
+  Expr relinked(const Expr &root) {
+    return links_.run(root, [&](const ExprNode &node) {
+      if (node.kind == ExprKind::Let) return let_now(node.name);
+      const bool of_let = let_seen(node).node() && !node.input->window->is_whole;
+      const Expr let = of_let ? let_now(node.input->window->of->name) : Expr();
+      return let.node() ? make_window_like(let, *node.input->window, node.input->where) : Expr();
+    });
+  }
+  // An array, or a let that is none: as the parts have it, so that it is one let. Empty: the same
+  // over what it reads now.
+  Expr let_now(const std::string &name) {
+    const bool is_array = std::ranges::any_of(
+        split_.lets, [&](const auto &let) { return let->data.outputs[0].name == name; });
+    if (is_array) return lets_.at(name);
+    const auto part = parts_.find(name);
+    return part == parts_.end() ? Expr() : again(part->second);
+  }
+
+  // The arrays are lets again.
+  Expr again(const Expr &root) {
+    return exchange_.run(root, [&](const ExprNode &node) { return over_lets(node, lets_); });
+  }
+
+  const SpecData &data_;
+  const Split &split_;
+  LetsByName lets_;
+  LetsByName parts_; // lets that are no arrays, in the kernels of those that are
+  std::set<std::string> declared_;
+  std::vector<std::shared_ptr<const InputDecl>> windows_;
+  expr::Exchange exchange_, links_;
+};
+
+} // namespace
+
+SpecData joined(const SpecData &data, const Split &split) { return Joiner(data, split).run(); }
+
+Window with_lets(const Window &window, const LetsByName &lets) {
+  return over(window, lets_for(lets));
+}
+
+Expr read_over_lets(const Expr &of, const InputDecl &window, const LetsByName &lets,
+                    const Place &where) {
+  return read_over(of, window, lets_for(lets), where);
+}
+
+Expr window_of_lets(const InputDecl &window, const LetsByName &lets) {
+  return read_over(window, lets_for(lets), window.where);
 }
 
 } // namespace broadloom::spec

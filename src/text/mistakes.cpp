@@ -1,7 +1,7 @@
 // See mistakes.hpp; and bl::find_mistakes.
 #include "text/mistakes.hpp"
 
-#include "spec/spec.hpp"
+#include "spec/cut.hpp"
 #include "support/check.hpp"
 #include "support/float_control.hpp"
 #include "support/out_of_memory.hpp"
@@ -98,13 +98,8 @@ void check_outputs(const LoopSpec &spec, std::vector<Error> &mistakes) {
   note(whole);
   const SpecData &data = spec.data();
   if (data.outputs.size() < 2 || data.outputs.size() > most_outputs) return;
-  for (const OutputDecl &output : data.outputs) {
-    auto one = std::make_shared<SpecData>(data);
-    one->outputs = {output};
-    one->pairings.clear();
-    one->schedule = {};
-    note(of(LoopSpec(std::move(one))));
-  }
+  for (const OutputDecl &output : data.outputs)
+    note(of(LoopSpec(std::make_shared<const SpecData>(spec::with_outputs(data, {output})))));
 }
 
 } // namespace
