@@ -1,5 +1,5 @@
 // Kernels cut out of a kernel. Its expressions are one graph: a mark says which value is computed
-// apart, and which array what is left reads in its place.
+// apart, and the array that stands in its place.
 //
 //   kernel k {                      kernel k_frozen {           kernel k {
 //     in    x : f32[i, j]             param w : f32[j]            in    x : f32[i, j]
@@ -7,7 +7,7 @@
 //     out y = x * exp(w)            }                             out y = x * w_1
 //   }                                                           }
 //
-// Which inputs and lets a piece has follows from what its graph reads.
+// Inputs and lets of a piece follow from the graph: it has those that it reads.
 #pragma once
 
 #include "expr/exchange.hpp"
@@ -31,8 +31,8 @@ struct Apart {
   bool is_array = false; // a let that is an array: all that is read of it, along these axes
 };
 
-// `apart` computes all that is marked and has the inputs and the lets that this takes; `rest` has
-// the inputs of the whole, and no lets that only `apart` needs.
+// `apart` computes all that is marked, of the inputs and lets that it reads. `rest` keeps all
+// inputs, and loses the lets that only `apart` reads.
 struct Pieces {
   SpecData apart, rest;
 };
@@ -45,11 +45,11 @@ SpecData with_outputs(SpecData whole, std::vector<OutputDecl> outputs);
 // The kernel with a value in place of an input, which it has no more.
 SpecData filled(const SpecData &whole, const std::string &input, const Expr &value);
 
-// What is called so anywhere: inputs, lets and outputs.
+// All names: of inputs, lets and outputs.
 Names names_of(const SpecData &data);
 
-// What a kernel names: what its values and extents read, arrays and windows; and what like= and of=
-// call. `takes(decl)`: does it need this input, for more than a label that it lends?
+// `read`: arrays and windows that values and extents read. `called`: those of like= and of=. An
+// input that a kernel does not take may still lend it a label.
 struct NamesRead {
   Names read, called;
   bool takes(const InputDecl &decl) const {
@@ -71,7 +71,7 @@ template <class Axis> std::vector<AffineForm> along(const std::vector<Axis> &axe
 std::shared_ptr<InputDecl> array_of(const std::string &let, DType dtype, std::size_t rank,
                                     const Place &where);
 
-// What stands in place of an array, an input or a let; empty: itself.
+// Gives the array in place of this one, an input or a let; empty: itself.
 using Instead = std::function<Expr(const std::string &array)>;
 bool reads_any(const InputDecl &read, const Instead &instead);
 // The same read over such arrays; of something else; its positions and borders alone.
@@ -88,7 +88,7 @@ struct LetArray {
   std::vector<AffineForm> own;
 };
 using LetArrays = std::unordered_map<std::string, LetArray>;
-// What a node has become, of which the exchange has the arguments; empty where it stays.
+// Gives what a node becomes, of which the exchange has the arguments; empty where it stays.
 Expr over_arrays(const ExprNode &node, const LetArrays &arrays, const expr::Exchange &exchange);
 Instead inputs_for(const LetArrays &arrays);
 
