@@ -165,4 +165,7 @@ private:
   std::vector<OpenLoop> open_; // the innermost last
 };
 
+// The same value, behind which the code generator does not look. No instruction comes of it.
+llvm::Value *fenced(Builder &ir, llvm::Value *vector);
+
 } // namespace broadloom::jit

@@ -11,6 +11,18 @@
 
 namespace broadloom::jit {
 
+llvm::Value *fenced(Builder &ir, llvm::Value *vector) {
+  llvm::Type *type = vector->getType(), *floats = type;
+  if (!type->isFPOrFPVectorTy()) {
+    const auto bits = unsigned(type->getPrimitiveSizeInBits().getFixedValue());
+    const unsigned each = bits % 64 == 0 && type->getScalarSizeInBits() == 64 ? 64 : 32;
+    if (bits % each != 0) return vector;
+    floats =
+        llvm::FixedVectorType::get(each == 64 ? ir.getDoubleTy() : ir.getFloatTy(), bits / each);
+  }
+  return ir.CreateBitCast(ir.CreateArithmeticFence(ir.CreateBitCast(vector, floats), floats), type);
+}
+
 // Exact. The fence keeps LLVM from moving operations to the narrow side, where they would be done
 // one lane at a time.
 llvm::Value *Lanes::widen_float(llvm::Value *x, DType from) {

@@ -215,6 +215,8 @@ void Memory::store_neighbours(const Row &row, int parts, llvm::Value *value) {
   }
   const bool around = row.here.aligned && row.access.move == Move::Streamed;
   const llvm::Align align(around ? stream_alignment(row.access.buffer, row.group.width) : size);
+  // The code generator would join a narrowing with the store, which then goes through the caches.
+  if (around && size < 4) value = fenced(ir_, value);
   llvm::StoreInst *stored = ir_.CreateAlignedStore(value, row.at, align);
   if (around)
     stored->setMetadata(

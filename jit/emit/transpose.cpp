@@ -66,18 +66,6 @@ void exchange_pieces(Builder &ir, Values &v, int piece) {
   }
 }
 
-// The same value, behind which the code generator does not look: it would try to make one shuffle
-// of every four, round by round, which took most of a compilation, and finds none that is cheaper.
-// No instruction comes of it.
-llvm::Value *fenced(Builder &ir, llvm::Value *vector) {
-  llvm::Type *type = vector->getType(), *floats = type;
-  if (!type->isFPOrFPVectorTy())
-    floats = llvm::VectorType::get(type->getScalarSizeInBits() == 64 ? ir.getDoubleTy()
-                                                                     : ir.getFloatTy(),
-                                   llvm::cast<llvm::VectorType>(type)->getElementCount());
-  return ir.CreateBitCast(ir.CreateArithmeticFence(ir.CreateBitCast(vector, floats), floats), type);
-}
-
 // Each round as above. Inside of 16 bytes the machine has cheap shuffles that take neighbours from
 // either vector, so for elements of four bytes the first two rounds are made of those.
 Values transposed(Builder &ir, Values v, std::size_t size) {
@@ -114,6 +102,8 @@ Values transposed(Builder &ir, Values v, std::size_t size) {
   const bool by_pieces = square && width == 4 * piece;
   for (; distance < (by_pieces ? piece : static_cast<int>(v.size())); distance *= 2) {
     if (square && distance == piece)
+      // Else the code generator would try to make one shuffle of every four, round by round, which
+      // took most of a compilation, and find none that is cheaper.
       for (llvm::Value *&vector : v) vector = fenced(ir, vector);
     std::vector<int> upper, lower;
     for (int lane = 0; lane < width; ++lane) {

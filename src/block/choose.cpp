@@ -130,10 +130,33 @@ int Chooser::map_width(LoopId id, const Place &place) const {
   return width;
 }
 
+// What goes around the caches goes by the register, which is a line at best: of elements that are
+// narrower than what is computed with, so many lanes as fill several. Else a line would be put
+// together of parts, and asked for ahead once for each.
+int Chooser::streamed_width(LoopId id, const std::vector<BufferId> &streamed) const {
+  constexpr int most_registers = 4; // of a value
+  const Survey::LoopFacts &f = facts(id);
+  const int base = width_of_map(id), room = machine_.vector_bytes() / machine_.sizes.narrower;
+  if (f.costly || f.inner_loops || loop(id).body.size() > machine_.sizes.copied_body) return base;
+  int narrowest = room; // bytes
+  for (const BufferId buffer : f.buffers) {
+    const Walk *along = walk(buffer, loop(id).axis);
+    if (along != nullptr && along->stride != StrideClass::Unit) return base;
+    if (std::ranges::find(streamed, buffer) != streamed.end())
+      narrowest = std::min(narrowest, int(size_of(program_[buffer].dtype)));
+  }
+  int width = base;
+  while (width < most_masked && width * narrowest < room &&
+         2 * width * f.widest <= most_registers * room)
+    width *= 2;
+  return width;
+}
+
 Run Chooser::map(LoopId id, Place place) const {
   const Loop &l = loop(id);
   const Survey::LoopFacts &f = facts(id);
-  const int base = width_of_map(id);
+  place.streamed = streamed(id);
+  const int base = place.streamed.empty() ? width_of_map(id) : streamed_width(id, place.streamed);
   Run run{id, Shape::Map, {}, {}};
   place.vector = &l;
   const auto add = [&](int width, bool masked) {
@@ -145,7 +168,6 @@ Run Chooser::map(LoopId id, Place place) const {
     run.boxes.push_back(box(std::move(dims), l.body, place));
     run.boxes.back().rest = run.boxes.size() > 1;
   };
-  place.streamed = streamed(id);
   if (!place.streamed.empty()) {
     run.shape = Shape::StreamedMap;
     add(base, false);

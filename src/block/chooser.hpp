@@ -55,6 +55,7 @@ private:
   int base_width(loop::LoopId id) const;
   int width_of_map(loop::LoopId id) const;
   int map_width(loop::LoopId id, const Place &place) const;
+  int streamed_width(loop::LoopId id, const std::vector<loop::BufferId> &streamed) const;
   std::size_t statements_unrolled(loop::LoopId id) const;
   int leaves_together(loop::LoopId id, int width) const;
   bool has_leaves_in_threads(loop::LoopId id, const Place &place) const;
