@@ -11,9 +11,12 @@ namespace {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
+// As many for each thread: of 13 blocks one of two threads would run 7.
 std::int64_t tasks_worth_making(double work, const Machine &machine, double task_cycles) {
   if (machine.threads <= 1 || !(work >= fewest_tasks * task_cycles)) return 1;
-  return std::int64_t(std::min(work / task_cycles, double(machine.threads) * tasks_per_thread));
+  const auto tasks =
+      std::int64_t(std::min(work / task_cycles, double(machine.threads) * tasks_per_thread));
+  return tasks > machine.threads ? tasks - tasks % machine.threads : tasks;
 }
 
 std::int64_t tasks_of_at_most(double most, double work) {

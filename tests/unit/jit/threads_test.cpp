@@ -87,6 +87,21 @@ TEST_CASE("Little work and one thread both give a single block") {
   CHECK(runtime::make_grid(extents, 0, much_work, {.threads = 1}).blocks == 1);
 }
 
+TEST_CASE(
+    "Each thread has as many blocks as the others, where there are more blocks than threads") {
+  const std::int64_t extents[] = {100'000};
+  for (const int threads : {2, 3, 16})
+    for (const double tasks : {2.5, 5.0, 7.9, 13.0, 31.0, 500.0}) {
+      CAPTURE(threads);
+      CAPTURE(tasks);
+      const support::Machine machine{.threads = threads};
+      const std::int64_t blocks =
+          runtime::make_grid(extents, {}, tasks * machine.task_cycles, machine).blocks;
+      CHECK(blocks <= std::int64_t(tasks));
+      CHECK((blocks < threads || blocks % threads == 0));
+    }
+}
+
 TEST_CASE("Work of some microseconds is cut into blocks for threads that are awake already") {
   const std::int64_t extents[] = {1'000'000};
   const double some_work = 30'000;
