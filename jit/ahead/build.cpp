@@ -33,7 +33,7 @@ using jit::ListedOperand;
 // What stands for any extent, by how many axes may have any: short and long, within each cache and
 // beyond them all.
 std::vector<std::int64_t> extents_for(std::size_t axes) {
-  if (axes <= 1) return {3, 40, 150, 600, 3'000, 20'000, 200'000, 3'000'000, 50'000'000};
+  if (axes <= 1) return {3, 40, 150, 600, 3'000, 20'000, 200'000, 700'000, 3'000'000, 50'000'000};
   if (axes == 2) return {3, 40, 200, 600, 3'000, 20'000, 300'000};
   if (axes == 3) return {3, 40, 300, 4'000};
   return {4, 300};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 namespace broadloom::plan {
 
@@ -63,22 +64,72 @@ bool follows_another(const Request &request, std::size_t input) {
   return false;
 }
 
+// A window reads the same elements again along the axes of a sum.
+struct Read {
+  double elements = 1, reach = 1;
+  double bytes = 0;
+};
+Read read_of(const Request &request, std::size_t input) {
+  Read read;
+  for (const Step &step : request.walks.own_steps(input)) {
+    read.elements *= double(request.resolved[step.cls].extent);
+    read.reach += double(request.resolved[step.cls].extent - 1) * std::abs(double(step.stride));
+  }
+  read.bytes = std::min(read.elements, std::max(read.reach, 1.)) *
+               double(size_of(request.spec.inputs[input].dtype));
+  return read;
+}
+
+std::int64_t bytes_of_output(const Request &request, std::size_t output) {
+  if (request.is_near(request.spec.inputs.size() + output)) return 0;
+  std::int64_t bytes = std::int64_t(size_of(request.spec.outputs[output].dtype));
+  for (std::int64_t n : request.resolved.output_shapes[output]) bytes *= n;
+  return bytes;
+}
+
+// What goes through the caches: each array once, however many windows it has.
+double traffic_of(const Request &request) {
+  double bytes = 0;
+  std::map<std::uint32_t, double> windows; // [array]
+  for (std::size_t input = 0; input < request.spec.inputs.size(); ++input) {
+    if (request.is_near(input)) continue;
+    const double read = read_of(request, input).bytes;
+    if (const auto &window = request.spec.inputs[input].window) {
+      double &most = windows[std::uint32_t(window->of)];
+      most = std::max(most, read);
+    } else {
+      bytes += read;
+    }
+  }
+  for (const auto &[array, read] : windows) bytes += read;
+  for (std::size_t output = 0; output < request.spec.outputs.size(); ++output)
+    bytes += double(bytes_of_output(request, output));
+  return bytes;
+}
+
+// Whether the last-level cache has at least half of an output when the call ends. What goes through
+// it last is what stays: of three inputs and an output the fourth part is the output's. Where all
+// cores have room for the output in caches of their own, it is there.
+bool is_kept(const Request &request, double bytes, const Machine &machine) {
+  const auto kept = double(machine.kept_output);
+  const double own = double(machine.own_caches) * machine.threads;
+  return bytes <= kept && (bytes <= own || traffic_of(request) <= 2 * kept);
+}
+
 // An output of which the last-level cache keeps little is stored around the caches: it would only
 // push out what is still to be read, and a normal store reads each line first.
 Storing storing(const Request &request, const Item &item, const LoopKey &loop,
                 const Machine &machine) {
   const spec::TypedOutput &output = request.spec.outputs[item.output];
-  std::int64_t bytes = std::int64_t(size_of(output.dtype));
-  for (std::int64_t n : request.resolved.output_shapes[item.output]) bytes *= n;
-  if (request.is_near(request.spec.inputs.size() + item.output)) bytes = 0;
+  const std::int64_t bytes = bytes_of_output(request, item.output);
   const bool unit =
       !loop.group.empty() && stride_along(request.walks.outputs[item.output], loop.group) == 1;
   Storing chosen;
   chosen.bytes = double(bytes);
   chosen.reason =
-      output.add                     ? Reason::AddsIntoOutput
-      : bytes <= machine.kept_output ? Reason::OutputFitsCache
-      : !unit || !loop.vector        ? Reason::StoreNotUnitStride
+      output.add                                ? Reason::AddsIntoOutput
+      : is_kept(request, chosen.bytes, machine) ? Reason::OutputFitsCache
+      : !unit || !loop.vector                   ? Reason::StoreNotUnitStride
       : group_extent(request.resolved, loop.group) * std::int64_t(size_of(output.dtype)) <
               shortest_streamed_row
           ? Reason::ShortStreamedRows
@@ -106,26 +157,25 @@ std::vector<Reading> choose_reads(const Request &request, const Cuts &cuts,
                                   const Machine &machine) {
   const bool tiled = std::ranges::any_of(
       cuts.chunks, [](const auto &cut) { return cut.second.kind == ChunkKind::TileSide; });
+  const auto near = double(machine.last_level_cache / far_inputs);
+  const bool all_near = traffic_of(request) <= near;
   std::vector<Reading> reads;
   for (std::size_t input = 0; input < request.spec.inputs.size(); ++input) {
-    const Steps &steps = request.walks.own_steps(input);
-    const std::size_t size = size_of(request.spec.inputs[input].dtype);
-    double elements = 1, reach = 1; // a window reads the same ones again along the axes of a sum
-    for (const Step &step : steps) {
-      elements *= double(request.resolved[step.cls].extent);
-      reach += double(request.resolved[step.cls].extent - 1) * std::abs(double(step.stride));
-    }
+    const Read read = read_of(request, input);
     Reading reading;
-    reading.bytes = std::min(elements, std::max(reach, 1.)) * double(size);
-    reading.stays_near =
-        request.is_near(input) || reading.bytes <= double(machine.last_level_cache / far_inputs);
+    reading.bytes = read.bytes;
+    // One of many that are large together finds none of its elements there, unless it is small.
+    reading.stays_near = request.is_near(input) || all_near ||
+                         read.bytes <= std::min(near, double(machine.own_caches));
     reading.exceeds_nearest_cache = reading.bytes > double(machine.nearest_cache);
-    reading.most_turns = most_reads * elements;
-    reading.otherwise = tiled                                          ? Reason::InputReadInTiles
-                        : has_gaps(request, steps, std::int64_t(size)) ? Reason::InputHasGaps
-                        : elements > 4 * reach                         ? Reason::InputReadOften
-                        : follows_another(request, input)              ? Reason::InputReadBefore
-                                                                       : Reason::InputReadAhead;
+    reading.most_turns = most_reads * read.elements;
+    const auto size = std::int64_t(size_of(request.spec.inputs[input].dtype));
+    reading.otherwise = tiled ? Reason::InputReadInTiles
+                        : has_gaps(request, request.walks.own_steps(input), size)
+                            ? Reason::InputHasGaps
+                        : read.elements > 4 * read.reach  ? Reason::InputReadOften
+                        : follows_another(request, input) ? Reason::InputReadBefore
+                                                          : Reason::InputReadAhead;
     reads.push_back(reading);
   }
   return reads;

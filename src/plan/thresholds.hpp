@@ -139,7 +139,7 @@ inline constexpr int most_items_in_a_phase = 48;
 
 inline constexpr std::int64_t shortest_streamed_row =
     256; // bytes: each row begins and ends with plain stores where it lies across lines
-// An input that is larger than this part of the last-level cache may leave a core's own caches.
+// Operands that together are larger than this part of the last-level cache may leave a core's own.
 inline constexpr std::int64_t far_inputs = 8;
 inline constexpr double most_reads =
     8; // of an element that is prefetched: what is read again and again is in the caches

@@ -183,9 +183,9 @@ TEST_CASE("The code that is shown with its lines is the code that runs") {
 TEST_CASE("What goes around the caches does so for elements of any size") {
   for (const std::string dtype : {"u8", "i8", "u16", "i16", "f16", "bf16", "f32", "f64"}) {
     CAPTURE(dtype);
-    const plan::Plan plan =
-        plan_of("in x : " + dtype + "[i]; out y : " + dtype + " = f32(x) * 3 schedule { stream y }",
-                {shaped({1'000'000})});
+    const plan::Plan plan = plan_of("in x : " + dtype + "[i]; out y : " + dtype +
+                                        " = f32(x) * 3\nschedule { stream y }",
+                                    {shaped({1'000'000})});
     for (const std::string &name : jit::targets_here()) {
       CAPTURE(name);
       const jit::Target target = jit::find_target(name);

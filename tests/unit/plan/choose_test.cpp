@@ -97,6 +97,48 @@ TEST_CASE("what is chosen goes by the machine") {
   CHECK(choose(columns.request, {.threads = 64}).ways.sweeps.empty());
 }
 
+TEST_CASE(
+    "an output is stored plainly while half of it stays in the cache behind all that is read") {
+  const auto is_streamed = [](const std::string &body, const Shapes &shapes,
+                              const Machine &machine = {.own_caches = 1 << 20,
+                                                        .last_level_cache = 32 << 20,
+                                                        .kept_output = 6 << 20}) {
+    const Asked asked(body, shapes);
+    return choose(asked.request, machine).stores[0].streamed;
+  };
+  const std::string one = "in x : f32[i]; out z = x * 2";
+  const std::string three = "in x : f32[i]; in y : f32[i]; in w : f32[i]; out z = x * y + w";
+  constexpr std::int64_t many = 1 << 20;
+  CHECK(!is_streamed(one, {{many}}));
+  CHECK(is_streamed(one, {{many * 2}}));
+  CHECK(!is_streamed(three, {{many / 2}, {many / 2}, {many / 2}}));
+  CHECK(is_streamed(three, {{many}, {many}, {many}}));
+  // It fits into the caches that all cores have of their own.
+  CHECK(!is_streamed(three, {{many}, {many}, {many}},
+                     {.own_caches = 1 << 20, .kept_output = 6 << 20, .threads = 4}));
+  CHECK(!is_streamed("in x : f32[i, j]; out s = sum(x, j)", {{100'000, 64}}));
+  // Windows of one array are read once.
+  CHECK(!is_streamed("in x : f32[:]; out z = x[i] + x[i + 1] + x[i + 2]",
+                     {{many + 2}, {many}, {many}, {many}}));
+}
+
+TEST_CASE("lines are asked for ahead where all operands together leave a core's own caches") {
+  const auto asks = [](const std::string &body, const Shapes &shapes) {
+    const Asked asked(body, shapes);
+    std::vector<bool> ahead;
+    for (const Reading &reading : choose(asked.request, {}).reads)
+      ahead.push_back(!reading.stays_near);
+    return ahead;
+  };
+  using Ahead = std::vector<bool>;
+  constexpr std::int64_t many = 1 << 20;
+  CHECK(asks("in x : f32[i]; out z = x * 2", {{many / 4}}) == Ahead{false});
+  CHECK(asks("in x : f32[i]; out z = x * 2", {{many}}) == Ahead{true});
+  CHECK(asks("in x : f32[i]; out s = sum(x)", {{many - 1024}}) == Ahead{false});
+  CHECK(asks("in x : f32[i, j]; in y : f32[j]; out z = x * y", {{1024, 1024}, {1024}}) ==
+        Ahead{true, false});
+}
+
 TEST_CASE("another schedule is built as it is") {
   const Asked asked("in x : f32[i]; out s = sum(x); out z = x * 2", {{1'000'000}});
   Schedule schedule = choose(asked.request, {.threads = 2});
