@@ -43,23 +43,25 @@ struct Layout {
   std::span<const std::int64_t> shape() const { return {extents.data(), std::size_t(rank)}; }
   std::span<const std::int64_t> steps() const { return {strides.data(), std::size_t(rank)}; }
 
-  static constexpr int few_dims = 4; // that are copied without asking for the rank
   struct Unset {};
-  explicit Layout(Unset) { // its dims are set next
-    for (std::size_t d = 0; d < few_dims; ++d) extents[d] = strides[d] = 0;
-  }
+  explicit Layout(Unset) {} // its dims are set next
 
 private:
-  void take_dims(const Layout &other) {
-    for (std::size_t d = 0; d < few_dims; ++d) {
-      extents[d] = other.extents[d];
-      strides[d] = other.strides[d];
-    }
-    if (rank <= few_dims) return;
-    for (std::size_t d = few_dims; d < max_rank; ++d) {
-      extents[d] = other.extents[d];
-      strides[d] = other.strides[d];
-    }
+  // The first two number by number: they were often stored so a moment ago, and a load of both at
+  // once would wait until the stores are done.
+  [[gnu::always_inline]] void take_dims(const Layout &other) {
+    if (rank <= 0) return;
+    take_dim(other, 0);
+    if (rank == 1) return;
+    take_dim(other, 1);
+    if (rank > 2) take_more(other);
+  }
+  [[gnu::noinline]] void take_more(const Layout &other) {
+    for (int d = 2; d < rank; ++d) take_dim(other, std::size_t(d));
+  }
+  void take_dim(const Layout &other, std::size_t d) {
+    extents[d] = other.extents[d];
+    strides[d] = other.strides[d];
   }
 };
 
@@ -139,17 +141,24 @@ inline Layout c_order(const ExtentList &list) {
   constexpr int bits_of_extent[] = {0, 58, 29, 19,
                                     14}; // [rank]: together no more than 2^58 elements
   const std::span<const std::int64_t> shape = list;
+  Layout layout{Layout::Unset()}; // the one that is returned, so that it is not copied
   std::uint64_t all = 0;
   for (const std::int64_t extent : shape) all |= std::uint64_t(extent);
-  if (shape.size() > std::size_t(Layout::few_dims) || all >> bits_of_extent[shape.size()] != 0)
-    return contiguous_layout(shape);
-  Layout layout{Layout::Unset()};
+  if (shape.size() >= std::size(bits_of_extent) || all >> bits_of_extent[shape.size()] != 0)
+      [[unlikely]] {
+    layout = contiguous_layout(shape);
+    return layout;
+  }
   layout.rank = int(shape.size());
   std::int64_t stride = 1;
   for (std::size_t d = shape.size(); d-- > 0;) {
-    layout.extents[d] = shape[d];
+    std::int64_t extent = shape[d];
+#if defined(__GNUC__)
+    asm("" : "+r"(extent)); // number by number: see Layout::take_dims
+#endif
+    layout.extents[d] = extent;
     layout.strides[d] = stride;
-    stride *= shape[d] > 1 ? shape[d] : 1;
+    stride *= extent > 1 ? extent : 1;
   }
   return layout;
 }

@@ -89,19 +89,15 @@ std::int64_t bytes_of_output(const Request &request, std::size_t output) {
 
 // What goes through the caches: each array once, however many windows it has.
 double traffic_of(const Request &request) {
-  double bytes = 0;
-  std::map<std::uint32_t, double> windows; // [array]
+  std::map<std::size_t, double> arrays; // [the input that the windows are of]
   for (std::size_t input = 0; input < request.spec.inputs.size(); ++input) {
     if (request.is_near(input)) continue;
-    const double read = read_of(request, input).bytes;
-    if (const auto &window = request.spec.inputs[input].window) {
-      double &most = windows[std::uint32_t(window->of)];
-      most = std::max(most, read);
-    } else {
-      bytes += read;
-    }
+    const auto &window = request.spec.inputs[input].window;
+    double &most = arrays[window ? std::size_t(window->of) : input];
+    most = std::max(most, read_of(request, input).bytes);
   }
-  for (const auto &[array, read] : windows) bytes += read;
+  double bytes = 0;
+  for (const auto &[array, read] : arrays) bytes += read;
   for (std::size_t output = 0; output < request.spec.outputs.size(); ++output)
     bytes += double(bytes_of_output(request, output));
   return bytes;

@@ -76,6 +76,18 @@ TEST_CASE("the last dim of a contiguous layout has stride 1") {
   CHECK(list(array::fortran_layout(Extents{2, 3, 4}).steps()) == Extents{1, 2, 6});
 }
 
+TEST_CASE("a view of a shape has the layout of a contiguous array, however many dims there are") {
+  float element = 0;
+  Extents shape;
+  for (int rank = 0; rank <= 6; ++rank, shape.push_back(rank + 1)) {
+    const AnyView view = View<float>(&element, shape);
+    const Layout layout = contiguous_layout(shape);
+    CHECK(view.layout.rank == rank);
+    CHECK(std::ranges::equal(view.layout.shape(), layout.shape()));
+    CHECK(std::ranges::equal(view.layout.steps(), layout.steps()));
+  }
+}
+
 TEST_CASE("an array has at most 16 dims") {
   CHECK(code_of(Extents(16, 1)) == "");
   CHECK(code_of(Extents(17, 1)) == "E0110");
