@@ -47,8 +47,8 @@ struct Layout {
   explicit Layout(Unset) {} // its dims are set next
 
 private:
-  // The first two number by number: they were often stored so a moment ago, and a load of both at
-  // once would wait until the stores are done.
+  // The first two number by number, as they are often stored a moment before. A load of both at
+  // once would wait for the stores.
   [[gnu::always_inline]] void take_dims(const Layout &other) {
     if (rank <= 0) return;
     take_dim(other, 0);
