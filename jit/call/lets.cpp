@@ -414,8 +414,9 @@ std::vector<AnyView> Lets::views(const Layouts &layouts, char *memory) const {
       for (const spec::Recurrence::Read &read : loop->reads) {
         if (read.input != i) continue;
         const spec::Recurrence &of = *recurrence(read.let);
-        AnyView before{dtype(read.let), at(read.let, 0), true, layouts.lets[read.let]};
-        before.layout.extents[of.dim] += read.more;
+        const Layout &rows = layouts.lets[read.let];
+        AnyView before{dtype(read.let), at(read.let, 0), true, rows};
+        before.layout.extents[of.dim] = rows.extents[of.dim] + read.more;
         result.push_back(before);
       }
     }
