@@ -1,31 +1,30 @@
 // What stands behind a Kernel: what it is made of, and what its calls have taught.
 //
-// A call, in the order in which it comes by them:
-//   public_kernel.cpp    the public face: arguments by position or by name; c_interface.cpp: of C
-//   bound_call.cpp       with its arguments fixed; with states: stateful.cpp; frozen: frozen.cpp
-//   call_chooser.cpp     what a call does around its nests, and in which order: a CallPlan; for
-//                        one kernel: choose_reader.cpp, loops over time: choose_loops.cpp, a few
-//                        rows at a time: find_tiles.cpp, choose_tiles.cpp, tile_steps.cpp
-//   call_plans.cpp       the plans that are kept
-//   run_call.cpp         its steps, one after the other; tiles: run_tiles.cpp, loops over time:
-//                        run_loops.cpp, and rows computed again: checkpoints.cpp, revolve.cpp
-//   call.cpp             a nest: look the layouts up, check the pointers, run
-//   layout_cache.cpp     the layouts seen so far
-//   executor.cpp         the phases, natively or interpreted, or the reference
-//   runtime/             threads, and memory for the time of a call; how much: workspace.cpp
-//   checked_call.cpp     a call that Options::debug has checked; twice.cpp: run in both engines
-//   recorded_call.cpp    a call that is held against what is shown of it
+// A call, in the order in which it comes by them (here, where no room is named):
+//   api/public_kernel.cpp  arguments by position or by name; of C: ahead/c_interface.cpp
+//   api/bound_call.cpp     with its arguments fixed; with states: api/stateful.cpp; frozen.cpp
+//   call_chooser.cpp       what a call does around its nests, and in which order: a CallPlan; for
+//                          one kernel: choose_reader.cpp, loops over time: choose_loops.cpp, a few
+//                          rows at a time: find_tiles.cpp, choose_tiles.cpp, tile_steps.cpp
+//   call_plans.cpp         the plans that are kept
+//   run_call.cpp           its steps, one after the other; tiles: run_tiles.cpp, loops over time:
+//                          run_loops.cpp, and rows computed again: checkpoints.cpp, revolve.cpp
+//   call.cpp               a nest: look the layouts up, check the pointers, run
+//   nest/layout_cache.cpp  the layouts seen so far
+//   nest/executor.cpp      the phases, natively or interpreted, or the reference
+//   runtime/               threads, and memory for the time of a call; how much: workspace.cpp
+//   api/checked_call.cpp   a call that Options::debug has checked; both engines: nest/twice.cpp
+//   api/recorded_call.cpp  a call that is held against what is shown of it
 // How it comes to be:
-//   compile.cpp          from the spec to a KernelImpl (kernel_impl.cpp)
-//   setup.cpp            what no call changes
-//   sub_kernels.cpp      the kernels behind: lets.cpp, parts, fold_blocks*.cpp
-//   specialise.cpp       from layouts to all that a call of them needs
-//   patterns.cpp         the programs and their code: cache/, emit/, engine/, native/, gpu/
-//   build.cpp            ahead of time, as an object file: build_header.cpp, build_layouts.cpp
-//   failure.cpp          what a bug of ours leaves behind, and what then takes over
-// On blocks of data: block_kernel.cpp, stages.cpp, halos.cpp.
-// What it tells:
-//   show*.cpp, why*.cpp, predict.cpp   of what shown.cpp finds, and of the latest CallPlan
+//   compile.cpp            from the spec to a KernelImpl (kernel_impl.cpp)
+//   nest/setup.cpp         what no call changes
+//   sub_kernels.cpp        the kernels behind: lets.cpp, parts, fold_blocks*.cpp
+//   nest/specialise.cpp    from layouts to all that a call of them needs
+//   nest/patterns.cpp      the programs and their code: cache/, emit/, engine/, native/, gpu/
+//   ahead/build.cpp        ahead of time, as an object file
+//   nest/failure.cpp       what a bug of ours leaves behind, and what then takes over
+// On blocks of data: api/block_kernel.cpp, api/stages.cpp, api/halos.cpp.
+// What it tells: show/, of what show/shown.cpp finds, and of the latest CallPlan.
 #pragma once
 
 #include "jit/call/call_plans.hpp"
