@@ -191,6 +191,8 @@ MUTANTS = [
      "llvm::ConstantFP::get(tree[k][0]->getType(), 0.0)", "llvm::ConstantFP::get(tree[k][0]->getType(), -0.0)"),
     ("argmax: a later tie wins", "src/ops/increasing.cpp",
      "    case Op::Le: return at_last;", "    case Op::Le: return at_first;"),
+    ("plan: no near rows", "src/plan/tasks.cpp", "if (near > wanted) wanted = near, grid.near = k;",
+     "(void)near;"),
     ("plan: no rows of panels", "src/plan/choose_panels.cpp",
      "      else if (folds_rows(fold))", "      else if (false)"),
     ("plan: no axis moves next to lanes", "src/plan/components.cpp",
