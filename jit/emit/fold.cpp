@@ -190,7 +190,7 @@ Blocks Folds::masked_steps(const Place &here, const block::Run &run, Range range
 
 // The states of a tile fill the registers, and masks need some more. Where LLVM takes the masked
 // steps for as frequent as those of whole groups, it spills states around both. f32 [1024, 1024] by
-// itself transposed, relaxed, takes 0.76 of the time without (one thread).
+// itself transposed, relaxed, takes 0.92 of the time without (one thread).
 void Folds::expect_none(llvm::BasicBlock &before) {
   constexpr std::uint32_t taken = 1, passed = 2000;
   auto *branch = llvm::dyn_cast<llvm::BranchInst>(before.getTerminator());
