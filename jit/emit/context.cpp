@@ -99,7 +99,7 @@ Range Context::range(const Place &here, const Loop &loop) {
   return {begin, least(extent, ir.CreateAdd(begin, chunk))};
 }
 
-const Walk *Context::walk(BufferId id, AxisId axis) const { return block::walk(program, id, axis); }
+const Walk *Context::walk(BufferId id, AxisId axis) const { return loop::walk(program, id, axis); }
 
 llvm::Value *Context::step_bytes(BufferId id, AxisId axis) const {
   return strides_[id.index * program.axes.size() + axis.index];

@@ -137,14 +137,12 @@ int Chooser::streamed_width(LoopId id, const std::vector<BufferId> &streamed) co
   constexpr int most_registers = 4; // of a value
   const Survey::LoopFacts &f = facts(id);
   const int base = width_of_map(id), room = machine_.vector_bytes() / machine_.sizes.narrower;
-  if (f.costly || f.inner_loops || loop(id).body.size() > machine_.sizes.copied_body) return base;
+  if (f.costly || f.inner_loops || loop(id).body.size() > machine_.sizes.copied_body ||
+      !lies_along(id))
+    return base;
   int narrowest = room; // bytes
-  for (const BufferId buffer : f.buffers) {
-    const Walk *along = walk(buffer, loop(id).axis);
-    if (along != nullptr && along->stride != StrideClass::Unit) return base;
-    if (std::ranges::find(streamed, buffer) != streamed.end())
-      narrowest = std::min(narrowest, int(size_of(program_[buffer].dtype)));
-  }
+  for (const BufferId buffer : streamed)
+    narrowest = std::min(narrowest, int(size_of(program_[buffer].dtype)));
   int width = base;
   while (width < most_masked && width * narrowest < room &&
          2 * width * f.widest <= most_registers * room)

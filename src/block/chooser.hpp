@@ -84,7 +84,7 @@ private:
   bool lies_in_rows(loop::BufferId id, loop::AxisId along, const loop::Loop &lanes) const;
 
   const loop::Walk *walk(loop::BufferId id, loop::AxisId axis) const {
-    return block::walk(program_, id, axis);
+    return loop::walk(program_, id, axis);
   }
   const loop::Loop &loop(loop::LoopId id) const { return program_[id]; }
   const Survey::LoopFacts &facts(loop::LoopId id) const { return survey_.loops[id.index]; }

@@ -188,12 +188,6 @@ bool folds_in_any_order(const loop::Program &program, const Loop &loop) {
   return std::ranges::all_of(loop.accs, [&](AccId acc) { return program.recipe(acc).exact; });
 }
 
-const Walk *walk(const loop::Program &program, BufferId buffer, AxisId axis) {
-  for (const Walk &w : program[buffer].walks)
-    if (w.axis == axis) return &w;
-  return nullptr;
-}
-
 Survey survey(const loop::Program &program, std::size_t phase, const Weights &weights) {
   Survey facts;
   facts.value_varies.resize(program.values.size());

@@ -38,7 +38,4 @@ bool runs_as_vector(const loop::Program &program, const loop::Loop &loop);
 // Whether all of its accumulators have the same bits in whatever order.
 bool folds_in_any_order(const loop::Program &program, const loop::Loop &loop);
 
-// How the buffer walks the axis; null where it does not.
-const loop::Walk *walk(const loop::Program &program, loop::BufferId buffer, loop::AxisId axis);
-
 } // namespace broadloom::block

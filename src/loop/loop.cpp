@@ -25,6 +25,12 @@ bool takes_blocks(const Program &program, const Loop &loop, AccId acc) {
   return loop.leaf == 1 && loop.ways == 1 && !loop.scan && ops::step_is_join(program.recipe(acc));
 }
 
+const Walk *walk(const Program &program, BufferId buffer, AxisId axis) {
+  for (const Walk &w : program[buffer].walks)
+    if (w.axis == axis) return &w;
+  return nullptr;
+}
+
 std::optional<LoopId> only_loop(const std::vector<Stmt> &body) {
   std::optional<LoopId> only;
   for (const Stmt &s : body) {

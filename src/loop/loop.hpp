@@ -267,6 +267,8 @@ bool takes_blocks(const Program &program, const Loop &loop, AccId acc);
 
 // The loop that is all that a body contains, but for values.
 std::optional<LoopId> only_loop(const std::vector<Stmt> &body);
+// How the buffer walks the axis; null where it does not.
+const Walk *walk(const Program &program, BufferId buffer, AxisId axis);
 
 // The loop of the phase that hands its states on, or null.
 const Loop *handing_loop(const Program &program, const Phase &phase);

@@ -79,14 +79,13 @@ double bytes_of_row(const loop::Program &program, const loop::Phase &phase, loop
   double bytes = 0;
   for (const loop::Stmt &s : program[fold].body) {
     if (s.kind != loop::StmtKind::Let || program[s.value].kind != loop::ValueKind::Load) continue;
-    const loop::Buffer &buffer = program[program[s.value].buffer];
-    const auto walks = [&](loop::AxisId axis) {
-      return std::ranges::find(buffer.walks, axis, &loop::Walk::axis) != buffer.walks.end();
-    };
-    by_columns = by_columns || (walks(columns) && !walks(rows));
-    if (!walks(rows) || walks(columns)) continue;
-    auto row = double(size_of(buffer.dtype));
-    for (const loop::Walk &walk : buffer.walks)
+    const loop::BufferId buffer = program[s.value].buffer;
+    const bool down = loop::walk(program, buffer, rows) != nullptr;
+    const bool across = loop::walk(program, buffer, columns) != nullptr;
+    by_columns = by_columns || (across && !down);
+    if (!down || across) continue;
+    auto row = double(size_of(program[buffer].dtype));
+    for (const loop::Walk &walk : program[buffer].walks)
       if (std::ranges::find(phase.parallel, walk.axis) == phase.parallel.end())
         row *= double(extents[walk.axis.index]);
     bytes += row;
