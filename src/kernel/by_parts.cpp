@@ -138,12 +138,13 @@ private:
       const Node &node = graph_[id];
       if (node.kind == NodeKind::Scan && node.folded.has(axis)) return false;
       if (node.kind != NodeKind::Fold || !node.folded.has(axis)) continue;
-      if (!is_sum(graph_, id)) return false;
-      NodeId value = graph_.args(id)[0];
-      while (graph_[value].kind == NodeKind::Cast) value = graph_.args(value)[0];
-      if (!graph_.is(value, Op::Where) || !is_zero(graph_, graph_.args(value)[2]) ||
-          !conjuncts(graph_, graph_.args(value)[0]).contains(condition))
-        return false;
+      if (!ops::adds_up(graph_.recipe(id))) return false;
+      for (NodeId value : graph_.args(id)) {
+        while (graph_[value].kind == NodeKind::Cast) value = graph_.args(value)[0];
+        if (!graph_.is(value, Op::Where) || !is_zero(graph_, graph_.args(value)[2]) ||
+            !conjuncts(graph_, graph_.args(value)[0]).contains(condition))
+          return false;
+      }
       is_folded = true;
     }
     return is_folded;

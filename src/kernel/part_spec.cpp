@@ -25,10 +25,6 @@ bool is_zero(const Graph &graph, NodeId id) {
   return graph[id].kind == NodeKind::Literal && graph[id].literal == ops::Scalar{};
 }
 
-bool is_sum(const Graph &graph, NodeId fold) {
-  return ops::only_op(graph.recipe(fold)) == Op::Add && graph.args(fold).size() == 1;
-}
-
 bool is_part_number(const spec::TypedInput &input) {
   return input.name.starts_with("first of ") || input.name.starts_with("extent of ");
 }
@@ -168,18 +164,30 @@ private:
     }
     if (old.is(id, Op::Where) && is_true(args[0])) {
       now_[id.index] = now_[args[1].index];
-      return same(args[1]) && old[args[1]].axes == node.axes;
+      return !is_known(args[1]);
     }
     if (old.is(id, Op::Where) && is_false(args[0])) {
       now_[id.index] = now_[args[2].index];
       return is_zero(made_.graph, now_[id.index]);
     }
-    if (node.kind == NodeKind::Fold && !same(args[0]) && is_sum(old, id)) {
-      NodeId summed = now_[args[0].index]; // nothing added up is nothing
-      while (made_.graph[summed].kind == NodeKind::Cast) summed = made_.graph.args(summed)[0];
-      if (is_known(args[0]) || !is_zero(made_.graph, summed)) return false;
-      now_[id.index] = made_.graph.add({.dtype = node.dtype}, {}, where);
-      return true;
+    if (node.kind == NodeKind::Fold) {
+      AxisSet before, after;
+      for (const NodeId arg : args) {
+        if (is_known(arg)) return false;
+        before = before | old[arg].axes;
+        after = after | made_.graph[now_[arg.index]].axes;
+      }
+      if (before != after) { // nothing added up is nothing
+        if (!ops::adds_up(old.recipe(id)) || !std::ranges::all_of(args, [&](NodeId arg) {
+              NodeId summed = now_[arg.index];
+              while (made_.graph[summed].kind == NodeKind::Cast)
+                summed = made_.graph.args(summed)[0];
+              return is_zero(made_.graph, summed);
+            }))
+          return false;
+        now_[id.index] = made_.graph.add({.dtype = node.dtype}, {}, where);
+        return true;
+      }
     }
     if (const auto axis = counted_axis(old, id); axis && axes_.has(*axis)) {
       now_[id.index] = number(false, *axis, where);
@@ -193,7 +201,7 @@ private:
       now.push_back(now_[arg.index]);
       if (node.kind == NodeKind::Op || node.kind == NodeKind::Cast)
         made.axes = made.axes | made_.graph[now.back()].axes;
-      else if (!same(arg))
+      else if (node.kind != NodeKind::Fold && !same(arg))
         return false;
     }
     // What is masked has the axes of its mask.

@@ -12,7 +12,6 @@
 namespace broadloom::kernel {
 
 bool is_zero(const expr::Graph &graph, expr::NodeId id); // a literal
-bool is_sum(const expr::Graph &graph, expr::NodeId fold);
 
 // What a part is given behind its windows: the first position along an axis, and the extent of the
 // whole.

@@ -57,6 +57,20 @@ std::optional<Op> only_op(const Recipe &recipe) {
   return step.lines[0].op;
 }
 
+bool adds_up(const Recipe &recipe) {
+  const Code &step = recipe.step;
+  if (only_op(recipe) == Op::Add) return true;
+  return step.inputs == 3 && step.lines.size() == 1 &&
+         step.results == std::vector<std::uint32_t>{3} &&
+         step.lines[0] == Code::Line{Code::Line::Kind::Op,
+                                     Op::Fma,
+                                     recipe.states[0],
+                                     recipe.states[0],
+                                     {1, 2, 0},
+                                     3,
+                                     {}};
+}
+
 bool step_is_join(const Recipe &recipe) {
   return recipe.has_combine() && recipe.args == recipe.states && recipe.step == recipe.combine;
 }

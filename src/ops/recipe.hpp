@@ -64,6 +64,9 @@ Recipe joining(const Recipe &recipe);
 // The operation of a recipe that is a single one: sum's is Add.
 std::optional<Op> only_op(const Recipe &recipe);
 
+// Whether a step adds its argument, or the product of its two by fma: zeros change no state.
+bool adds_up(const Recipe &recipe);
+
 // Whether a step joins a block, as that of `joining` does, and that of an accumulator of one
 // operation.
 bool step_is_join(const Recipe &recipe);

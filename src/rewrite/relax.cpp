@@ -85,6 +85,18 @@ private:
     const ops::Scalar number = ops::convert(ops::scalar_from(value), DType::F64, dtype);
     return graph_.add({.dtype = dtype, .literal = number}, {}, *where_);
   }
+  NodeId make_masked(NodeId mask, NodeId x) {
+    const Node &value = graph_[x];
+    const Node node{.kind = NodeKind::Op,
+                    .op = Op::Where,
+                    .dtype = value.dtype,
+                    .axes = graph_[mask].axes | value.axes};
+    const NodeId nothing = graph_.add({.dtype = value.dtype}, {}, *where_);
+    return graph_.add(node, std::array{mask, x, nothing}, *where_);
+  }
+  bool is_nothing(NodeId id) const {
+    return graph_[id].kind == NodeKind::Literal && graph_[id].literal == ops::Scalar{};
+  }
   // The number that a node is, if it is one.
   std::optional<double> number(NodeId id) const {
     const Node &node = graph_[id];
@@ -97,7 +109,10 @@ private:
     return id;
   }
 
-  // sum(x * y), or sum(f64(x * y)) of f32. `like` asks about one argument only.
+  // sum(x * y), or sum(f64(x * y)) of f32, where a mask may hold. `like` asks about one argument
+  // only.
+  //
+  //   sum(where(m, x * y, 0), i)      dot(where(m, x, 0), where(m, y, 0), i)
   std::optional<NodeId> dot(const Node &node, const std::vector<NodeId> &args, NodeId old_arg) {
     const ops::Recipe &recipe = graph_.recipe(node.recipe);
     if (ops::only_op(recipe) != Op::Add || recipe.args != recipe.states || args.size() != 1 ||
@@ -105,10 +120,17 @@ private:
       return {};
     const DType sum = recipe.states[0];
     NodeId product = args[0];
+    const auto enter = [&](std::size_t k) { // false: another needs what is inside
+      product = arg(product, k);
+      old_arg = old_.args(old_arg)[k];
+      return users_[old_arg.index] == 1;
+    };
     const bool widened = graph_[product].kind == NodeKind::Cast;
-    if (widened) {
-      if (users_[old_.args(old_arg)[0].index] != 1) return {};
-      product = arg(product, 0);
+    if (widened && !enter(0)) return {};
+    std::optional<NodeId> mask;
+    if (graph_.is(product, Op::Where) && is_nothing(arg(product, 2))) {
+      mask = arg(product, 0);
+      if (!enter(1)) return {};
     }
     const DType dtype = graph_[product].dtype;
     const bool fits = sum == DType::F64 ? dtype == (widened ? DType::F32 : DType::F64)
@@ -117,6 +139,7 @@ private:
     std::vector<NodeId> factors{arg(product, 0), arg(product, 1)};
     for (NodeId &factor : factors) {
       if (number(factor)) return {};
+      if (mask) factor = make_masked(*mask, factor);
       if (widened) factor = cast(factor, sum);
     }
     Node fold = node;
