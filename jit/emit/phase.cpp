@@ -116,15 +116,17 @@ llvm::Value *PhaseEmitter::compute(const Place &here, ValueId id) {
   return lanes_.op(v.op, v.compute, args);
 }
 
-// Along the axis of the group: those of its lanes, which each row of a block has anew.
+// Along the axis of the group: those of its lanes, which each row of a block has anew. Along the
+// rows: that of the row, for all lanes of it.
 llvm::Value *PhaseEmitter::position(const Place &here, AxisId axis) {
   llvm::Value *first = here.positions[axis.index];
   const Group &group = here.group;
-  if (group.loop == nullptr || group.loop->axis != axis) return first;
+  const bool by_row = group.loop != nullptr && group.rows == axis;
+  if (group.loop == nullptr || (!by_row && group.loop->axis != axis)) return first;
   if (lanes_.are_threads()) return ir_.CreateAdd(first, memory_.place_of_thread(group));
   std::vector<std::uint64_t> numbers;
   for (int k = 0; k < group.lanes(); ++k)
-    numbers.push_back(static_cast<std::uint64_t>(k % group.width));
+    numbers.push_back(static_cast<std::uint64_t>(by_row ? k / group.width : k % group.width));
   return ir_.CreateAdd(lanes_.splat(first, group.lanes()),
                        llvm::ConstantDataVector::get(ir_.getContext(), numbers));
 }

@@ -165,7 +165,8 @@ void PhaseEmitter::register_blocks(const Place &here, const block::Run &run, con
           context_.lanes_of(moved(here, box, run.loop, row), program_[run.inner], width, active);
       place.group.rows = program_[run.loop].axis;
       place.group.copies = copies;
-      turn(place, box, run.inner, lane);
+      body(place, program_[run.loop].body,
+           [&](const Place &in_rows, LoopId inner) { turn(in_rows, box, inner, lane); });
     });
   });
 }

@@ -124,14 +124,14 @@ void Chooser::add_known_of_rows(Run &run, const Place &place) const {
 // the time of rows one by one.
 std::optional<Run> Chooser::row_tile(LoopId id, const Place &place) const {
   const Loop &rows = loop(id);
-  if (place.vector != nullptr || rows.body.size() != 1 || rows.body[0].kind != StmtKind::Loop)
-    return std::nullopt;
-  const LoopId inner = rows.body[0].loop;
+  const std::optional<LoopId> found =
+      place.vector == nullptr ? lanes_of_rows(program_, survey_, rows) : std::nullopt;
+  if (!found) return std::nullopt;
+  const LoopId inner = *found;
   const Loop &lanes = loop(inner);
   const Survey::LoopFacts &f = facts(inner);
   if (!lanes.vector || !lanes.accs.empty() || lanes.scan || lanes.turns > 0 ||
       lanes.within == rows.axis || f.costly || !(f.inner_folds || f.inner_trees) ||
-      !splits_in_rows(program_, survey_, lanes.body, rows.axis) ||
       (f.inner_trees && !lies_along(inner)))
     return std::nullopt;
   const bool shared = std::any_of(f.buffers.begin(), f.buffers.end(), [&](BufferId buffer) {

@@ -82,7 +82,10 @@ void Interpreter::let(ValueId id) {
 
 ops::Scalar Interpreter::position(AxisId axis, int lane) const {
   const bool own = vector_ != nullptr && vector_->axis == axis;
-  const int place = !own ? 0 : rows_ != nullptr ? lane % rows_->width : lane * apiece_ + copy_;
+  const int place = rows_ != nullptr && rows_->axis == axis ? lane / rows_->width
+                    : !own                                  ? 0
+                    : rows_ != nullptr                      ? lane % rows_->width
+                                                            : lane * apiece_ + copy_;
   return ops::scalar_from(positions_[axis.index] + place);
 }
 

@@ -51,6 +51,11 @@ void Interpreter::jammed_turn(const Box &box, std::int64_t position) {
   jam_ = jam;
 }
 
+void Interpreter::known_of_rows(const Loop &rows) {
+  for (const Stmt &s : rows.body)
+    if (s.kind == StmtKind::Let) let(s.value);
+}
+
 // Rows by lanes of a result: the rows are lanes, too, and go round inside of a few columns.
 void Interpreter::row_tile(const Run &run, Range range) {
   const Addresses outer = at_;
@@ -65,6 +70,7 @@ void Interpreter::row_tile(const Run &run, Range range) {
       move(run.loop, outer, row);
       rows_ = &block;
       set_lanes(&lanes, rows * width, rows * width);
+      known_of_rows(program_[run.loop]);
       turn(box, run.inner, Addresses(at_), p);
       set_lanes(nullptr, 1, 1);
       rows_ = nullptr;
@@ -76,11 +82,13 @@ void Interpreter::row_tile(const Run &run, Range range) {
     if (run.beside() != nullptr && row < below) {
       const Box &last = *run.beside();
       set_lanes(&lanes, width, last.masked ? int(columns.end - beside) : width);
+      known_of_rows(program_[run.loop]);
       turn(last, run.inner, Addresses(at_), beside);
       set_lanes(nullptr, 1, 1);
       at_ = outer;
       continue;
     }
+    known_of_rows(program_[run.loop]);
     map(run_of(run.rest(), run.inner), {row < below ? beside : columns.begin, columns.end});
   }
   at_ = outer;
@@ -97,8 +105,7 @@ void Interpreter::fold_tile(const Run &run, Range range) {
     box_ = &of;
     at_ = outer;
     move(run.loop, outer, row);
-    for (const Stmt &s : program_[run.loop].body)
-      if (s.kind == StmtKind::Let) let(s.value);
+    known_of_rows(program_[run.loop]);
   };
   for (std::int64_t p = columns.begin; p < beside; p += across)
     for (std::int64_t row = range.begin; row < below; row += down)

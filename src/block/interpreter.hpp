@@ -140,6 +140,7 @@ private:
   };
   void jam(const Run &run, Range range);
   void jammed_turn(const Box &box, std::int64_t position);
+  void known_of_rows(const loop::Loop &rows);
   void row_tile(const Run &run, Range range);
   void fold_tile(const Run &run, Range range);
   void transposed_tile(const Run &run, Range range);

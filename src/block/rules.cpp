@@ -75,15 +75,16 @@ std::vector<SharedRows> rows_of_jam(const loop::Program &program, const Loop &in
   return found;
 }
 
+namespace {
+
 bool splits_in_rows(const loop::Program &program, const Survey &survey,
                     const std::vector<Stmt> &body, AxisId rows) {
   return std::ranges::all_of(body, [&](const Stmt &s) {
     switch (s.kind) {
     case StmtKind::Let: {
       const Value &v = program[s.value];
-      if (is_complex(v.dtype) || (v.kind == ValueKind::Load && program[v.buffer].role == Role::Row))
-        return false;
-      return v.kind != ValueKind::Index || v.axis != rows;
+      return !is_complex(v.dtype) &&
+             !(v.kind == ValueKind::Load && program[v.buffer].role == Role::Row);
     }
     case StmtKind::Set:
       return program[s.buffer].role != Role::Row && walk(program, s.buffer, rows) != nullptr;
@@ -99,6 +100,20 @@ bool splits_in_rows(const loop::Program &program, const Survey &survey,
     }
     return false;
   });
+}
+
+} // namespace
+
+std::optional<LoopId> lanes_of_rows(const loop::Program &program, const Survey &survey,
+                                    const Loop &rows) {
+  const std::optional<LoopId> inner = only_loop(rows.body);
+  const bool is_known = std::ranges::all_of(rows.body, [&](const Stmt &s) {
+    return s.kind == StmtKind::Loop ||
+           (program[s.value].kind != ValueKind::Load && !is_complex(program[s.value].dtype));
+  });
+  const bool splits =
+      inner && is_known && splits_in_rows(program, survey, program[*inner].body, rows.axis);
+  return splits ? inner : std::nullopt;
 }
 
 int known_step(const Buffer &buffer, AxisId lanes) {

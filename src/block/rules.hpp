@@ -32,10 +32,10 @@ loop::Buffer::Shift shift_along(const loop::Program &program, loop::BufferId id,
 std::vector<SharedRows> rows_of_jam(const loop::Program &program, const loop::Loop &inner,
                                     loop::AxisId rows);
 
-// Whether nothing in there needs more of a row than its addresses, so that rows may be lanes of
-// their own.
-bool splits_in_rows(const loop::Program &program, const Survey &survey,
-                    const std::vector<loop::Stmt> &body, loop::AxisId rows);
+// The only loop in the body of `rows`, if nothing in there needs more of a row than its addresses and
+// its position, so that rows may be lanes of their own. What is known for a row is no load.
+std::optional<loop::LoopId> lanes_of_rows(const loop::Program &program, const Survey &survey,
+                                          const loop::Loop &rows);
 
 // The fold over lanes that is the only loop in the body of `inner`, which is the only one in that
 // of `rows`, where several positions of both may run it side by side: in each it takes the same

@@ -223,8 +223,7 @@ private:
     }
     require(is_map(beside.shape), "what is beside a tile is no map");
     if (run.shape == Shape::RowTile)
-      require(rows.body.size() == 1 &&
-                  splits_in_rows(program_, blocks_.surveys[phase_], inner.body, rows.axis),
+      require(lanes_of_rows(program_, blocks_.surveys[phase_], rows).has_value(),
               "rows that cannot be lanes of their own");
   }
 

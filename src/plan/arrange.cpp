@@ -85,6 +85,7 @@ ItemId Arranger::add_item(NodeId fold, const Item &item) {
   std::string key = fmt::format("{} {} {} {} {} {}", int(item.kind), item.recipe, item.leaf,
                                 item.exclusive, number(item.arg_item), number(item.carried_item));
   for (NodeId arg : item.args) key += fmt::format(" {}", arg.index);
+  if (item.mask) key += fmt::format(" ?{}", item.mask->index);
   for (NodeId start : item.start) key += fmt::format(" ={}", start.index);
   const auto add_loop = [&](const LoopKey &loop) {
     key += fmt::format("|{}{}{}{} {} {}:", int(loop.kind), loop.vector, loop.scan, loop.reverse,

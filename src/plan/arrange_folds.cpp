@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 namespace broadloom::plan {
@@ -40,17 +41,54 @@ ops::Recipe Arranger::steps_of(NodeId fold) const {
   return recipe;
 }
 
+// The condition of a sum of what is 0 where it does not hold, if it does not go along the innermost
+// group. What the group comes to is chosen once then, and not each of its elements: zeros come to 0.
+//
+//   sum(where(m[u, i], x[i - u, o], 0), u, o)      for u: a1 += where(m[u, i], a2, 0)
+std::optional<NodeId> Arranger::mask_of(NodeId fold) const {
+  const expr::Graph &graph = request_.spec.graph;
+  const Tree &tree = trees_.tree_of(fold);
+  if (request_.generic || tree.folded.size() < 2 || !ops::adds_up(graph.recipe(fold)) ||
+      !graph.start_args(fold).empty())
+    return std::nullopt;
+  std::optional<NodeId> mask;
+  for (const NodeId arg : graph.folded_args(fold)) {
+    if (!graph.is(arg, ops::Op::Where)) return std::nullopt;
+    const expr::Node &nothing = graph[graph.args(arg)[2]];
+    const NodeId condition = graph.args(arg)[0];
+    if (nothing.kind != NodeKind::Literal || nothing.literal != ops::Scalar{} ||
+        mask.value_or(condition) != condition ||
+        ways_.holds.waits(ways_.holds.use_of_fold.at(fold), arg))
+      return std::nullopt;
+    mask = condition;
+  }
+  for (const int axis : graph[*mask].axes.list())
+    if (const auto along = request_.resolved.class_of(*mask, axis);
+        along && std::ranges::count(tree.folded.back(), *along) != 0)
+      return std::nullopt;
+  return mask;
+}
+
 void Arranger::add_fold(NodeId fold) {
   const ops::Recipe &recipe = request_.spec.graph.recipe(fold);
   const Tree &tree = trees_.tree_of(fold);
   if (const auto nest = ways_.sweeps.find(fold); nest != ways_.sweeps.end())
     return add_swept_fold(fold, tree, nest->second);
   std::optional<ItemId> below;
+  const std::optional<NodeId> mask = mask_of(fold);
   bool in_memory = false; // what the innermost group comes to, along the last kept group
   for (std::size_t k = tree.folded.size(); k-- > 0;) {
     const bool innermost = k + 1 == tree.folded.size();
     Item item = innermost ? first_item(fold) : joining(*below, recipe);
     item.leaf = recipe.exact ? 0 : innermost ? tree.leaf() : 1;
+    if (mask && innermost)
+      for (NodeId &arg : item.args) arg = request_.spec.graph.args(arg)[1];
+    if (mask && k + 2 == tree.folded.size()) {
+      item.mask = mask;
+      const std::vector<ItemId> more =
+          needs_of(std::array{*mask}, ways_.holds.use_of_fold.at(fold));
+      item.needs.insert(item.needs.end(), more.begin(), more.end());
+    }
     std::vector<Group> around = tree.kept;
     around.insert(around.end(), tree.folded.begin(), tree.folded.begin() + k);
     if (innermost) {

@@ -51,6 +51,7 @@ private:
   // arrange_folds.cpp
   // An item that accumulates the values of graph nodes.
   Item first_item(NodeId fold);
+  std::optional<NodeId> mask_of(NodeId fold) const;
   ops::Recipe steps_of(NodeId fold) const;
   void add_fold(NodeId fold);
   std::vector<Group> in_storage_order(NodeId fold, const std::vector<Group> &around,

@@ -154,11 +154,13 @@ std::optional<std::vector<ClassId>> Trees::tile_order(const Component &component
   const auto is_shared = [&](ClassId c) { // what is loaded, by all positions of c
     return std::ranges::none_of(loaded, walks(c)) && std::ranges::any_of(repeated, walks(c));
   };
-  if (loaded.empty() || is_shared(tree.kept[tree.kept.size() - 2].back())) return std::nullopt;
+  const auto makes_tiles = [&](ClassId c) {
+    return is_shared(c) && request_.resolved[c].extent >= fewest_tile_rows;
+  };
+  if (loaded.empty() || makes_tiles(tree.kept[tree.kept.size() - 2].back())) return std::nullopt;
   for (std::size_t g = tree.kept.size() - 2; g-- > 0;) {
     const ClassId c = tree.kept[g].back();
-    if (tree.kept[g].size() > 1 || !is_shared(c) || request_.resolved[c].extent < fewest_tile_rows)
-      continue;
+    if (tree.kept[g].size() > 1 || !makes_tiles(c)) continue;
     std::vector<ClassId> order = component.order;
     order.erase(std::ranges::find(order, c));
     order.insert(std::ranges::find(order, lanes), c);

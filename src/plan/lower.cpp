@@ -88,8 +88,16 @@ Stmt Lowering::step_of(ItemId id) {
   const Item &item = nests_[id];
   std::vector<ValueId> args;
   for (NodeId arg : item.args) args.push_back(value_of(arg).id);
-  for (std::size_t k = 0; item.arg_item && k < recipe_of(item).args.size(); ++k)
-    args.push_back(fold_value(*item.arg_item, k).id);
+  for (std::size_t k = 0; item.arg_item && k < recipe_of(item).args.size(); ++k) {
+    Placed value = fold_value(*item.arg_item, k);
+    if (item.mask) {
+      const DType dtype = recipe_of(item).states[k];
+      value =
+          add_op(ops::Op::Where, dtype, dtype,
+                 std::array{value_of(*item.mask), value, add_literal(dtype, {}, no_key)}, no_key);
+    }
+    args.push_back(value.id);
+  }
   for (const ops::Code::Line &line : recipe_of(item).step.lines)
     if (line.kind == ops::Code::Line::Kind::Op) {
       work_ += ops::info(line.op).cost / cost_per_cycle * scopes_.back().turns;

@@ -67,6 +67,7 @@ struct Item {
   // groups, accumulated along `loop`.
   std::vector<expr::NodeId> args;
   std::optional<ItemId> arg_item = {};
+  std::optional<expr::NodeId> mask = {}; // else the item below comes to 0
   LoopKey loop;
   std::uint32_t recipe = 0; // in Nests::recipes
   std::int64_t leaf = 0;    // as loop::Loop; `in_order` for a single leaf that is stepped in order
