@@ -56,6 +56,8 @@ Schedule choose(const Request &request, const Machine &machine) {
   chosen.few = choose_few(request, trees, chosen, why);
   chosen.stores = choose_stores(request, chosen.nests, machine);
   chosen.reads = choose_reads(request, ways.cuts, machine);
+  for (const std::uint32_t input : choose_shared(request, trees, chosen))
+    chosen.reads[input].gains_by_tiles = true;
   chosen.tall = choose_tall(request, trees, chosen, why);
   chosen.blocks_of_input = blocks_of_input(machine);
   return chosen;

@@ -31,6 +31,9 @@ LoopsOfFolds choose_sweeps(const Request &request, const Trees &trees, const Cut
 // lanes.
 std::set<Group> choose_few(const Request &request, const Trees &trees, const Schedule &chosen,
                            Why &why);
+// Inputs of which a register tile loads what its rows share.
+std::set<std::uint32_t> choose_shared(const Request &request, const Trees &trees,
+                                      const Schedule &chosen);
 // Rows of products whose other operand is read where it lies and leaves the nearest cache: with
 // twice as many rows in a register tile it is read half as often.
 std::set<Group> choose_tall(const Request &request, const Trees &trees, const Schedule &chosen,

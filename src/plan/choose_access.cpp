@@ -112,10 +112,27 @@ bool is_kept(const Request &request, double bytes, const Machine &machine) {
   return bytes <= kept && (bytes <= own || traffic_of(request) <= 2 * kept);
 }
 
+// Of the folds in a loop, for one of its positions.
+double folded_steps(const Request &request, const Nests &nests, TreeId loop) {
+  double most = 1;
+  for (const Entry &entry : nests[loop].body) {
+    if (entry.kind != Entry::Kind::Loop) continue;
+    const TreeNode &inner = nests[entry.loop];
+    const bool folds = !inner.folds.empty() && inner.key.turns == 0;
+    most =
+        std::max(most, folded_steps(request, nests, entry.loop) *
+                           (folds ? double(group_extent(request.resolved, inner.key.group)) : 1));
+  }
+  return most;
+}
+
 // An output of which the last-level cache keeps little is stored around the caches: it would only
-// push out what is still to be read, and a normal store reads each line first.
-Storing storing(const Request &request, const Item &item, const LoopKey &loop,
+// push out what is still to be read, and a normal store reads each line first. Behind long folds
+// the stores are of no matter, and several groups of lanes are: the steps of one wait for each
+// other.
+Storing storing(const Request &request, const Nests &nests, const Item &item,
                 const Machine &machine) {
+  const LoopKey &loop = nests[item.place->body].key;
   const spec::TypedOutput &output = request.spec.outputs[item.output];
   const std::int64_t bytes = bytes_of_output(request, item.output);
   const bool unit =
@@ -129,6 +146,8 @@ Storing storing(const Request &request, const Item &item, const LoopKey &loop,
       : group_extent(request.resolved, loop.group) * std::int64_t(size_of(output.dtype)) <
               shortest_streamed_row
           ? Reason::ShortStreamedRows
+      : folded_steps(request, nests, item.place->body) >= fewest_steps_of_plain_stores
+          ? Reason::StoreEndsFold
           : Reason::OutputExceedsCache;
   switch (request.spec.wishes.stores[item.output]) {
   case spec::Stores::AsItFits: chosen.streamed = chosen.reason == Reason::OutputExceedsCache; break;
@@ -144,8 +163,7 @@ std::vector<Storing> choose_stores(const Request &request, const Nests &nests,
                                    const Machine &machine) {
   std::vector<Storing> stores(request.spec.outputs.size());
   for (const Item &item : nests.items)
-    if (item.kind == ItemKind::Store)
-      stores[item.output] = storing(request, item, nests[item.place->body].key, machine);
+    if (item.kind == ItemKind::Store) stores[item.output] = storing(request, nests, item, machine);
   return stores;
 }
 
@@ -164,6 +182,7 @@ std::vector<Reading> choose_reads(const Request &request, const Cuts &cuts,
     reading.stays_near = request.is_near(input) || all_near ||
                          read.bytes <= std::min(near, double(machine.own_caches));
     reading.exceeds_nearest_cache = reading.bytes > double(machine.nearest_cache);
+    reading.gains_by_tiles = reading.exceeds_nearest_cache;
     reading.most_turns = most_reads * read.elements;
     const auto size = std::int64_t(size_of(request.spec.inputs[input].dtype));
     reading.otherwise = tiled ? Reason::InputReadInTiles

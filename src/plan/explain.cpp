@@ -230,6 +230,7 @@ Decision explain_streaming(const loop::Buffer &buffer, Reason reason, double byt
       : reason == Reason::OutputFitsCache    ? "the last-level cache keeps it"
       : reason == Reason::AddsIntoOutput     ? "+= reads it first"
       : reason == Reason::StoreNotUnitStride ? "the vector loop does not write it side by side"
+      : reason == Reason::StoreEndsFold      ? "a fold of many steps is behind each element"
                                              : "its rows are short";
   if (asked != spec::Stores::AsItFits) {
     const bool streamed = asked == spec::Stores::Streamed;

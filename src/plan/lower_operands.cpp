@@ -233,7 +233,7 @@ void Lowering::mark_reading(BufferId id, std::uint32_t input) {
   const bool ahead = reason == support::Reason::InputReadAhead;
   loop::Buffer &buffer = plan_.program.buffers[id.index];
   buffer.stream |= ahead;
-  buffer.reread |= reading.is_often(turns) && reading.exceeds_nearest_cache;
+  buffer.reread |= reading.is_often(turns) && reading.gains_by_tiles;
   if (ahead || !reading_.contains(input)) reading_[input] = reason;
 }
 

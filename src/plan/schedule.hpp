@@ -70,6 +70,7 @@ struct Reading {
   double bytes = 0;
   bool stays_near = false; // in a core's own caches
   bool exceeds_nearest_cache = false;
+  bool gains_by_tiles = false; // what rows share of it is loaded once for several of them
   double most_turns = 0; // of a loop that reads it: beyond, its elements are read again and again
   support::Reason otherwise = support::Reason::InputReadAhead;
 

@@ -64,8 +64,10 @@ inline constexpr std::int64_t shortest_vector =
     4; // positions of a vector axis, where there is a longer one
 inline constexpr std::int64_t longest_short_row =
     loop::fold_ways; // positions of a folded axis, of which the lanes of a vector take a row each
-inline constexpr std::int64_t fewest_tile_rows = 4; // for which an axis moves next to the lanes
-inline constexpr std::int64_t tall_rows = 8;        // of a register tile that is taller than wide
+inline constexpr std::int64_t fewest_tile_rows = 4;    // for which an axis moves next to the lanes
+inline constexpr double fewest_steps_in_all = 1 << 17; // of such a tile
+inline constexpr double fewest_tile_steps = 16; // of the folds of a tile in the nearest cache
+inline constexpr std::int64_t tall_rows = 8;    // of a register tile that is taller than wide
 inline constexpr std::int64_t fewest_short_rows =
     512; // for fewer, code for just their length would not pay
 
@@ -139,6 +141,7 @@ inline constexpr int most_items_in_a_phase = 48;
 
 inline constexpr std::int64_t shortest_streamed_row =
     256; // bytes: each row begins and ends with plain stores where it lies across lines
+inline constexpr double fewest_steps_of_plain_stores = 32; // of the folds behind an element
 // Operands that together are larger than this part of the last-level cache may leave a core's own.
 inline constexpr std::int64_t far_inputs = 8;
 inline constexpr double most_reads =
