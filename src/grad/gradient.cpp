@@ -28,6 +28,7 @@
 #include "grad/sweep.hpp"
 #include "grad/through_lets.hpp"
 #include "grad/tidy.hpp"
+#include "grad/weights.hpp"
 #include "grad/whole.hpp"
 #include "grad/widen.hpp"
 #include "scale/fold.hpp"
@@ -297,6 +298,7 @@ static Derived derived_of(const SpecData &kernel, const std::vector<std::string>
   SpecData expanded = spec::expand_calls(kernel, spec::Calls::WithoutDerivatives);
   grad::Saved told;
   const auto finished = [&](SpecData made, SpecData forward, bool has_arrays) {
+    has_arrays = grad::lay_weights(made) || has_arrays;
     grad::write_as_modes(made, made.outputs.size() - wrt.size(), has_arrays);
     return Derived{spec_of(std::move(made)), spec_of(std::move(forward)), told};
   };

@@ -504,3 +504,51 @@ TEST_CASE("a window that bounds an axis is in the text of a gradient that does n
                      {"x"}))
           .find("bound") == std::string::npos); // its declaration says it
 }
+
+TEST_CASE("the weights of a convolution are laid along what the slope of its input keeps") {
+  const LoopSpec spec = kernel("in x : f64[:, :, :]\nin w : f64[u, c, o]\n"
+                               "out y[n, i, o] = sum(x[n, i + u, c] * w, u, c)");
+  const LoopSpec back = gradient(spec, {"x", "w"});
+  CHECK(has(print(back), "let w_by_c[u, o, c] in c = w"));
+  CHECK(has(print(back), "sum(d_y * w_by_c[u, o, c], like=x[n, i + u, c])"));
+  const Data data(back, {{"x", {2, 7, 3}}, {"w", {3, 3, 5}}, {"d_y", {2, 5, 5}}});
+  check_engines(back, data.views);
+  const LoopSpec second = gradient(back, {"w", "d_y"});
+  const Data more(second, {{"x", {2, 7, 3}},
+                           {"w", {3, 3, 5}},
+                           {"d_y", {2, 5, 5}},
+                           {"d_d_x", {2, 7, 3}},
+                           {"d_d_w", {3, 3, 5}}});
+  check_engines(second, more.views);
+
+  const auto is_laid = [](const std::string &body) {
+    return has(print(gradient(kernel(body), {"x"})), "_by_");
+  };
+  CHECK_FALSE(is_laid("in x : f64[:, :]\nin w : f64[u, c]\n" // nothing of w is folded but u
+                      "out y[i, c] = sum(x[i + u, c] * w, u)"));
+  CHECK_FALSE(is_laid("in x : f64[:, :]\nin w : f64[o, u, c]\n" // it lies so
+                      "out y[i, o] = sum(x[i + u, c] * w, u, c)"));
+  CHECK_FALSE(is_laid("in x : f64[:]\nin w : f64[u, o]\n" // no axis is kept as it is
+                      "out y[i, o] = sum(x[i + u] * w, u)"));
+}
+
+TEST_CASE(
+    "a sum back through a window adds by fma where that is allowed, and nothing that is masked") {
+  const std::string body = "in x : f32[:, :]\nin w : f32[u, o, c]\nin d_y : f32[i, o]\n"
+                           "out d_x = sum(d_y * w, acc=f32, like=x[i + u, c])";
+  const LoopSpec spec = kernel("set relaxed = on\n" + body);
+  CHECK(has(compile(spec).show(Stage::graph), "fold dot"));
+  const Data data(spec, {{"x", {21, 3}}, {"w", {3, 40, 3}}, {"d_y", {19, 40}}});
+  check_engines(spec, data.views);
+  // The first position reads no weights but those of u = 0.
+  for (const NamedView &view : data.views)
+    if (view.name == "w") {
+      float *w = static_cast<float *>(const_cast<void *>(view.view.data));
+      for (int k = 40 * 3; k < 3 * 40 * 3; ++k) w[k] = std::numeric_limits<float>::infinity();
+    }
+  const Results results = compile(spec).call(data.views);
+  for (int c = 0; c < 3; ++c) {
+    CHECK(std::isfinite(results["d_x"].data<float>()[c]));
+    CHECK_FALSE(std::isfinite(results["d_x"].data<float>()[3 + c]));
+  }
+}
