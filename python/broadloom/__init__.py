@@ -86,7 +86,7 @@ def compute(*arrays, out=None, threads=0, relaxed=False, accuracy=None):
 def sums_at(k, length, values=None):
     """The sum of the values, or how many there are, for each position below `length` that the lazy
     array k names: numpy.bincount of a length that is known."""
-    from .lazy_reads import sums_at as sums
+    from .lazy_numpy import sums_at as sums
 
     return sums(k, length, values)
 
@@ -116,7 +116,7 @@ def load_ipython_extension(ipython):
     """`%load_ext broadloom` gives notebooks the magic `%%loom`, whose cell is a text of kernels."""
     from .notebook import load
 
-    load(ipython)
+    load(ipython, compile)
 
 
 _ADAPTERS = ("array_api", "dask", "jax", "torch")  # modules that import what they are named after

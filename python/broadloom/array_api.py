@@ -14,12 +14,13 @@ import types
 import numpy as np
 
 from .errors import Error
+from .lazy import API_VERSIONS as _VERSIONS
 from .lazy_numpy import LazyArray, array as _array, cast as _cast  # which gives lazy arrays their methods
 from .numpy_calls import asked as _asked
 
 if not hasattr(np, "__array_namespace_info__"):
     raise ImportError(f"broadloom.array_api needs NumPy 2.1 or later, and this is {np.__version__}")
-__array_api_version__ = "2024.12"
+__array_api_version__ = _VERSIONS[-1]
 
 _RECORDED = """
 abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_invert bitwise_or bitwise_right_shift bitwise_xor ceil conj

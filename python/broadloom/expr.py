@@ -1,4 +1,4 @@
-"""Expressions of traced kernels: values that note what is done to them, as text of the language."""
+"""Expressions of traced kernels: what declarations and values note, as text of the language."""
 
 from __future__ import annotations
 
@@ -138,10 +138,6 @@ class DType:
                                 several + "a dim is a label ('i'), one that may be 1 and is then repeated ('i?'), an extent (3, 'i=3') or ':'")
         return Annotation(self, tuple(words), place=caller())
 
-    @checked
-    def __call__(self, value) -> "Expr":
-        return function(self.name, value)
-
 
 # What arrays of NumPy's have, and what to write in a kernel.
 _UNTRACED = {
@@ -152,7 +148,7 @@ _UNTRACED = {
 
 class Expr:
     """A value of a traced kernel. Operators, NumPy's functions and those of `broadloom` make others
-    of it."""
+    of it: `trace_methods.py` has them."""
 
     __slots__ = ("parts", "place", "name", "said", "is_array", "axes", "kept", "layout", "says", "lain", "marked")
     __hash__ = object.__hash__
@@ -187,14 +183,6 @@ class Expr:
     def __len__(self):
         self._refuse("has no length: bl.extent('i') is the one along an axis")
 
-    def __getitem__(self, index) -> "Expr":
-        """An element at positions, one for each dim: values of integers, sums of `bl.iota("i")`,
-        ints, words of axes, ``x[k + 1, "2*j + u"]``, and slices by numbers. ``:`` and dims that are
-        left out stay as they are. None makes a dim of 1. These three need labels."""
-        from .trace_slices import read
-
-        return read(self, list(index) if isinstance(index, tuple) else [index])
-
     def __setitem__(self, index, value):
         self._refuse("cannot be written: bl.where(condition, a, b) chooses", "kernels make new values, and have no arrays that change")
 
@@ -213,71 +201,6 @@ class Expr:
         self._refuse("is no number", "it stands for whole arrays: np.sin(x) takes it, math.sin(x) takes numbers")
 
     __int__ = __index__ = __complex__ = __float__
-
-    def astype(self, dtype) -> "Expr":
-        return function(dtype_name(dtype), self)
-
-    @property
-    def T(self) -> "Expr":
-        from .trace_axes import transpose
-
-        return transpose(self)
-
-    def clip(self, min=None, max=None) -> "Expr":
-        made = self if min is None else function("maximum", self, min)
-        return made if max is None else function("minimum", made, max)
-
-    def cumsum(self, axis=None) -> "Expr":
-        from numpy import cumsum
-
-        return cumsum(self, axis)
-
-    def cumprod(self, axis=None) -> "Expr":
-        from numpy import cumprod
-
-        return cumprod(self, axis)
-
-    def conj(self) -> "Expr":
-        return function("conj", self)
-
-    conjugate = conj
-
-    def __round__(self, digits=None) -> "Expr":
-        return self.round(digits or 0)
-
-    def __divmod__(self, other) -> tuple:
-        return self // other, self % other
-
-    def __rdivmod__(self, other) -> tuple:
-        return other // self, other % self
-
-    def __matmul__(self, other) -> "Expr":
-        from .trace_axes import matmul
-
-        return matmul(self, other)
-
-    def __rmatmul__(self, other) -> "Expr":
-        from .trace_axes import matmul
-
-        return matmul(other, self)
-
-    @property
-    def real(self) -> "Expr":
-        return function("real", self)
-
-    @property
-    def imag(self) -> "Expr":
-        return function("imag", self)
-
-    def __array_ufunc__(self, ufunc, method, *args, **kwargs):
-        from . import functions
-
-        return functions.call_ufunc(ufunc, method, args, kwargs)
-
-    def __array_function__(self, called, types, args, kwargs):
-        from . import functions
-
-        return functions.call_numpy(called, args, kwargs)
 
 
 def _complex_word(value: complex) -> str:
@@ -307,13 +230,6 @@ def position(expr: Expr) -> str:
     return ""
 
 
-def filled(text: str, exprs) -> "Expr":
-    """The expression of a template, in which {0} and {1} stand for others."""
-    exprs, finish = _meeting(exprs)
-    parts = [exprs[int(part[1])] if part[0] == "{" else part for part in re.split(r"(\{\d\})", text) if part]
-    return parts[0] if len(parts) == 1 and isinstance(parts[0], Expr) else finish(Expr(tuple(parts), caller()))
-
-
 def operand(value) -> "Expr":
     """An expression of a value: itself, or a number."""
     if isinstance(value, Expr):
@@ -333,50 +249,3 @@ def operand(value) -> "Expr":
         return Expr((_complex_word(value),))
     kind = type(value).__name__
     raise SpecError("E0002", f"a value of class {kind} meets a traced value", caller(), "arrays are inputs: give the function a parameter for it")
-
-
-def _meeting(values):
-    """Values as they are given to an operation, and what notes the axes of its result."""
-    if not any(value.marked for value in values):
-        return values, lambda made: made
-    from .trace_slices import meeting
-
-    return meeting(values)
-
-
-def function(name: str, *args, options: str = "") -> Expr:
-    args, finish = _meeting([operand(arg) for arg in args])
-    parts = [name + "("]
-    for k, arg in enumerate(args):
-        parts += [", "] * (k > 0) + [arg]
-    return finish(Expr((*parts, options + ")"), caller()))
-
-
-def binary(word: str, a, b) -> Expr:
-    (a, b), finish = _meeting((operand(a), operand(b)))
-    return finish(Expr(("(", a, f" {word} ", b, ")"), caller()))
-
-
-def unary(word: str, a) -> Expr:
-    (a,), finish = _meeting((operand(a),))
-    return finish(Expr(("(" + word, a, ")"), caller()))
-
-
-def _define_operators():
-    words = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "^", "and": "&", "or": "|",
-             "lshift": "<<", "rshift": ">>"}
-    for name, word in words.items():
-        setattr(Expr, f"__{name}__", lambda a, b, word=word: binary(word, a, b))
-        setattr(Expr, f"__r{name}__", lambda a, b, word=word: binary(word, b, a))
-    for name, word in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}.items():
-        setattr(Expr, f"__{name}__", lambda a, b, word=word: binary(word, a, b))
-    Expr.__xor__ = lambda a, b: function("xor", a, b)
-    Expr.__rxor__ = lambda a, b: function("xor", b, a)
-    Expr.__neg__ = lambda a: unary("-", a)
-    Expr.__invert__ = lambda a: unary("~", a)
-    Expr.__pos__ = lambda a: unary("-", unary("-", a))
-    Expr.__pow__ = lambda a, b: function("square", a) if type(b) is int and b == 2 else binary("^", a, b)  # as of arrays: of bool i8
-    Expr.__abs__ = lambda a: function("abs", a)
-
-
-_define_operators()

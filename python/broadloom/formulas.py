@@ -12,8 +12,10 @@ import numpy as np
 
 from . import lazy_ops
 from .errors import SpecError
-from .expr import _NUMPY_DTYPES, Expr, caller, function, operand
+from .expr import _NUMPY_DTYPES, Expr, caller, operand
+from .functions import function
 from .numpy_calls import asked, is_number
+from .trace_text import dtype_of as traced_dtype
 
 _ENDS = {"float16": (65504.0, 11, 2.0 ** -24), "bfloat16": (float(2 ** 127) * (2 - 2.0 ** -7), 8, 2.0 ** -133)}
 _OF_WORD = {word: name for name, word in _NUMPY_DTYPES.items()}
@@ -32,9 +34,7 @@ def noted(*values) -> list:
 
 def word_of(x) -> str:
     """The word of the dtype of a value, "?" of a traced one that has a mistake."""
-    from .trace import dtype_of
-
-    return dtype_of(x) if is_traced(x) else lazy_ops.word_of(x.dtype)
+    return traced_dtype(x) if is_traced(x) else lazy_ops.word_of(x.dtype)
 
 
 def kind_of(x) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from .expr import Expr, caller, checked
 from .lazy_forms import Form, form, known, leaf_form, leaves_of
 from .numpy_calls import asked
 from .others import elements
+
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # of the array API's standard
 
 
 def refuse(message: str, help: str, kind=SpecError, code: str = "E0008"):
@@ -90,11 +93,9 @@ class LazyArray:
         return self
 
     def __array_namespace__(self, *, api_version=None):
-        from . import array_api
-
-        if api_version not in (None, "2021.12", "2022.12", "2023.12", array_api.__array_api_version__):
-            refuse(f"there is no version {api_version!r} of the array API here", f"the newest is {array_api.__array_api_version__!r}", ArgumentError, "E0401")
-        return array_api
+        if api_version not in (None, *API_VERSIONS):
+            refuse(f"there is no version {api_version!r} of the array API here", f"the newest is {API_VERSIONS[-1]!r}", ArgumentError, "E0401")
+        return sys.modules[__package__].array_api  # which is built on this module: the package imports it when it is asked for
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         return asked(self.compute().__dlpack__, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)

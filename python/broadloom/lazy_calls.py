@@ -19,6 +19,7 @@ from .lazy import LazyArray, array, operand, refuse
 from .lazy_forms import know, known
 from .numpy_calls import ARRAYS, Call, asked, signature_for
 
+functions: dict = {}  # what takes the arguments of each function of NumPy's that is recorded: `lazy_numpy.py` fills it
 _KEYS = frozenset((bool, int, str, type(None), type))  # what is equal is the same
 _FLOATS = frozenset((float, complex))  # NumPy takes or refuses all of them alike
 

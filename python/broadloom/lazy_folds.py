@@ -9,6 +9,7 @@ from .errors import DTypeError
 from .lazy import array, cast, fold, lifted, node, number, refuse, scan
 from .numpy_calls import asked, is_number
 
+
 def dtype_of(dtype):
     return None if dtype is None else asked(np.dtype, dtype)
 
@@ -123,5 +124,3 @@ def clip(a, a_min=None, a_max=None, min=None, max=None):
     if low is not None:
         x = np.maximum(x, low if is_number(low) else cast(low, to))
     return x if high is None else np.minimum(x, high if is_number(high) else cast(high, to))
-
-

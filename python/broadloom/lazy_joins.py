@@ -9,7 +9,7 @@ import numpy as np
 from . import lazy_ops
 from .errors import DTypeError
 from .lazy import LazyArray, array, cast, lifted, refuse, view
-from .lazy_reads import along, axis_of, concatenate, read, reshape
+from .lazy_reads import along, axis_of, concatenate, read, reshape, viewed
 from .numpy_calls import asked, is_number
 
 
@@ -188,8 +188,6 @@ def parts(called):
         if any(isinstance(x, LazyArray) for x in how.values()):
             refuse(f"numpy.{called.__name__} at places that are not there yet", "give numbers", DTypeError, "E0021")
         made = asked(called, np.lib.stride_tricks.as_strided(np.empty(1, "u1"), ary.shape, [0] * ary.ndim), **how)
-        from .lazy_numpy import viewed
-
         return [viewed(ary, lambda value, k=k: called(value, **how)[k], f"numpy.{called.__name__}") for k in range(len(made))]
 
     return call

@@ -17,12 +17,12 @@ from typing import Dict, List
 from numpy import ndarray
 
 from . import _core, lazy_ops
-from .expr import Annotation, DType, Expr, filled
-from .functions import Out
+from .expr import Annotation, DType, Expr
+from .functions import filled
 from .lazy_forms import forget, form as form_at, leaves_of
 from .lazy_graph import Classes, dims_of, is_input, letters_of, survey
 from .lazy_ops import word_of
-from .trace import write_text
+from .trace_text import Out, write_text
 
 _KEPT = 512  # kernels
 _kernels: Dict[tuple, "Plan"] = {}

@@ -15,27 +15,15 @@ from . import formulas, lazy_curves, lazy_functions, lazy_ops
 from .errors import DTypeError
 from .expr import checked
 from .lazy import LazyArray, array, cast, fold, node, number, operand, part, refuse
-from .lazy_calls import Composed, Row
+from .lazy_calls import Composed, Row, functions
 from .lazy_folds import clip, count_nonzero, cumulative, norm, ptp, reduced, running, vector_norm, where
 from .lazy_products import call_einsum, dot, inner, lettered, outer, tensordot
-from .lazy_reads import indexed, reshape, view_of
+from .lazy_reads import indexed, reshape, sums_at, viewed
 from .lazy_ufuncs import call_ufunc, in_place, into_out, operator_of, unknown
 from .numpy_calls import Call, asked
 
 
 # --- views ----------------------------------------------------------------------------------------
-
-
-def viewed(x: LazyArray, called, what: str) -> LazyArray:
-    """What a function of NumPy's gives that moves no elements: of an input by that function."""
-    if x.op != "leaf":
-        return view_of(x, called, what)
-    made = asked(called, x.value)
-    if isinstance(made, np.generic):  # of an array without dims
-        return x
-    if made.size and not np.shares_memory(made, x.value):
-        refuse(f"{what} would copy here", "call it on the array before bl.array, or after compute()")
-    return array(made)
 
 
 def of_reshape(called):
@@ -178,7 +166,7 @@ def _functions() -> dict:
     return table
 
 
-functions = _functions()
+functions.update(_functions())
 
 
 def call_numpy(called, args, options):
@@ -187,7 +175,6 @@ def call_numpy(called, args, options):
     if options.get("out") is not None:
         return into_out(functions[called], called.__name__, args, **options)
     return functions[called](args, options)
-
 
 
 # --- the functions of broadloom -------------------------------------------------------------------
@@ -219,7 +206,7 @@ def call_ours(name: str, args):
     refuse(f"bl.{name} of lazy arrays cannot be recorded", "it works in kernels: @bl.kernel")
 
 
-def fold_ours(name: str, value, axes, options):
+def fold_ours(value: LazyArray, name: str, axes, options):
     """A fold of broadloom's on a lazy array: `bl.logsumexp(x, 1)`."""
     correction = options.pop("correction", None)
     for option, given in options.items():
@@ -298,6 +285,8 @@ def _define_methods():
     methods["astype"] = lambda self, *args, **options: astype((self, *args), options)
     methods["__array_ufunc__"] = lambda self, ufunc, method, *args, **options: call_ufunc(ufunc, method, args, options)
     methods["__array_function__"] = lambda self, called, types, args, options: call_numpy(called, args, options)
+    methods["__broadloom_function__"] = lambda self, name, args: call_ours(name, args)
+    methods["__broadloom_fold__"] = fold_ours
     for name, method in methods.items():
         if not isinstance(method, property):
             method.__name__ = name

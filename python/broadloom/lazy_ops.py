@@ -117,7 +117,9 @@ def template(name: str, loop: tuple, dtype) -> tuple:
 
 # --- folds ----------------------------------------------------------------------------------------
 
-FOLDS = "sum prod min max any all mean var std norm logsumexp argmin argmax".split()
+# Ufuncs by which NumPy folds, and the fold of each.
+REDUCING = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all", "logical_or": "any",
+            "logaddexp": "logsumexp"}
 
 
 def fold_dtypes(name: str, dtype, asked) -> tuple:

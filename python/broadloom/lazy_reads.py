@@ -32,7 +32,7 @@ def read(x: LazyArray, positions, shape, indices=(), spans=()) -> LazyArray:
     return node("read", args, (tuple(positions), tuple(spans), tuple(lent)), x.dtype, tuple(shape))
 
 
-def view_of(x: LazyArray, called, what: str) -> LazyArray:
+def _view_of(x: LazyArray, called, what: str) -> LazyArray:
     """What `called` makes of x, which moves no elements. It must touch none, either."""
     if not x.ndim:
         shape = asked(called, np.empty((), "u1")).shape
@@ -58,6 +58,18 @@ def view_of(x: LazyArray, called, what: str) -> LazyArray:
         downwards = moves and all(step < 0 for step, _ in moves)
         positions.append((starts[d] - n if downwards else starts[d], moves))
     return read(x, positions, made.shape)
+
+
+def viewed(x: LazyArray, called, what: str) -> LazyArray:
+    """What a function of NumPy's gives that moves no elements: of an input by that function."""
+    if x.op != "leaf":
+        return _view_of(x, called, what)
+    made = asked(called, x.value)
+    if isinstance(made, np.generic):  # of an array without dims
+        return x
+    if made.size and not np.shares_memory(made, x.value):
+        refuse(f"{what} would copy here", "call it on the array before bl.array, or after compute()")
+    return array(made)
 
 
 def _digits(value: int, radix) -> list:

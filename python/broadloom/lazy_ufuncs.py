@@ -11,9 +11,8 @@ from numpy import ndarray
 from . import lazy_ops
 from .errors import DataError, DTypeError, ShapeError
 from .formulas_bits import MADE, composed
-from .functions import _REDUCING
 from .lazy import LazyArray, array, cast, node, number, operand, refuse, view
-from .lazy_calls import Row
+from .lazy_calls import Row, functions
 from .lazy_folds import reduced, running
 from .lazy_forms import MOST_LEAVES, know, known, meeting
 from .lazy_products import product
@@ -33,8 +32,6 @@ INSTEAD = {word: help for words, help in {
 
 def unknown(name: str):
     import difflib  # takes milliseconds
-
-    from .lazy_numpy import functions
 
     names = [called.__name__ for called in functions]
     near = difflib.get_close_matches(name, [*names, *lazy_ops.TEMPLATES], 1)
@@ -193,8 +190,8 @@ def row_of(ufunc, method):
     if method == "__call__":
         return Row(ufunc, "ufunc", lambda operands: product(ufunc, operands), "operands")
     called, folds = getattr(ufunc, method), {"reduce": reduced, "accumulate": running}
-    if method in folds and name in _REDUCING:
-        fold = folds[method](_REDUCING[name])
+    if method in folds and name in lazy_ops.REDUCING:
+        fold = folds[method](lazy_ops.REDUCING[name])
         return Row(called, f"ufunc.{method}", lambda array, axis=0, **how: fold(array, axis, **how),
                    "array axis" + " keepdims" * (method == "reduce") + " initial" * (method == "reduce" and name in ("add", "multiply", "minimum", "maximum")) + " dtype" * (name in ("add", "multiply")), f"{name}.{method}")
     if method == "outer" and ufunc.nin == 2 and ufunc.signature is None:

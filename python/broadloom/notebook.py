@@ -39,11 +39,9 @@ class _Options(argparse.ArgumentParser):
         raise ArgumentError("E0401", f"%%loom: {message}", None, "%%loom [NAME] [--threads N] [--target TARGET] [--engine ENGINE] [--debug]")
 
 
-def loom(line: str, cell: str, names: dict):
-    """Compiles the kernels of a cell and puts each into `names` under its own name. `line` may name
-    one of them, and has the options of `bl.compile`."""
-    from . import compile
-
+def loom(compile, line: str, cell: str, names: dict):
+    """Compiles the kernels of a cell, by `bl.compile`, and puts each into `names` under its own
+    name. `line` may name one of them, and has the options of `compile`."""
     options = _Options(prog="%%loom", add_help=False)
     options.add_argument("name", nargs="?")
     options.add_argument("--threads", type=int, default=0)
@@ -58,5 +56,5 @@ def loom(line: str, cell: str, names: dict):
     return made[-1]
 
 
-def load(ipython):
-    ipython.register_magic_function(lambda line, cell: loom(line, cell, ipython.user_ns), "cell", "loom")
+def load(ipython, compile):
+    ipython.register_magic_function(lambda line, cell: loom(compile, line, cell, ipython.user_ns), "cell", "loom")

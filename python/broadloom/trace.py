@@ -1,68 +1,20 @@
 """``@bl.kernel``: a Python function, called once with traced values, becomes a kernel.
 
-Problem: errors of the text that a function becomes must point into the function.
-Method: the text is made of pieces, each of which knows where in the user's source the expression,
-the declaration or the output that it is of was written. The innermost piece around the place of an
-error is what the error is about.
+One whose inputs are declared by `bl.Float`, `bl.Int` or `bl.Number` is traced once for each dtype
+that it is called with.
 """
 
 from __future__ import annotations
 
 import inspect
 import threading
-from typing import Dict, List, Tuple
+from typing import Any, Dict
 
-from . import _core
-from .errors import ArgumentError, Error, Place, SpecError
-from .expr import Annotation, DType, Expr, caller
-from .functions import Out
-
-
-class _Tracing(threading.local):
-    """What is traced in this thread: the inputs of the kernel, the definitions before it, and the
-    lengths of the axes that slices made."""
-
-    def __init__(self):
-        self.inputs: Dict[str, Annotation] = {}
-        self.definitions = ""
-        self.lengths: dict = {}
-
-
-tracing = _Tracing()
-
-
-class _Writer:
-    def __init__(self):
-        self.text = ""
-        self.pieces: List[Tuple[int, int, Place]] = []
-        self.names: Dict[int, str] = {}  # of expressions that have a `let`, by id
-
-    def write(self, word: str):
-        self.text += word
-
-    def write_expr(self, expr: Expr, whole: bool = False):
-        """`whole`: also what has a name of its own is written out."""
-        if not whole and id(expr) in self.names:
-            self.write(self.names[id(expr)])
-            return
-        begin = len(self.text)
-        for part in expr.parts:
-            if isinstance(part, str):
-                self.write(part)
-            else:
-                self.write_expr(part)
-        if expr.place is not None:
-            self.pieces.append((begin, len(self.text), expr.place))
-
-    def write_statement(self, parts):
-        for part in ("  ", *parts, "\n"):
-            self.write(part) if isinstance(part, str) else self.write_expr(part)
-
-    def place_of(self, line: int, column: int):
-        lines = self.text.split("\n")
-        offset = sum(len(other) + 1 for other in lines[: line - 1]) + column - 1
-        around = [piece for piece in self.pieces if piece[0] <= offset < piece[1]]
-        return min(around, key=lambda piece: piece[1] - piece[0])[2] if around else None
+from . import _core, trace_methods  # which gives traced values their operators
+from ._core import Kernel
+from .errors import ArgumentError, DTypeError, Error, Place, SpecError
+from .expr import _DTYPES, Annotation, DType, Expr, caller, dtype_name
+from .trace_text import Out, tracing, write_text
 
 
 def declared_by(function, parameter: inspect.Parameter, where=None):
@@ -104,110 +56,13 @@ def _outputs(returned, inputs, where: Place) -> Dict[str, Out]:
             raise SpecError("E0002", "a traced function returns one expression, or a dict of them by the names of the outputs",
                             where, "return {'s': .., 'm': ..}")
         outputs[name] = value if isinstance(value, Out) else Out(value, "", None, None, False)
-        if outputs[name].axes is None and not outputs[name].mode:
-            from .trace_slices import axes_of_output
-
-            outputs[name].axes = axes_of_output(outputs[name].value)
-        if getattr(outputs[name].value, "kept", False):
-            raise SpecError("E0021", f"output '{name}' with keepdims=True cannot be traced", outputs[name].value.place or where,
+        made = outputs[name].value
+        if outputs[name].axes is None and not outputs[name].mode:  # dims that None made have one element
+            outputs[name].axes = made.axes if made.layout is None else [f"one_{place} < 1" if label is None else label for place, label in enumerate(made.layout)]
+        if made.kept:
+            raise SpecError("E0021", f"output '{name}' with keepdims=True cannot be traced", made.place or where,
                             "values meet by the names of their axes, so it is for those that meet others: leave it out, and reshape the result")
     return outputs
-
-
-def _shared(outputs: Dict[str, Out], arrays) -> List[Expr]:
-    """What is read several times and is worth a name, or is to be an array, arguments first."""
-    uses: Dict[int, int] = {}
-    order: List[Expr] = []
-
-    stack = [(out.value, False) for out in reversed(list(outputs.values()))]
-    while stack:  # not by recursion: a loop in the function may make long chains
-        expr, done = stack.pop()
-        if done:
-            order.append(expr)
-            continue
-        uses[id(expr)] = uses.get(id(expr), 0) + 1
-        if uses[id(expr)] > 1:
-            continue
-        stack.append((expr, True))
-        stack.extend((part, False) for part in reversed(expr.parts) if isinstance(part, Expr))
-    depth: Dict[int, int] = {}
-    named = []
-    for expr in order:
-        deepest = max((depth[id(part)] for part in expr.parts if isinstance(part, Expr)), default=0)
-        # A long chain is cut, too, as texts are not nested without end.
-        name = any(isinstance(part, Expr) for part in expr.parts) and \
-            (uses[id(expr)] > 1 or deepest >= 60 or id(expr) in arrays or expr.is_array)
-        depth[id(expr)] = 0 if name else deepest + 1
-        if name:
-            named.append(expr)
-    return named
-
-
-def write_text(name: str, inputs: Dict[str, Annotation], outputs: Dict[str, Out], settings: List[str],
-               arrays: Dict[int, tuple] = {}, definitions: str = "") -> _Writer:
-    """The text of a kernel, behind the definitions that it uses. `arrays` are the axes of
-    expressions that are to lie in memory, by id."""
-    writer = _Writer()
-    writer.write(definitions and definitions.strip() + "\n")
-    writer.write(f"kernel {name} {{\n")
-    for setting in settings:
-        writer.write(f"  {setting}\n")
-    for word, said in inputs.items():
-        dims = f"[{', '.join(said.dims)}]" if said.dims else ""
-        begin = len(writer.text)
-        writer.write(f"  {said.role} {word} : {said.dtype}{dims}{' ' if said.known else ''}{said.known}\n")
-        if said.place is not None:
-            writer.pieces.append((begin, len(writer.text), said.place))
-    taken = {*inputs, *outputs}
-    count = 0
-    said = []
-    if any(out.value.marked for out in outputs.values()):
-        from .trace_slices import lengths_said
-
-        said = lengths_said([out.value for out in outputs.values()])
-    for length in [length for array, length in said if array is None or array.name]:
-        writer.write_statement(length)
-    for expr in _shared(outputs, arrays):
-        while f"t{count}" in taken:
-            count += 1
-        axes = arrays.get(id(expr)) or expr.axes
-        writer.write(f"  let t{count} = " if not axes else f"  let t{count}[{', '.join(axes)}] = ")
-        writer.write_expr(expr, whole=True)
-        writer.write("\n")
-        writer.names[id(expr)] = f"t{count}"
-        count += 1
-        for length in [length for array, length in said if array is expr]:
-            writer.write_statement(length)
-    for word, out in outputs.items():
-        begin = len(writer.text)
-        axes = "" if out.axes is None else f"[{', '.join(str(axis) for axis in _tuple(out.axes))}]"
-        dtype = "" if out.dtype is None else f" : {out.dtype}"
-        writer.write(f"  out {word}{axes}{dtype} {'+=' if out.add else '='} {out.mode + ' ' if out.mode else ''}")
-        writer.write_expr(out.value)
-        writer.write("\n")
-        if out.place is not None:
-            writer.pieces.append((begin, len(writer.text), out.place))
-    writer.write("}\n")
-    return writer
-
-
-def dtype_of(value: Expr) -> str:
-    """The dtype of a traced value, or "?" where it has a mistake, which the kernel will tell."""
-    found = asked_of(value)
-    return "?" if found is None else found.dtype
-
-
-def asked_of(value: Expr):
-    """A traced value as the output of a kernel, or None where it has a mistake."""
-    text = write_text("asked", tracing.inputs, {"asked": Out(value, "", None, None, False)}, [], definitions=tracing.definitions).text
-    try:
-        return _core._compile(text, None, 0, "", "auto", False, "<asked>").outputs[0]
-    except Error:
-        return None
-
-
-def _tuple(axes) -> tuple:
-    return axes if isinstance(axes, (tuple, list)) else (axes,)
 
 
 def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False, threads=0, target="", engine="auto", debug=False, definitions=""):
@@ -231,8 +86,6 @@ def kernel(function=None, *, name=None, order=None, accuracy=None, relaxed=False
         raise ArgumentError("E0308", f"a kernel is traced from a function, and this is a {type(function).__name__}", caller(), "bl.compile takes texts")
     options = {"name": name, "order": order, "accuracy": accuracy, "relaxed": relaxed, "threads": threads, "target": target, "engine": engine, "debug": debug, "definitions": definitions}
     if any("Float" in str(said) or "Int" in str(said) or "Number" in str(said) for said in function.__annotations__.values()):
-        from .trace_generic import Generic
-
         made = Generic(function, options)
         if made.generic:
             return made
@@ -274,3 +127,57 @@ def traced(function, instead, name, order, accuracy, relaxed, threads, target, e
         if error.where is not None and error.where.file.startswith("<traced "):
             error.where = writer.place_of(error.where.line, error.where.column) or where
         raise error from None
+
+
+MEMBERS = {"Float": ("f16", "bf16", "f32", "f64"), "Int": _DTYPES[1:9], "Number": _DTYPES[1:]}
+
+
+class Generic:
+    """A kernel for each dtype: called as a kernel is, `g[bl.f32]` is the one of a dtype."""
+
+    def __init__(self, function, options):
+        self.function, self.options = function, options
+        self.generic = {}  # by parameter: the kind of dtypes
+        self.parameters = [*inspect.signature(function).parameters.values()]
+        for parameter in self.parameters:
+            said = declared_by(function, parameter)
+            if isinstance(said, Annotation) and said.dtype.name in MEMBERS:
+                self.generic[parameter.name] = said
+        self.kernels: Dict[str, Kernel] = {}
+        self.lock = threading.Lock()
+        self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
+
+    def __repr__(self) -> str:
+        return f"<broadloom kernel of any dtype: {self.function.__name__}(" + ", ".join(f"{name}: {said}" for name, said in self.generic.items()) + ")>"
+
+    def __getattr__(self, name):
+        raise AttributeError(f"a kernel of any dtype has no '{name}'" + (f", and that of one has: f[bl.f32].{name}" if hasattr(Kernel, name) else ""))
+
+    def __reduce__(self):
+        return self.function.__qualname__  # where it is defined, as functions are pickled
+
+    def __getitem__(self, dtype) -> Kernel:
+        word = dtype_name(dtype)
+        for name, said in self.generic.items():
+            if word not in MEMBERS[said.dtype.name]:
+                raise DTypeError("E0203", f"input '{name}' is {said.dtype}, and {word} is none", caller(), "it is one of " + ", ".join(MEMBERS[said.dtype.name]))
+        if word not in self.kernels:
+            made = {name: Annotation(DType(word), said.dims, said.role, said.known, said.place) for name, said in self.generic.items()}
+            kernel = traced(self.function, made, **self.options)
+            with self.lock:
+                self.kernels.setdefault(word, kernel)
+        return self.kernels[word]
+
+    def __call__(self, *args, **options) -> Any:
+        named = {**{parameter.name: arg for parameter, arg in zip([p for p in self.parameters if p.default is p.empty], args)}, **options}
+        dtypes = [x.dtype for name, x in named.items() if name in self.generic and hasattr(x, "dtype")]
+        if not dtypes:
+            raise DTypeError("E0203", f"kernel '{self.__name__}' is called without an array that says its dtype", caller(), f"name it: {self.__name__}[bl.f32](..)")
+        return self[_word(dtypes[0])](*args, **options)
+
+
+def _word(dtype) -> str:
+    try:
+        return dtype_name(dtype)
+    except Error:
+        return dtype_name(str(dtype).rpartition(".")[2])  # torch.float32

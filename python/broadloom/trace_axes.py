@@ -1,19 +1,21 @@
-"""Axes of traced values by their order: products of matrices, `.T`, and NumPy's functions that
-count dims.
+"""Axes of traced values: their order, how long they are, and where values meet.
 
-Axes of kernels have names, so that `x @ y` is a sum along the last axis of x, at whose positions y
-is read: ``sum(x * y[k, j], k)``. The order of axes matters for what NumPy counts and for outputs;
-each value that has another order than the kernel would give it notes it in `axes`.
+Axes of kernels have names. Their order matters for what NumPy counts and for outputs; each value
+that has another order than the kernel would give it notes it in `axes`. An axis that a slice made
+is another axis, whose length hangs on that of the first: `Length`.
+
+None in an index stands for a place, so what has one meets others as in NumPy: by places from the
+end, and so does what is made of it. An axis that comes at two places, as in ``x[:, None] - x[None,
+:]``, has a second name at the second.
 """
 
 from __future__ import annotations
 
-import functools
-
-import numpy
+import re
 
 from .errors import AxisError, ShapeError, SpecError
-from .expr import Expr, binary, caller, operand
+from .expr import Expr, caller, operand
+from .trace_text import asked_of, tracing
 
 
 def axes_of(value: Expr) -> tuple:
@@ -24,8 +26,6 @@ def axes_of(value: Expr) -> tuple:
     known = _known(value)
     if known is not None:
         return known
-    from .trace import asked_of
-
     found = asked_of(value)
     if found is None or not all(found.axes):
         raise SpecError("E0103", "the axes of this value have no names", caller(), 'declare inputs with labels: x: bl.f64["i", "j"]')
@@ -68,189 +68,16 @@ def ordered(value, axes) -> Expr:
     return made
 
 
-def turned(value: Expr, order) -> Expr:
-    axes = axes_of(value)
-    return ordered(value, [axes[d] for d in order])
-
-
 def at_labels(value: Expr, labels) -> Expr:
     """The value read at these labels: itself, where they are its own."""
     axes = axes_of(value)
-    return value if axes == tuple(labels) else ordered(as_array(value)[tuple(labels)], labels)
-
-
-def einsum(letters, result, values) -> Expr:
-    """The sum of the product over the letters that the result lacks."""
-    label = {}
-    for word, value in zip(letters, values):
-        axes = axes_of(value)
-        if len(word) != len(axes):
-            raise ShapeError("E0101", f"{len(word)} letters for a value of {len(axes)} dims", caller(), f"its axes are {', '.join(axes)}")
-        for letter, axis in zip(word, axes):
-            while letter not in label and axis in label.values():  # an axis that another letter has
-                axis += "_"
-            label.setdefault(letter, axis)
-    product = functools.reduce(lambda a, b: a * b, [at_labels(value, [label[c] for c in word]) for word, value in zip(letters, values)])
-    along = [label[c] for c in dict.fromkeys("".join(map("".join, letters)) if isinstance(letters[0], str) else sum(map(list, letters), [])) if c not in result]
-    if along:
-        from .functions import fold
-
-        product = fold("sum", product, *along)
-    return ordered(product, [label[c] for c in result])
-
-
-def matmul(a, b) -> Expr:
-    return _product(operand(a), operand(b), 2)
-
-
-def dot(a, b) -> Expr:
-    a, b = operand(a), operand(b)
-    return a * b if not axes_of(a) or not axes_of(b) else _product(a, b, 2)
-
-
-def inner(a, b) -> Expr:
-    return _product(operand(a), operand(b), 1)
-
-
-def _product(a: Expr, b: Expr, back: int) -> Expr:
-    """Along the last dim of a and, counted from the end, the dim `back` of b (the only one, where
-    it has one)."""
-    n, m = len(axes_of(a)), len(axes_of(b))
-    if not n or not m or max(n, m) > 2:
-        raise ShapeError("E0101", f"a product of traced values of {n} and {m} dims", caller(), "np.einsum('bij,bjk->bik', x, y) says what is summed")
-    one, other = ["a", "k"][-n:], ["k"] if m == 1 else ["k", "b"] if back == 2 else ["b", "k"]
-    return einsum([one, other], [c for c in one + other if c != "k"], [a, b])
-
-
-def outer(a, b) -> Expr:
-    return einsum([["a"], ["b"]], ["a", "b"], [operand(a), operand(b)])
-
-
-def call_einsum(operands, optimize=False) -> Expr:
-    text, *values = operands
-    if not isinstance(text, str) or "." in text:
-        raise SpecError("E0021", "numpy.einsum of traced values takes letters for all dims", caller(), "as in np.einsum('ij,jk->ik', x, y)")
-    given, arrow, result = text.replace(" ", "").partition("->")
-    words = given.split(",")
-    if len(words) != len(values):
-        raise ShapeError("E0101", f"numpy.einsum of {len(values)} values by {len(words)} words", caller(), "give one for each")
-    if not arrow:
-        result = "".join(sorted(c for c in set(given) - {","} if given.count(c) == 1))
-    return einsum([[*word] for word in words], [*result], [operand(x) for x in values])
+    return value if axes == tuple(labels) else ordered(Expr((as_array(value), f"[{', '.join(labels)}]"), caller()), labels)
 
 
 def place(axis, rank: int) -> int:
     if not isinstance(axis, int) or not -rank <= axis < rank:
         raise AxisError("E0104", f"{axis!r} is no dim of {rank}", caller(), "dims count from 0, or from the end below 0")
     return axis % rank
-
-
-def transpose(a, axes=None) -> Expr:
-    rank = len(axes_of(a))
-    order = [*range(rank)][::-1] if axes is None else [place(d, rank) for d in axes] if isinstance(axes, (tuple, list)) else []
-    if sorted(order) != [*range(rank)]:
-        raise ShapeError("E0102", f"the dims {axes} are no order of {rank} dims", caller(), "name each once")
-    return turned(a, order)
-
-
-def swapaxes(a, axis1, axis2) -> Expr:
-    rank = len(axes_of(a))
-    order, one, other = [*range(rank)], place(axis1, rank), place(axis2, rank)
-    order[one], order[other] = other, one
-    return turned(a, order)
-
-
-def moveaxis(a, source, destination) -> Expr:
-    rank = len(axes_of(a))
-    order = [d for d in range(rank) if d != place(source, rank)]
-    order.insert(place(destination, rank), place(source, rank))
-    return turned(a, order)
-
-
-# --- what lies in memory --------------------------------------------------------------------------
-
-
-def pad(array, pad_width, mode="constant", constant_values=0) -> Expr:
-    """np.pad of a value, which is read at positions."""
-    axes = axes_of(array)
-    widths = pad_width if isinstance(pad_width, (tuple, list)) else (pad_width,)
-    widths = [tuple(w) if isinstance(w, (tuple, list)) else (w,) for w in (widths if any(isinstance(w, (tuple, list)) for w in widths) else (widths,))]
-    widths = [w * 2 if len(w) == 1 else w for w in (widths * len(axes) if len(widths) == 1 else widths)]
-    if mode not in ("constant", "edge", "wrap", "reflect") or len(widths) != len(axes) or any(len(w) != 2 or not all(type(n) is int and n >= 0 for n in w) for w in widths):
-        raise SpecError("E0021", f"numpy.pad by {pad_width!r} with mode={mode!r} cannot be traced", caller(), "give numbers for each of the dims; the modes are constant, edge, wrap and reflect")
-    words = "".join(f", {d}: ({before}, {after})" for d, (before, after) in enumerate(widths) if before or after)
-    if not words:
-        return array
-    from .trace_slices import longer
-
-    end = [f", {mode}"] if mode != "constant" else [", ", operand(constant_values)] if constant_values != 0 else []
-    inner = as_array(array)
-    if isinstance(inner.parts[0], str) and inner.parts[0] == "pad(":  # a dim is padded once
-        inner = _lying(array, axes)
-    padded = Expr(("pad(", inner, words, *end, ")"), caller())
-    labels = [longer(axis, before + after) if before or after else axis for axis, (before, after) in zip(axes, widths)]
-    made = ordered(Expr((padded, f"[{', '.join(labels)}]"), caller()), labels)
-    made.lain = padded
-    return made
-
-
-def diff(a, n=1, axis=-1) -> Expr:
-    """np.diff: a value that is read twice, and what comes of that again."""
-    value, d = operand(a), place(axis, len(axes_of(operand(a))))
-    for _ in range(place(n, n + 1)):
-        behind, before = [[slice(None)] * d + [cut] for cut in (slice(1, None), slice(None, -1))]
-        from .trace import dtype_of
-
-        value = binary("!=" if dtype_of(value) == "bool" else "-", value[tuple(behind)], value[tuple(before)])
-    return value
-
-
-def flip(m, axis=None) -> Expr:
-    value = operand(m)
-    rank = len(axes_of(value))
-    along = range(rank) if axis is None else [place(d, rank) for d in (axis if isinstance(axis, (tuple, list)) else (axis,))]
-    return value[tuple([slice(None, None, -1 if d in along else None) for d in range(rank)])]
-
-
-def expand_dims(a, axis) -> Expr:
-    value = operand(a)
-    axis = axis if isinstance(axis, (tuple, list)) else (axis,)
-    rank = len(value.layout or axes_of(value)) + len(axis)
-    new = [place(d, rank) for d in axis]
-    return value[tuple([None if d in new else slice(None) for d in range(rank)])]
-
-
-def in_one_dtype(values) -> list:
-    """The values as NumPy lays them into one array: of the dtype that all go into."""
-    from .formulas import cast, dtype_of, word_of
-
-    words = [word_of(value) for value in values]
-    if len({*words}) < 2 or "?" in words:
-        return values
-    dtype = functools.reduce(numpy.promote_types, map(dtype_of, values))
-    return [cast(value, dtype) for value in values]
-
-
-def concatenate(arrays, axis=0, name="all") -> Expr:
-    """np.concatenate: along an axis of its own, as the extent is another."""
-    from .trace_slices import joined
-
-    values = in_one_dtype([operand(x) for x in arrays])
-    axes = axes_of(values[0])
-    d = axes.index(axis) if axis in axes else place(axis, len(axes))
-    label = joined(axes[d], [axes_of(value)[d] for value in values if len(axes_of(value)) == len(axes)], f"{axes[d]}_{name}")
-    labels = (*axes[:d], label, *axes[d + 1:])
-
-    def read(value):  # the axis that has another name is the one along which they lie side by side
-        own = axes_of(value)
-        others = [a for a in own if a not in labels]
-        named = tuple([label if a == others[0] else a for a in own]) if len(others) == 1 and len(own) == len(axes) else labels
-        return as_array(value)[named]
-
-    reads = [read(value) for value in values]
-    made = _lying(Expr((f"concat({label}", *[part for read in reads for part in (", ", read)], ")"), caller()), labels)
-    made.marked = True  # what it meets is looked at: the axis is none of its parts
-    return made
 
 
 def as_array(value: Expr) -> Expr:
@@ -267,12 +94,182 @@ def as_array(value: Expr) -> Expr:
             if value.layout is not None:
                 raise
             axes = None
-        value.lain = _lying(value, axes)
+        value.lain = lying(value, axes)
     return value.lain
 
 
-def _lying(value: Expr, axes) -> Expr:
+def lying(value: Expr, axes) -> Expr:
     """A value as an array with these axes, by which it is read."""
     made = Expr(value.parts if any(isinstance(part, Expr) for part in value.parts) else (value,), value.place)
     made.is_array, made.axes, made.says, made.marked = True, None if axes is None else tuple(axes), value.says, value.marked
     return made
+
+
+def placed(value: Expr, layout) -> Expr:
+    """A value with places: its axes and, as None, dims of 1."""
+    return _placed(Expr((value,), value.place), layout)
+
+
+def _placed(made: Expr, layout) -> Expr:
+    made.layout, made.axes, made.marked, made.kept = tuple(layout), tuple([label for label in layout if label is not None]), True, False
+    return made
+
+
+# --- how long they are ----------------------------------------------------------------------------
+
+
+class Length:
+    """Of an axis that a slice made: `less` than the axis `base`, or `fixed`. `root` is the axis
+    that was cut first, `parts` are the axes of what lies side by side along it."""
+
+    def __init__(self, root: str, base: str, less: int = 0, fixed=None, parts=()):
+        self.root, self.base, self.less, self.fixed, self.parts = root, base, less, fixed, parts
+
+
+def length_of(label: str) -> Length:
+    return tracing.lengths.get(label) or Length(label, label)
+
+
+def known_extent(label: str):
+    """How many elements an axis has, where the kernel says it, else None."""
+    length = length_of(label)
+    if length.fixed is not None:
+        return length.fixed
+    dims = [[word.strip() for word in dim.partition("=")] for said in tracing.inputs.values() for dim in said.dims]
+    found = next((int(count) for name, _, count in dims if name == length.base and count), None)
+    return found if found is None else found - length.less
+
+
+def label_of(root: str, base: str, less: int, fixed) -> str:
+    """The axis of this length."""
+    if not less and fixed is None:
+        return base
+    label = f"{root}_len_{fixed}" if fixed is not None else f"{base}_less_{less}" if less > 0 else f"{base}_more_{-less}"
+    tracing.lengths[label] = Length(root, base, less, fixed)
+    return label
+
+
+def longer(label: str, count: int) -> str:
+    """The axis of a value that has borders of so many elements together."""
+    length = length_of(label)
+    return label_of(length.root, length.base, length.less - count, None if length.fixed is None else length.fixed + count)
+
+
+def joined(label: str, parts, name: str) -> str:
+    """The axis along which values with these axes lie side by side: the same for the same ones."""
+    parts = tuple(sorted(parts))
+    made = next(one for one in (name, *[f"{name}_{k}" for k in range(1, 999)]) if one not in tracing.lengths or tracing.lengths[one].parts == parts)
+    known = [known_extent(part) for part in parts]
+    tracing.lengths[made] = Length(length_of(label).root, made, fixed=None if None in known else sum(known), parts=parts)
+    return made
+
+
+def free(label: str, *taken) -> str:
+    """The label, or the first with a number behind it that neither the values nor inputs have."""
+    others = {*taken, *[dim for said in tracing.inputs.values() for dim in said.dims]}
+    return next(one for one in (label, *[f"{label}_{k}" for k in range(1, 99)]) if one not in others)
+
+
+# --- where values meet ----------------------------------------------------------------------------
+
+
+def labels_of(value: Expr) -> tuple:
+    if len(value.parts) == 1 and isinstance(value.parts[0], str) and not value.name:
+        counted = re.fullmatch(r"(?:iota|extent)\((\w+).*\)", value.parts[0])
+        return (counted[1],) if counted and value.parts[0][0] == "i" else ()
+    return axes_of(value)
+
+
+def meeting(values):
+    """The values as an operation on their elements takes them, and what notes the axes of its
+    result."""
+    try:
+        layouts = [labels_of(value) if value.layout is None else value.layout for value in values]
+    except SpecError:
+        if any(value.layout is not None for value in values):
+            raise
+        return values, lambda made: made
+    if any(value.layout is not None for value in values):
+        return _meeting_by_places(values, layouts)
+    axes = ()
+    for labels in layouts:
+        for one in labels:
+            other = next((other for other in axes if other != one and other not in labels and one not in axes and length_of(other).root == length_of(one).root), None)
+            if other is not None:
+                raise ShapeError("E0102", f"the axes '{other}' and '{one}' are cut from one axis and have other lengths", caller(),
+                                 "slice both so that as many are left for every length, as in x[1:] - x[:-1]")
+        axes = labels if set(axes) <= set(labels) else (*axes, *[a for a in labels if a not in axes])
+
+    def finish(made: Expr) -> Expr:
+        made.axes = tuple(axes)
+        return made
+
+    return values, finish
+
+
+def _meeting_by_places(values, layouts):
+    if not all(label is None or label.isidentifier() for layout in layouts for label in layout):
+        raise SpecError("E0103", "dims without labels cannot meet a dim that None made", caller(), 'declare inputs with labels: x: bl.f64["i", "j"]')
+    rank = max(map(len, layouts))
+    result = [None] * rank
+    taken = {dim for said in tracing.inputs.values() for dim in said.dims}
+    for layout in layouts:
+        for place, label in enumerate(layout, rank - len(layout)):
+            if label is None or result[place] is not None:
+                continue
+            count, made = 0, label
+            while made in result or (count and made in taken):
+                count += 1
+                made = f"{label}_{count}"
+            result[place] = made
+    met, by_places = [], None in result or any(value.layout is not None and None not in value.layout for value in values)
+    for value, layout in zip(values, layouts):
+        wanted = [result[place] for place, label in enumerate(layout, rank - len(layout)) if label is not None]
+        if wanted != [label for label in layout if label is not None]:
+            value = ordered(value, [label for label in layout if label is not None])
+            value.layout = None
+            value, by_places = at_labels(value, wanted), True
+        met.append(value)
+
+    def finish(made: Expr) -> Expr:
+        made.axes = tuple([label for label in result if label is not None])
+        made.layout = tuple(result) if by_places else None  # names say the same
+        return made
+
+    return met, finish
+
+
+def folding(value: Expr, axes, keepdims):
+    """The axes of a fold, of which numbers count the dims of the value, and what notes the axes of
+    its result."""
+    if value.layout is None:
+        if not value.marked and not any(type(axis) is int for axis in axes) and keepdims is not True:
+            return axes, lambda made: made
+        try:
+            labels = value.axes if value.axes is not None else axes_of(value)
+        except SpecError:  # without names, the numbers are those of the kernel
+            return axes, lambda made: made
+        axes = [labels[a] if type(a) is int and -len(labels) <= a < len(labels) else a for a in axes]
+
+        def note(made: Expr) -> Expr:
+            rest = tuple([None if not axes or a in axes else a for a in labels])
+            if keepdims is True and all(label.isidentifier() for label in labels):
+                return _placed(made, rest)
+            if value.marked:
+                made.axes = labels if keepdims == "scan" else tuple([a for a in rest if a is not None])
+            return made
+
+        return axes, note
+    if keepdims == "scan":
+        axes_of(value)  # refuses dims of 1
+    layout = list(value.layout)
+    places = [a % len(layout) if type(a) is int and -len(layout) <= a < len(layout) else layout.index(a) if a in layout else a for a in axes]
+    if any(type(place) is int and 0 <= place < len(layout) and layout[place] is None for place in places):
+        raise SpecError("E0021", "a fold along a dim that None made cannot be traced", caller(), "it has one element: leave the None out")
+    named = [layout[place] if type(place) is int and 0 <= place < len(layout) else place for place in places]
+
+    def finish(made: Expr) -> Expr:
+        rest = [None if not named or label in named else label for label in layout if keepdims or named and label not in named]
+        return _placed(made, layout if keepdims == "scan" else rest)
+
+    return named, finish

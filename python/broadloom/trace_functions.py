@@ -4,21 +4,21 @@ that are taken, and what is done."""
 from __future__ import annotations
 
 from .errors import SpecError
-from .expr import Expr, binary, caller, function, operand
+from .expr import Expr, caller, dtype_name, operand
 from .formulas import rounded
+from .functions import binary, extent, fold, function, iota, positions
 from .numpy_calls import is_number
-from .trace_axes import axes_of, dot, flip, place, swapaxes, transpose
+from .trace_axes import axes_of, place
+from .trace_dims import dot, flip, swapaxes, transpose
+from .trace_joins import pad
+from .trace_text import dtype_of
 
 
 def _fold(name, value, axis, keepdims=False, init=None):
-    from .functions import _positions, fold
-
-    return fold(name, value, *_positions(axis), keepdims=keepdims, init=init)
+    return fold(name, value, *positions(axis), keepdims=keepdims, init=init)
 
 
 def _dtype(value) -> str:
-    from .trace import dtype_of
-
     return dtype_of(operand(value))
 
 
@@ -42,8 +42,6 @@ def _zero(value):
 
 def like(fill):
     def call(a, dtype=None, fill_value=fill):
-        from .expr import dtype_name
-
         made = function("where", binary("==", a, a), fill_value, fill_value)
         return function(_dtype(a) if dtype is None else dtype_name(dtype), made)
 
@@ -61,8 +59,6 @@ def roll(a, shift, axis=None):
     d = place(0 if axis is None and len(axes_of(value)) == 1 else axis, len(axes_of(value)))
     if not shift:
         return value
-    from .trace_axes import pad
-
     widths = [(0, 0)] * len(axes_of(value))
     widths[d] = (max(shift, 0), max(-shift, 0))
     cut = slice(None, -shift) if shift > 0 else slice(-shift, None)
@@ -70,9 +66,6 @@ def roll(a, shift, axis=None):
 
 
 def gradient(f, varargs=(), axis=None):
-    from .functions import extent, iota
-    from .trace_axes import pad
-
     value = operand(f)
     axes = axes_of(value)
     d = place(0 if axis is None and len(axes) == 1 else axis, len(axes))
@@ -102,8 +95,6 @@ def diagonal(a):
 
 def triangle(lower):
     def call(m, k=0):
-        from .functions import iota
-
         i, j = axes_of(operand(m))[-2:]
         return function("where", binary("<=" if lower else ">=", iota(j) - iota(i), k), m, 0)
 

@@ -89,4 +89,4 @@ class Notebooks(unittest.TestCase):
         for line, cell, kind in (("", "kernel k {", bl.SpecError), ("", "", bl.SpecError), ("three", TEXT, bl.Error),
                                  ("--thread x", TEXT, bl.ArgumentError), ("--engine none", TEXT, bl.ArgumentError)):
             with self.assertRaises(kind):
-                notebook.loom(line, cell, {})
+                notebook.loom(bl.compile, line, cell, {})

@@ -19,7 +19,7 @@ import warnings
 import numpy as np
 
 import broadloom as bl
-from broadloom import _core, formulas, functions, lazy_calls, lazy_lower, lazy_numpy, lazy_ops, lazy_ufuncs, numpy_calls, trace_functions, trace_joins
+from broadloom import _core, formulas, functions, lazy_calls, lazy_lower, lazy_numpy, lazy_ops, numpy_calls, trace_functions, trace_joins, trace_numpy, trace_shapes
 
 TIMES = int(os.environ.get("BROADLOOM_TABLE", "1"))
 DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 F D".split()
@@ -240,7 +240,7 @@ class Lazy(unittest.TestCase):
                 self.add(f"{name}({how})", lambda *xs: ufunc(*xs, *how.args, **how.options), *self.arrays(ufunc.nin))
 
     def test_reductions_scans_and_outer_products_of_ufuncs_are_those_of_numpy(self):
-        for name, method in itertools.product([*lazy_ufuncs._REDUCING, "subtract", "bitwise_or"], ("reduce", "accumulate")):
+        for name, method in itertools.product([*lazy_ops.REDUCING, "subtract", "bitwise_or"], ("reduce", "accumulate")):
             called = getattr(getattr(np, name), method)
             self.every(f"{name}.{method}", called, f"ufunc.{method}")
         for name in UFUNCS:
@@ -403,7 +403,7 @@ class Traced(unittest.TestCase):
         return len(kept)
 
     def test_functions_of_pairs_of_dtypes_are_those_of_numpy(self):
-        names = [name for name in {**lazy_ops.TEMPLATES, **functions._SPELLED, **dict.fromkeys(functions.ELEMENTWISE)}
+        names = [name for name in {**lazy_ops.TEMPLATES, **trace_numpy._SPELLED, **dict.fromkeys(functions.ELEMENTWISE)}
                  if isinstance(getattr(np, name, None), np.ufunc)]
         self.assertGreater(len(names), 60)
         numbers = {f"{name} {number}": (lambda x, y, f=f, number=number: f(x, number)) for name, f, number in itertools.product(
@@ -420,10 +420,10 @@ class Traced(unittest.TestCase):
         self.assertGreater(taken, 1500)
 
     def test_options_are_taken_or_refused(self):
-        for called in functions._numpy_functions():
+        for called in trace_numpy._numpy_functions():
             if called in (np.dot, np.inner, np.einsum, np.pad, np.concatenate):  # whether extents fit is told by a call
                 continue
-            if called in (np.diff, np.flip, np.expand_dims) or any(called.__name__ in names.split() for names, _, _ in (*formulas.ROWS, *trace_functions.ROWS, *trace_joins.ROWS)):  # see test_traces_slices.py
+            if called in (np.diff, np.flip, np.expand_dims) or any(called.__name__ in names.split() for names, _, _ in (*formulas.ROWS, *trace_functions.ROWS, *trace_joins.ROWS, *trace_shapes.ROWS)):  # see test_traces_slices.py
                 continue
             calls, count = {}, ARRAYS.get(called.__name__, 1)
             for how in ways(called, count):
@@ -431,7 +431,7 @@ class Traced(unittest.TestCase):
                     continue  # which axes of kernels are, too
                 calls[f"{called.__name__}({how})"] = lambda *xs, how=how: called(*xs, *how.args, **how.options)
             self.compare([self.rng.choice(DTYPES) for _ in range(count)], calls)
-        for name, method in itertools.product(functions._REDUCING, ("reduce", "accumulate")):
+        for name, method in itertools.product(lazy_ops.REDUCING, ("reduce", "accumulate")):
             called = getattr(getattr(np, name), method)
             self.compare([self.rng.choice(DTYPES)], {f"{name}.{method}({how})": lambda x, how=how: called(x, *how.args, **how.options)
                                                      for how in ways(f"ufunc.{method}", 1) if not re.search(r"'i'|\[0\]", str(how))})
