@@ -10,6 +10,8 @@ import re
 import sys
 from typing import Optional, Tuple
 
+import numpy as np
+
 from .errors import ArgumentError, DTypeError, Error, Place, PositionError, SpecError
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -78,10 +80,8 @@ def dtype_name(dtype) -> str:
         return dtype.name
     if isinstance(dtype, str) and dtype in _DTYPES:
         return dtype
-    import numpy
-
     try:
-        word = numpy.dtype(dtype).name
+        word = np.dtype(dtype).name
     except TypeError:
         word = str(dtype)
     if word in _NUMPY_DTYPES:
@@ -189,10 +189,8 @@ class Expr:
     def __getattr__(self, name):
         if name in _UNTRACED:
             raise AttributeError(f"a traced value has no '{name}': {_UNTRACED[name]}")
-        from numpy import ndarray
-
         raise AttributeError(f"a traced value has no '{name}'" +
-                             ", and an array of NumPy's has: docs/python.md has what can be traced" * hasattr(ndarray, name))
+                             ", and an array of NumPy's has: docs/python.md has what can be traced" * hasattr(np.ndarray, name))
 
     def __array__(self, dtype=None, copy=None):
         self._refuse("cannot be made an array")

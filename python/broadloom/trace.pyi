@@ -1,7 +1,6 @@
 from typing import Any, Callable, Optional, overload
 
 from ._core import Kernel
-from .expr import Expr
 
 class Traced(Kernel):
     """A kernel; one whose inputs are declared by `bl.Float`, `bl.Int` or `bl.Number` is a kernel
@@ -19,4 +18,3 @@ def kernel(
     *, name: Optional[str] = None, order: Optional[str] = None, accuracy: Optional[str] = None, relaxed: bool = False, threads: int = 0, target: str = "",
     engine: str = "auto", debug: Any = False, definitions: str = "",
 ) -> Callable[[Callable[..., Any]], Traced]: ...
-def dtype_of(value: Expr) -> str: ...

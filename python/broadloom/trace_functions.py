@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from .errors import SpecError
 from .expr import Expr, caller, dtype_name, operand
-from .formulas import rounded
 from .functions import binary, extent, fold, function, iota, positions
 from .numpy_calls import is_number
 from .trace_axes import axes_of, place
-from .trace_dims import dot, flip, swapaxes, transpose
+from .trace_dims import flip
 from .trace_joins import pad
 from .trace_text import dtype_of
 
@@ -116,11 +115,3 @@ ROWS = [
     ("copy", "a", operand),
 ]
 UFUNCS = {"vecdot": lambda a, b: _fold("sum", function("conj", a) * b, -1), "matvec": lambda a, b: a @ b, "vecmat": lambda a, b: function("conj", a) @ b}
-
-
-def _transposed(a, *axes):
-    return transpose(a, (axes[0] if isinstance(axes[0], (tuple, list)) else axes) if axes else None)
-
-
-METHODS = {"dot": lambda a, b: dot(a, b), "swapaxes": swapaxes, "round": rounded, "diagonal": diagonal, "take": take, "transpose": _transposed,
-           "trace": lambda a: _fold("sum", diagonal(a), None), "copy": lambda a: operand(a)}

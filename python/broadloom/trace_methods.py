@@ -1,5 +1,5 @@
-"""The operators and methods of traced values, all in one table. What takes milliseconds to import is
-imported by the first that needs it."""
+"""The operators and methods of traced values, all in one table. What takes milliseconds to import
+is imported by the first that needs it."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def _fold(name: str):
 
 def _made_of_others(name: str):
     def call(self, *args, **options):
-        from . import trace_functions, trace_shapes
+        from .trace_numpy import METHODS
 
-        return {**trace_functions.METHODS, **trace_shapes.METHODS}[name](self, *args, **options)
+        return METHODS[name](self, *args, **options)
 
     return call
 

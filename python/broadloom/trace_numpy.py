@@ -148,3 +148,12 @@ def call_numpy(called, args, options):
         _unknown(called.__name__)
     function, takes = _numpy_functions()[called]
     return function(**Call(called.__name__, called, args, options, "traced").given(takes))
+
+
+METHODS = {
+    "dot": trace_dims.dot, "swapaxes": trace_dims.swapaxes, "round": formulas.rounded, "copy": operand, "diagonal": trace_functions.diagonal,
+    "take": trace_functions.take, "trace": lambda a: np.trace(a), "repeat": trace_shapes.repeat, "squeeze": trace_shapes.squeeze,
+    **dict.fromkeys(("ravel", "flatten"), lambda a: trace_shapes.reshape(a, -1)),
+    "reshape": lambda a, *shape: trace_shapes.reshape(a, shape[0] if len(shape) == 1 else shape),
+    "transpose": lambda a, *axes: trace_dims.transpose(a, (axes[0] if isinstance(axes[0], (tuple, list)) else axes) if axes else None),
+}

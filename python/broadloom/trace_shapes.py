@@ -296,4 +296,3 @@ ROWS = [
     ("take_along_axis", "arr indices axis", take_along_axis), ("interp", "x xp fp left right", interp),
     ("convolve", "a v mode", convolve(True)), ("correlate", "a v mode", convolve(False)),
 ]
-METHODS = {"reshape": lambda a, *shape: reshape(a, shape[0] if len(shape) == 1 else shape), "ravel": lambda a: reshape(a, -1), "flatten": lambda a: reshape(a, -1), "repeat": repeat, "squeeze": squeeze}

@@ -1,13 +1,14 @@
-"""Prints each circle: of units that include each other, and of Python modules that import each other,
-straight or through others.
+"""Prints each circle: of units that include each other, and of Python modules that import each
+other, straight or through others. Prints, too, which Python module sees one of a later row of the
+table in docs/contributing.md.
 
-A unit is a .cpp and the .hpp of its name. One circle of them is left, which may only become smaller: a
-call is planned from the kernels of its lets and parts, whose calls are planned in the same way. Imports
-of the Python package count in the bodies of functions, too, and so does importlib by a name that is
-written out.
+A unit is a .cpp and the .hpp of its name. One circle of units is left, which may only become
+smaller: a call is planned from the kernels of its lets and parts, whose calls are planned in the
+same way. Imports in functions count, and so does importlib where it is given a name.
 """
 
 import ast
+import fnmatch
 import os
 import re
 import subprocess
@@ -15,41 +16,38 @@ import sys
 
 KERNEL, MOST, PACKAGE = "jit/call/kernel", 10, "python/broadloom"
 
-listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "src", "jit", "include", "tools", "python"],
+listed = subprocess.run(["git", "ls-files", "src", "jit", "include", "tools", "python"],
                         capture_output=True, text=True).stdout.split()
-files = [path for path in listed if os.path.exists(path)]
+files = [path for path in listed if path.endswith((".cpp", ".hpp", ".py")) and os.path.exists(path)]
 known = set(files)
-seen = {}  # by unit or module
-for path in files:
-    if not path.endswith((".cpp", ".hpp")):
-        continue
-    unit = os.path.splitext(path)[0]
+
+
+def included(path):
     for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', open(path).read(), re.M):
         places = [os.path.join(os.path.dirname(path), name), "src/" + name, "include/" + name, name, "tools/" + name]
-        found = next((place for place in places if place in known), None)
-        if found and os.path.splitext(found)[0] != unit:
-            seen.setdefault(unit, set()).add(os.path.splitext(found)[0])
+        yield from [place for place in places if place in known][:1]
 
 
-def imported(node):
-    """The names that a statement or a call imports, each from the package on: `.errors`."""
-    if isinstance(node, ast.Import):
-        return [name.name.removeprefix("broadloom") for name in node.names if name.name.split(".")[0] == "broadloom"]
-    if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").split(".")[0] == "broadloom"):
-        module = (node.module or "").removeprefix("broadloom").strip(".")
-        return [f".{module}" if module else f".{name.name}" for name in node.names]
-    if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("import_module", "__import__"):
-        return [word.value.removeprefix("broadloom") for word in node.args[:1] if isinstance(word, ast.Constant) and re.match(r"broadloom\b|\.", word.value)]
-    return []
+def imported(path):
+    """The files of the modules that are imported. What is no module, the package itself has."""
+    for node in ast.walk(ast.parse(open(path).read())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [one.name for one in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{'broadloom.' * bool(node.level)}{node.module or ''}.{one.name}".replace("..", ".") for one in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and isinstance(node.args[0], ast.Constant):
+            names = [node.args[0].value]
+        for name in [name.split(".") + [""] for name in names if name.split(".")[0] == "broadloom"]:
+            place = f"{PACKAGE}/{name[1]}.py"
+            yield place if place in known or name[1] == "_core" else f"{PACKAGE}/__init__.py"
 
 
+seen = {}  # by unit or module
 for path in files:
-    if os.path.dirname(path) == PACKAGE and path.endswith(".py"):
-        for name in [name for node in ast.walk(ast.parse(open(path).read())) for name in imported(node)]:
-            found = f"{PACKAGE}/{name.strip('.').partition('.')[0]}"
-            found = found if found + ".py" in known else f"{PACKAGE}/__init__"  # what the package itself has
-            if found + ".py" != path and name != "._core":
-                seen.setdefault(path[:-3], set()).add(found)
+    unit = os.path.splitext(path)[0]
+    found = included(path) if not path.endswith(".py") else imported(path) if path.startswith(PACKAGE) else ()
+    seen.setdefault(unit, set()).update({os.path.splitext(one)[0] for one in found} - {unit})
 
 
 def reached(unit):
@@ -67,4 +65,18 @@ circles = {tuple(sorted(other for other in reach[unit] if unit in reach.get(othe
 for circle in sorted(circles - {()}):
     if KERNEL not in circle or len(circle) > MOST:
         print(" <-> ".join(circle))
+
+table = open("docs/contributing.md").read().partition(f"| `{PACKAGE}` | what is there |\n")[2].partition("\n\n")[0]
+rows = [re.findall(r"`([^`]+)`", line.split("|")[1]) for line in table.splitlines()[1:]]
+
+
+def row(module):
+    name = os.path.basename(module)
+    return next((k for k, words in enumerate(rows) if any(fnmatch.fnmatch(name, word) for word in words)), 0)
+
+
+for module in sorted(unit for unit in seen if unit.startswith(PACKAGE + "/")):
+    for other in sorted(seen[module]):
+        if row(other) > row(module):
+            print(f"{module} sees {other}, which stands later in docs/contributing.md")
 sys.exit(0)
