@@ -57,9 +57,9 @@ def _fold(name: str):
 
 def _made_of_others(name: str):
     def call(self, *args, **options):
-        from .trace_numpy import METHODS
+        from .trace_numpy import methods
 
-        return METHODS[name](self, *args, **options)
+        return methods()[name](self, *args, **options)
 
     return call
 

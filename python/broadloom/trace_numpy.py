@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 
-from . import formulas, trace_dims, trace_functions, trace_joins, trace_shapes
+from . import formulas, trace_dims, trace_functions, trace_joins
 from .errors import ArgumentError, DTypeError, SpecError
 from .expr import Expr, caller, operand
 from .formulas import cast, kind_of
@@ -131,6 +131,8 @@ def _numpy_fold(name: str):
 def _numpy_functions() -> dict:
     """What takes the arguments of each function of NumPy's that is traced, and by which
     parameters."""
+    from . import trace_shapes
+
     folds = {name: name for name in FOLDS if name not in ("norm", "logsumexp")}
     rows = {getattr(np, name): (_numpy_fold(word), "a axis keepdims" + " ddof correction" * (word in ("var", "std")) + " dtype" * (word in ("sum", "prod", "mean")) + " initial where" * (word in ("sum", "prod", "min", "max")) + " where" * (word in ("any", "all", "mean")))
             for name, word in {**folds, "amin": "min", "amax": "max"}.items()}
@@ -150,10 +152,14 @@ def call_numpy(called, args, options):
     return function(**Call(called.__name__, called, args, options, "traced").given(takes))
 
 
-METHODS = {
-    "dot": trace_dims.dot, "swapaxes": trace_dims.swapaxes, "round": formulas.rounded, "copy": operand, "diagonal": trace_functions.diagonal,
-    "take": trace_functions.take, "trace": lambda a: np.trace(a), "repeat": trace_shapes.repeat, "squeeze": trace_shapes.squeeze,
-    **dict.fromkeys(("ravel", "flatten"), lambda a: trace_shapes.reshape(a, -1)),
-    "reshape": lambda a, *shape: trace_shapes.reshape(a, shape[0] if len(shape) == 1 else shape),
-    "transpose": lambda a, *axes: trace_dims.transpose(a, (axes[0] if isinstance(axes[0], (tuple, list)) else axes) if axes else None),
-}
+@functools.lru_cache(maxsize=None)
+def methods() -> dict:
+    from . import trace_shapes
+
+    return {
+        "dot": trace_dims.dot, "swapaxes": trace_dims.swapaxes, "round": formulas.rounded, "copy": operand, "diagonal": trace_functions.diagonal,
+        "take": trace_functions.take, "trace": lambda a: np.trace(a), "repeat": trace_shapes.repeat, "squeeze": trace_shapes.squeeze,
+        **dict.fromkeys(("ravel", "flatten"), lambda a: trace_shapes.reshape(a, -1)),
+        "reshape": lambda a, *shape: trace_shapes.reshape(a, shape[0] if len(shape) == 1 else shape),
+        "transpose": lambda a, *axes: trace_dims.transpose(a, (axes[0] if isinstance(axes[0], (tuple, list)) else axes) if axes else None),
+    }

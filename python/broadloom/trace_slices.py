@@ -16,7 +16,6 @@ import numpy as np
 from .errors import DTypeError, PositionError, ShapeError, SpecError
 from .expr import Expr, caller, position
 from .trace_axes import Length, as_array, axes_of, label_of, labels_of, length_of, ordered, placed
-from .trace_joins import stack
 from .trace_text import dtype_of, tracing
 
 
@@ -229,6 +228,8 @@ def _read_places(value: Expr, entries: list) -> Expr:
 
 def _chosen(value: Expr, entries: list, d: int) -> Expr:
     """The elements along one dim that a list of numbers names, one on the other."""
+    from .trace_joins import stack
+
     places = [*entries[d]]
     if not 0 < len(places) <= 64 or any(isinstance(k, (bool, np.bool_)) or not hasattr(k, "__index__") for k in places):
         raise SpecError("E0002", f"a traced value cannot be read at {entries[d]!r}", caller(), "a list names 1 to 64 elements by their numbers; an array of positions is an input, x[k]")
