@@ -110,7 +110,9 @@ class Calls(unittest.TestCase):
                              (lambda: k(x, y, out={"zz": x}), "no output called 'zz'(?s:.*)did you mean 'z'"),
                              (lambda: k.show("lop"), "did you mean 'loop'"), (lambda: k.show(graph="dott"), "did you mean 'dot'"),
                              (lambda: bl.compile(TWO, engine="jitt"), "did you mean 'jit'"),
-                             (lambda: bl.compile(TWO, threads=-1), "threads")):
+                             (lambda: bl.compile(TWO, threads=-1), "threads"),
+                             (lambda: bl.iota("i").sum(by=1), r"sum: Expr\.sum\(\) got an unexpected keyword argument 'by'"),
+                             (lambda: bl.iota("i").astype(), r"astype: Expr\.astype\(\) missing 1")):
             with self.assertRaisesRegex(bl.ArgumentError, words) as caught:
                 wrong()
             self.assertIsInstance(caught.exception, TypeError)
