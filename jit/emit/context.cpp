@@ -161,11 +161,12 @@ llvm::BasicBlock *Context::block(const char *name) {
   return llvm::BasicBlock::Create(ir.getContext(), name, function);
 }
 
-void Context::took(Path path) {
+void Context::took(Path path, llvm::Value *where) {
   if (!count_paths_) return;
   const auto count = reinterpret_cast<std::uintptr_t>(path_counts() + std::size_t(path));
+  llvm::Value *one = where == nullptr ? ir.getInt64(1) : ir.CreateZExt(where, ir.getInt64Ty());
   ir.CreateAtomicRMW(llvm::AtomicRMWInst::Add, ir.CreateIntToPtr(ir.getInt64(count), ir.getPtrTy()),
-                     ir.getInt64(1), llvm::MaybeAlign(8), llvm::AtomicOrdering::Monotonic);
+                     one, llvm::MaybeAlign(8), llvm::AtomicOrdering::Monotonic);
 }
 
 } // namespace broadloom::jit

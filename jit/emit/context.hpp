@@ -36,7 +36,9 @@ public:
   // A loop that carries nothing.
   void each(Range range, std::int64_t step, llvm::function_ref<void(llvm::Value *)> turn);
   llvm::BasicBlock *block(const char *name);
-  void took(Path path); // code that counts paths notes that it has come here
+  void took(Path path,
+            llvm::Value *where =
+                nullptr); // an i1: only there // code that counts paths notes that it has come here
 
   const loop::Program &program;
   const loop::Phase &phase;

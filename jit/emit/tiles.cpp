@@ -23,6 +23,7 @@
 //
 // The states step as they would one row after the other, so the bits are the same. What is left
 // over beside the boxes runs row by row.
+#include "block/rules.hpp"
 #include "jit/emit/phase.hpp"
 
 #include <algorithm>
@@ -69,7 +70,12 @@ void PhaseEmitter::jam(const Place &here, const block::Run &run, Range range) {
 void PhaseEmitter::tile(const Place &here, const block::Run &run, Range rows) {
   const Range lanes = context_.range(here, program_[run.inner]);
   const block::Box &box = run.whole(), &rest = run.rest();
-  llvm::Value *whole_rows = context_.whole(rows, box.dims.front().count);
+  const int height = box.dims.front().count;
+  llvm::Value *whole_rows = context_.whole(rows, height);
+  if (run.shape == block::Shape::RowTile && block::may_repeat_rows(program_, program_[run.loop]))
+    whole_rows = ir_.CreateSelect(
+        ir_.CreateICmpSGE(ir_.CreateSub(rows.end, rows.begin), ir_.getInt64(std::uint64_t(height))),
+        rows.end, rows.begin);
   llvm::Value *whole_lanes = context_.whole(lanes, box.positions());
   const Range down{rows.begin, whole_rows}, across{lanes.begin, whole_lanes};
   Path beside = Path::TileBeside;
@@ -155,8 +161,11 @@ void PhaseEmitter::register_blocks(const Place &here, const block::Run &run, con
         return program_[buffer].reread && program_[buffer].role == Role::Scratch;
       });
   context_.each(lanes, width, [&](llvm::Value *lane) {
-    context_.each(rows, copies, [&](llvm::Value *row) {
+    context_.each(rows, copies, [&](llvm::Value *next) {
+      // No later than the last one that is whole: see may_repeat_rows.
+      llvm::Value *row = context_.least(next, ir_.CreateSub(rows.end, context_.number(copies)));
       context_.took(box.masked ? Path::RegisterTileMasked : Path::RegisterTile);
+      context_.took(Path::RegisterTileBack, ir_.CreateICmpNE(row, next));
       if (panel) context_.took(Path::RegisterTileOfPanel);
       llvm::Value *active =
           box.masked ? context_.least(ir_.CreateSub(lanes.end, lane), context_.number(width))

@@ -43,7 +43,7 @@
 //   MaskedMap        j lanes, always masked
 //   StreamedMap      j lanes                           (non-temporal stores)
 //   Jam              i copies around a map             (unroll-and-jam)
-//   RowTile          i copies x j lanes; masked, too   (register tile)
+//   RowTile          i copies x j lanes; masked, too   (register tile; may_repeat_rows)
 //   FoldTile         i copies x j copies around a      (register tile of dot products)
 //                    fold over lanes
 //   TransposedTile   i turns x j lanes                 (transposition in registers; of threads: in

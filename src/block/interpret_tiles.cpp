@@ -1,6 +1,8 @@
 // Two loops as one block: see interpreter.hpp.
 #include "block/interpreter.hpp"
 
+#include "block/rules.hpp"
+
 #include <utility>
 
 namespace broadloom::block {
@@ -64,10 +66,14 @@ void Interpreter::row_tile(const Run &run, Range range) {
   const RegisterTile block{program_[run.loop].axis, width};
   const Loop &lanes = program_[run.inner];
   const Range columns = this->range(lanes);
-  const std::int64_t below = range.whole(rows), beside = columns.whole(width);
+  const bool again = may_repeat_rows(program_, program_[run.loop]);
+  const std::int64_t below = !again                  ? range.whole(rows)
+                             : range.count() >= rows ? range.end
+                                                     : range.begin,
+                     beside = columns.whole(width);
   for (std::int64_t p = columns.begin; p < beside; p += width)
     for (std::int64_t row = range.begin; row < below; row += rows) {
-      move(run.loop, outer, row);
+      move(run.loop, outer, std::min(row, below - rows));
       rows_ = &block;
       set_lanes(&lanes, rows * width, rows * width);
       known_of_rows(program_[run.loop]);

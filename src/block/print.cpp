@@ -6,6 +6,7 @@
 //         for i within i.chunk: unroll-and-jam
 //           block i 4 copies                         # 1024 turns
 //             ..
+#include "block/rules.hpp"
 #include "block/text.hpp"
 
 #include "loop/nest_text.hpp"
@@ -80,6 +81,9 @@ private:
         const std::size_t column = std::size_t(depth + 1) * 2 + words.size();
         words.append(column + 2 < comments_at ? comments_at - column : 2, ' ');
         words += fmt::format("# {:.0f} turn{}", turns, turns == 1 ? "" : "s");
+        if (run.shape == Shape::RowTile && turns > 0 && !box.rest &&
+            may_repeat_rows(program_, program_[run.loop]))
+          words += ", the last up to the end";
       }
       line(depth + 1, words);
       if (turns_.empty() || turns_[std::size_t(box.id)] > 0) body(box, depth + 2);

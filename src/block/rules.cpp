@@ -116,6 +116,21 @@ std::optional<LoopId> lanes_of_rows(const loop::Program &program, const Survey &
   return splits ? inner : std::nullopt;
 }
 
+bool may_repeat_rows(const loop::Program &program, const Loop &rows) {
+  const Loop &lanes = program[*only_loop(rows.body)];
+  const auto is_apart = [&](const auto &self, const std::vector<Stmt> &body) -> bool {
+    return std::ranges::all_of(body, [&](const Stmt &s) {
+      if (s.kind == StmtKind::Loop) return self(self, program[s.loop].body);
+      if (s.kind != StmtKind::Let || program[s.value].kind != ValueKind::Load) return true;
+      const BufferId id = program[s.value].buffer;
+      const bool lies_alike =
+          walk(program, id, rows.axis) != nullptr && walk(program, id, lanes.axis) != nullptr;
+      return !lies_alike && !touches(program, lanes.body, id, true);
+    });
+  };
+  return is_apart(is_apart, lanes.body);
+}
+
 int known_step(const Buffer &buffer, AxisId lanes) {
   for (const Walk &w : buffer.walks) {
     if (w.axis != lanes) continue;

@@ -32,10 +32,15 @@ loop::Buffer::Shift shift_along(const loop::Program &program, loop::BufferId id,
 std::vector<SharedRows> rows_of_jam(const loop::Program &program, const loop::Loop &inner,
                                     loop::AxisId rows);
 
-// The only loop in the body of `rows`, if nothing in there needs more of a row than its addresses and
-// its position, so that rows may be lanes of their own. What is known for a row is no load.
+// The only loop in the body of `rows`, if nothing in there needs more of a row than its addresses
+// and its position, so that rows may be lanes of their own. What is known for a row is no load.
 std::optional<loop::LoopId> lanes_of_rows(const loop::Program &program, const Survey &survey,
                                           const loop::Loop &rows);
+
+// Whether the last tile of such rows may take some of them again, and end where the rows end: it
+// stores what is there already, unless what it loads may lie where it stores. So 54 rows are 7 tiles
+// of 8, and no row is left over.
+bool may_repeat_rows(const loop::Program &program, const loop::Loop &rows);
 
 // The fold over lanes that is the only loop in the body of `inner`, which is the only one in that
 // of `rows`, where several positions of both may run it side by side: in each it takes the same

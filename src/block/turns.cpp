@@ -1,6 +1,7 @@
 // How often each box turns: what listings show, and what decides which block is the hot one. See
 // block.hpp.
 #include "block/block.hpp"
+#include "block/rules.hpp"
 
 #include <algorithm>
 
@@ -120,8 +121,10 @@ private:
   void tile(const Run &run, const Entry &entry) {
     const Box &whole = run.whole();
     const std::int64_t rows = whole.dims[0].count, lanes = whole.dims[1].count;
-    const std::int64_t down = entry.positions / rows;
     const bool by_rows = whole.dims[0].as == As::Turns;
+    const bool again = run.shape == Shape::RowTile && entry.positions >= rows &&
+                       may_repeat_rows(program_, program_[run.loop]);
+    const std::int64_t down = (entry.positions + (again ? rows - 1 : 0)) / rows;
     for (const Entry &inner : entries(run.inner, entry.times)) {
       const std::int64_t across = inner.positions / lanes;
       std::int64_t beside = inner.positions % lanes;
@@ -130,11 +133,11 @@ private:
         turn(*run.beside(), inner.times * double(down));
         beside = 0;
       }
-      const std::int64_t below = entry.positions % rows;
+      const std::int64_t below = again ? 0 : entry.positions % rows;
       const double left = double(beside > 0 ? entry.positions : below);
       count(run.rest(), inner.times * left);
       const Run &map = run_of(run.rest(), run.inner);
-      if (beside > 0) enter(map, {inner.times * double(down * rows), beside});
+      if (beside > 0) enter(map, {inner.times * double(entry.positions - below), beside});
       enter(map, {inner.times * double(below), inner.positions});
     }
   }

@@ -42,7 +42,7 @@ ops::Recipe Arranger::steps_of(NodeId fold) const {
 }
 
 // The condition of a sum of what is 0 where it does not hold, if it does not go along the innermost
-// group. What the group comes to is chosen once then, and not each of its elements: zeros come to 0.
+// group. What the group comes to is chosen once then, and not each element: zeros come to 0.
 //
 //   sum(where(m[u, i], x[i - u, o], 0), u, o)      for u: a1 += where(m[u, i], a2, 0)
 std::optional<NodeId> Arranger::mask_of(NodeId fold) const {

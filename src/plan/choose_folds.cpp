@@ -215,7 +215,7 @@ std::set<Group> choose_few(const Request &request, const Trees &trees, const Sch
 
 namespace {
 
-// An operand with lanes side by side that rows share, where it lies: b of sum(a[i, k] * b[k, j], k).
+// Operands with lanes side by side that rows share, as they lie: b of sum(a[i, k] * b[k, j], k).
 struct Shared {
   NodeId fold;
   Group rows;
@@ -268,8 +268,9 @@ std::set<Group> choose_tall(const Request &request, const Trees &trees, const Sc
   std::set<Group> tall;
   for (const auto &[fold, rows, inputs] : shared_of_rows(request, trees, chosen.ways)) {
     const std::int64_t count = group_extent(request.resolved, rows);
-    // What is left over beside the tiles goes row by row.
-    if (chosen.chunk_sizes.contains(rows) || (count % tall_rows != 0 && count < 8 * tall_rows))
+    // The last tile takes rows of the one before again.
+    const std::int64_t taken = (count + tall_rows - 1) / tall_rows * tall_rows;
+    if (chosen.chunk_sizes.contains(rows) || double(taken) > most_rows_again * double(count))
       continue;
     // Where elements are widened for the sum, what each row has of its own would be widened more
     // often.

@@ -67,7 +67,8 @@ inline constexpr std::int64_t longest_short_row =
 inline constexpr std::int64_t fewest_tile_rows = 4;    // for which an axis moves next to the lanes
 inline constexpr double fewest_steps_in_all = 1 << 17; // of such a tile
 inline constexpr double fewest_tile_steps = 16; // of the folds of a tile in the nearest cache
-inline constexpr std::int64_t tall_rows = 8;    // of a register tile that is taller than wide
+inline constexpr double most_rows_again = 1.125;
+inline constexpr std::int64_t tall_rows = 8; // of a register tile that is taller than wide
 inline constexpr std::int64_t fewest_short_rows =
     512; // for fewer, code for just their length would not pay
 
