@@ -38,8 +38,8 @@ std::optional<loop::LoopId> lanes_of_rows(const loop::Program &program, const Su
                                           const loop::Loop &rows);
 
 // Whether the last tile of such rows may take some of them again, and end where the rows end: it
-// stores what is there already, unless what it loads may lie where it stores. So 54 rows are 7 tiles
-// of 8, and no row is left over.
+// stores what is there already, unless what it loads may lie where it stores. 54 rows are 7 tiles
+// of 8 then, and no row is left over.
 bool may_repeat_rows(const loop::Program &program, const loop::Loop &rows);
 
 // The fold over lanes that is the only loop in the body of `inner`, which is the only one in that
