@@ -118,7 +118,7 @@ double folded_steps(const Request &request, const Nests &nests, TreeId loop) {
   for (const Entry &entry : nests[loop].body) {
     if (entry.kind != Entry::Kind::Loop) continue;
     const TreeNode &inner = nests[entry.loop];
-    const bool folds = !inner.folds.empty() && inner.key.turns == 0;
+    const bool folds = !inner.folds.empty();
     most =
         std::max(most, folded_steps(request, nests, entry.loop) *
                            (folds ? double(group_extent(request.resolved, inner.key.group)) : 1));
