@@ -77,7 +77,7 @@ private:
 
   static calls::Nest nest_of(const Run &run, std::shared_ptr<const jit::Specialisation> special,
                              std::span<const calls::Range> over, const jit::Tiles::Nest *in_tiles) {
-    const spec::TypedSpec &typed = run.kernel->typed();
+    const spec::TypedSpec &typed = run.nest->typed();
     const std::size_t inputs = typed.inputs.size();
     calls::Nest made;
     const auto operand = [&](const std::vector<int> &axes, const Layout &layout) {
@@ -124,8 +124,7 @@ private:
       std::vector<const AnyView *> operands;
       for (std::size_t k = 0; k < views.size(); ++k)
         operands.push_back(run.operands[k].array == jit::MemRef::not_wanted ? nullptr : &views[k]);
-      interpret(special ? special : run.kernel->bind(operands, {run.lies}, jit::Use::Once),
-                operands);
+      interpret(special ? special : run.nest->bind(operands, {run.lies}, jit::Use::Once), operands);
     };
     return made;
   }
@@ -164,7 +163,7 @@ interpreted(const detail::KernelImpl &kernel, const std::string &shown, kernel::
             const std::map<std::string, AnyView, std::less<>> &arrays) {
   std::shared_ptr<const jit::CallPlan> plan = kernel.plans().latest();
   if (!plan) // of one nest alone
-    plan = jit::choose_call(kernel, operands, kernel::overlaps_of(kernel.typed(), operands),
+    plan = jit::choose_call(kernel.nests(), operands, kernel::overlaps_of(kernel.typed(), operands),
                             jit::Purpose::Run);
   const calls::Call call = calls::parse(shown);
   std::map<std::string, AnyView, std::less<>> given = arrays;

@@ -169,7 +169,7 @@ private:
     std::vector<const AnyView *> operands = kernel::pointers_to(inputs);
     for (std::size_t o = 0; o < outputs.size(); ++o)
       operands.push_back(call.operands[inputs.size() + o].is_wanted ? &outputs[o] : nullptr);
-    jit::prepare_call(*jit::choose_call(kernel_, operands, {}, jit::Purpose::Run));
+    jit::prepare_call(*jit::choose_call(kernel_.nests(), operands, {}, jit::Purpose::Run));
   }
 
   const KernelImpl &kernel_;

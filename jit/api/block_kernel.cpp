@@ -124,9 +124,7 @@ BlockKernel::Impl::Made BlockKernel::Impl::of_axes(const std::vector<int> &axes)
   } else if (block) {
     const support::FloatWorld world;
     const jit::Setup &setup = kernel->setup();
-    one.kernel = std::make_shared<const KernelImpl>(setup.spec, std::move(*block), setup.options,
-                                                    setup.target, setup.profile, setup.threads, 0,
-                                                    setup.built, setup.device);
+    one.kernel = std::make_shared<const KernelImpl>(setup.spec, std::move(*block), setup);
   }
   return made.emplace(axes, std::move(one)).first->second;
 }
@@ -401,7 +399,7 @@ Results BlockKernel::run(std::span<const Layout> inputs, std::span<const Interva
     outputs.emplace_back(typed.outputs[o].name, kernel::allocate(typed.outputs[o], layout));
   }
   for (const auto &[name, array] : outputs) operands.push_back(array);
-  made.kernel->run_windowed(pointers_to(operands), {lies});
+  made.kernel->nests().rest.run(pointers_to(operands), {lies});
   return Results(std::move(outputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();

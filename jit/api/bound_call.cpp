@@ -41,8 +41,8 @@ static std::shared_ptr<const BoundState> bound_call(std::shared_ptr<const Kernel
     state->operands.push_back(call[k] != nullptr ? &state->views[k] : nullptr);
   const KernelImpl &impl = *state->kernel;
   if (impl.setup().is_debugged()) return state;
-  const std::shared_ptr<const jit::CallPlan> plan = impl.plans().of(impl, call);
-  const jit::RepeatedCall &repeated = state->call.emplace(impl, plan, call);
+  const std::shared_ptr<const jit::CallPlan> plan = impl.plans().of(impl.nests(), call);
+  const jit::RepeatedCall &repeated = state->call.emplace(impl.nests(), plan, call);
   const jit::ReadyRun *only = repeated.only_run();
   if (only == nullptr || !impl.setup().facts.empty()) return state;
   state->steps = only->special->steps;

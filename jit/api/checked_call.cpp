@@ -89,7 +89,7 @@ class CheckedCall {
 public:
   CheckedCall(const KernelImpl &kernel, Operands call)
       : kernel_(kernel), setup_(kernel.setup()), typed_(setup_.typed), whole_(setup_.whole()),
-        cancel_(setup_.options.cancel.get()), lets_(kernel.subs().lets()), call_(call),
+        cancel_(setup_.options.cancel.get()), lets_(kernel.nests().lets), call_(call),
         inputs_(call.first(setup_.callers_inputs)), made_(call.begin(), call.end()) {}
   void run();
 

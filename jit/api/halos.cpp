@@ -43,7 +43,7 @@ namespace {
 // The operands of a call and of its lets, without memory.
 struct Call {
   Call(const KernelImpl &kernel, std::span<const Layout> inputs)
-      : kernel(kernel), lets(kernel.subs().lets()) {
+      : kernel(kernel), lets(kernel.nests().lets) {
     const spec::TypedSpec &typed = kernel.setup().whole();
     kernel::check_input_count(typed, inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -54,13 +54,12 @@ struct Call {
     views = lets.views(*layouts, nullptr);
   }
 
-  std::size_t kernels() const { return lets.specs().size() + 1; }
-  const KernelImpl *made(std::size_t k) const { // null: a join
-    return k < lets.specs().size() ? lets.kernels()[k].get() : &kernel;
-  }
-  // What kernel k is given, by the numbers of its inputs.
+  std::size_t nests() const { return lets.specs().size() + 1; }
+  bool is_join(std::size_t k) const { return k < lets.specs().size() && lets.specs()[k]->join; }
+  const jit::Setup &setup_of(std::size_t k) const { return kernel.nests().of(k).setup(); }
+  // What nest k is given, by the numbers of its inputs.
   std::vector<Layout> inputs_of(std::size_t k) const {
-    const spec::TypedSpec &typed = made(k)->setup().whole();
+    const spec::TypedSpec &typed = setup_of(k).whole();
     const std::vector<const AnyView *> inputs = pointers_to(given);
     const std::vector<const AnyView *> operands = k < lets.specs().size()
                                                       ? lets.operands(k, inputs, views)
@@ -143,7 +142,7 @@ private:
 
   // Which array an input of kernel k is; none: numbers of steps.
   std::optional<std::size_t> array_of(std::size_t k, std::size_t input) const {
-    const spec::TypedInput &read = call_.made(k)->setup().whole().inputs[input];
+    const spec::TypedInput &read = call_.setup_of(k).whole().inputs[input];
     if (!read.materialised) return input < count_ ? std::optional(input) : std::nullopt;
     const auto &specs = lets_.specs();
     if (k < specs.size() && specs[k]->recurrence)
@@ -156,7 +155,7 @@ private:
 
   // What kernel k reads for a position of the axis; -1: for all it computes.
   std::vector<Step> steps_of(std::size_t k, int axis) const {
-    const spec::TypedSpec &typed = call_.made(k)->setup().whole();
+    const spec::TypedSpec &typed = call_.setup_of(k).whole();
     const std::vector<Layout> given = call_.inputs_of(k);
     kernel::Viewer viewer(typed, given);
     kernel::Box box(typed.axes.size(), {0, -1, 1});
@@ -330,7 +329,7 @@ private:
 };
 
 plan::BlockLayouts layouts_of(const Call &call, std::size_t k) {
-  const spec::TypedSpec &typed = call.made(k)->typed();
+  const spec::TypedSpec &typed = call.setup_of(k).typed;
   plan::BlockLayouts made;
   made.inputs = call.inputs_of(k);
   made.lies = kernel::add_windows(typed, made.inputs);
@@ -371,9 +370,9 @@ std::vector<Halos::Halo> Halos::along(std::string_view axis, std::span<const Lay
 void Halos::check(std::span<const Layout> inputs, std::span<const Layout> parts) const try {
   const support::FloatWorld world;
   const Call whole(*impl_->kernel, inputs), part(*impl_->kernel, parts);
-  for (std::size_t k = 0; k < whole.kernels(); ++k) {
-    if (whole.made(k) == nullptr) continue;
-    const spec::TypedSpec &typed = whole.made(k)->typed();
+  for (std::size_t k = 0; k < whole.nests(); ++k) {
+    if (whole.is_join(k)) continue;
+    const spec::TypedSpec &typed = whole.setup_of(k).typed;
     std::vector<std::pair<NodeId, NodeId>> folds;
     for (std::uint32_t n = 0; n < typed.graph.size(); ++n) {
       const NodeKind kind = typed.graph[NodeId{n}].kind;

@@ -3,6 +3,7 @@
 
 #include "jit/api/public_call.hpp"
 #include "jit/call/choose_call.hpp"
+#include "jit/call/fold_blocks.hpp"
 #include "jit/call/frozen.hpp"
 #include "jit/call/run_call.hpp"
 #include "jit/runtime/small.hpp"
@@ -94,7 +95,7 @@ static void prepare_for(const KernelImpl &impl, const std::vector<AnyView> &inpu
   for (std::size_t o = 0; o < spec.outputs.size(); ++o)
     operands.push_back({spec.outputs[o].dtype, nullptr, true, layouts.outputs[o]});
   const std::shared_ptr<const jit::CallPlan> plan =
-      jit::choose_call(impl, pointers_to(operands), {}, jit::Purpose::Run);
+      jit::choose_call(impl.nests(), pointers_to(operands), {}, jit::Purpose::Run);
   jit::prepare_call(*plan);
   if (!impl.setup().is_plain) impl.plans().add(plan);
 }
@@ -186,7 +187,7 @@ Prediction Kernel::predict() const try {
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
-Engine Kernel::engine() const { return jit::engine_used(*impl()); }
+Engine Kernel::engine() const { return jit::engine_used(impl()->nests().rest); }
 int Kernel::threads() const {
   return most_threads_ > 0 ? std::min(most_threads_, impl()->setup().threads)
                            : impl()->setup().threads;
@@ -200,9 +201,7 @@ Kernel Kernel::with_threads(int most) const {
 
 // Blocks of the data: see fold_blocks.hpp.
 std::int64_t Kernel::unit(std::string_view axis, std::span<const NamedView> inputs) const try {
-  return impl()
-      ->subs()
-      .fold_blocks(std::string(axis))
+  return jit::fold_blocks(*impl(), std::string(axis))
       ->unit(in_order(*impl(), frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
@@ -211,9 +210,7 @@ std::int64_t Kernel::unit(std::string_view axis, std::span<const NamedView> inpu
 Partial Kernel::partial(std::string_view axis, std::int64_t offset,
                         std::span<const NamedView> inputs) const try {
   const jit::runtime::ThreadCap cap(most_threads_);
-  return impl()
-      ->subs()
-      .fold_blocks(std::string(axis))
+  return jit::fold_blocks(*impl(), std::string(axis))
       ->partial(offset, in_order(*impl(), frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
@@ -222,16 +219,14 @@ Partial Kernel::partial(std::string_view axis, std::int64_t offset,
 Partial Kernel::partial(const Partial &before, std::int64_t offset,
                         std::span<const NamedView> inputs) const try {
   const jit::runtime::ThreadCap cap(most_threads_);
-  return impl()
-      ->subs()
-      .fold_blocks(before.axis)
+  return jit::fold_blocks(*impl(), before.axis)
       ->partial(before, offset, in_order(*impl(), frozen_.get(), inputs));
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
 
 int Kernel::rounds(std::string_view axis) const try {
-  return impl()->subs().fold_blocks(std::string(axis))->rounds();
+  return jit::fold_blocks(*impl(), std::string(axis))->rounds();
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -241,7 +236,7 @@ Partial Kernel::join(std::span<const Partial> blocks) const try {
     support::fail("E0151", "there are no blocks of kernel '" + impl()->typed().name + "' to join",
                   {}, "give at least one that has positions");
   const jit::runtime::ThreadCap cap(most_threads_);
-  return impl()->subs().fold_blocks(blocks.front().axis)->join(blocks);
+  return jit::fold_blocks(*impl(), blocks.front().axis)->join(blocks);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }
@@ -259,7 +254,7 @@ Results Kernel::combine(std::span<const Partial> blocks, std::int64_t offset,
   std::vector<NamedView> all;
   if (frozen_) inputs = all = frozen_->all(inputs);
   const jit::runtime::ThreadCap cap(most_threads_);
-  return impl()->subs().fold_blocks(blocks.front().axis)->combine(blocks, offset, inputs);
+  return jit::fold_blocks(*impl(), blocks.front().axis)->combine(blocks, offset, inputs);
 } catch (const std::bad_alloc &) {
   support::out_of_memory();
 }

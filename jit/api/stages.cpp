@@ -62,7 +62,7 @@ static std::vector<Layout> lets_of(const KernelImpl &kernel, std::span<const Lay
     views.push_back({typed.inputs[i].dtype, nullptr, false, inputs[i]});
   kernel::check_input_count(typed, views.size());
   kernel::check_operands(typed, pointers_to(views));
-  return kernel.subs().lets().layouts(pointers_to(views))->lets;
+  return kernel.nests().lets.layouts(pointers_to(views))->lets;
 }
 
 std::vector<Layout> Stages::lets(std::span<const Layout> inputs) const try {
@@ -73,7 +73,7 @@ std::vector<Layout> Stages::lets(std::span<const Layout> inputs) const try {
 
 std::vector<std::vector<Stages::Part>> Stages::parts(std::span<const Layout> inputs) const try {
   if (!impl_) return {};
-  const jit::Lets &lets = impl_->kernel->subs().lets();
+  const jit::Lets &lets = impl_->kernel->nests().lets;
   const std::vector<Layout> layouts = lets_of(*impl_->kernel, inputs);
   std::vector<std::vector<Part>> made(layouts.size());
   for (std::size_t k = 0; k < layouts.size(); ++k) {

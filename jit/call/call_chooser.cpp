@@ -16,7 +16,7 @@ namespace choice {
 
 // Null where lets that were to be in tiles cannot be.
 std::shared_ptr<const CallPlan> CallChooser::run() {
-  const TypedSpec &typed = kernel_.typed();
+  const TypedSpec &typed = nests_.rest.typed();
   const std::size_t inputs = typed.callers_inputs();
   call_.name = typed.name;
   for (const spec::TypedInput &input : typed.given()) taken_.insert(input.name);
@@ -43,7 +43,7 @@ std::shared_ptr<const CallPlan> CallChooser::run() {
     if (may_tile_) find_tiles();
     plan_->lets = layouts_;
   }
-  Reader rest = reader(kernel_, lets_.operands_of_rest(inputs_, views_, outputs_),
+  Reader rest = reader(nests_.rest, lets_.operands_of_rest(inputs_, views_, outputs_),
                        given(typed, nullptr), std::move(outputs));
   choose(rest, overlaps_, rules_of(lets_.specs().size()));
   if (is_run_) check_outputs(rest);
@@ -60,7 +60,7 @@ std::shared_ptr<const CallPlan> CallChooser::run() {
 }
 
 void CallChooser::by_reference(const std::vector<std::string> &outputs) {
-  const TypedSpec &typed = kernel_.typed();
+  const TypedSpec &typed = nests_.rest.typed();
   std::erase_if(call_.arrays, [](const calls::Array &array) {
     return array.owner != Owner::In && array.owner != Owner::Out;
   });
@@ -84,13 +84,13 @@ void CallChooser::check_outputs(const Reader &rest) const {
   operands.insert(operands.end(), outputs_.begin(), outputs_.end());
   kernel::check_operands(rest.typed(), operands);
   kernel::Layouts layouts;
-  if (!rest.choice->fills_output) resolve(kernel_.setup(), operands, layouts);
+  if (!rest.choice->fills_output) resolve(nests_.rest.setup(), operands, layouts);
 }
 
 // Where nothing that is written is read as well, so that no tile is read behind one.
 void CallChooser::find_tiles() {
-  if (is_reference_ || kernel_.setup().is_debugged() || !overlaps_.written.empty()) return;
-  groups_ = find_groups(kernel_, needed_, inputs_, views_, outputs_, plan_->not_in_tiles);
+  if (is_reference_ || nests_.rest.setup().is_debugged() || !overlaps_.written.empty()) return;
+  groups_ = find_groups(nests_, needed_, inputs_, views_, outputs_, plan_->not_in_tiles);
   if (groups_.empty()) return;
   std::vector<Lets::InTiles> lets;
   for (const TileGroup &group : groups_)
@@ -127,7 +127,7 @@ kernel::WindowRules CallChooser::rules_of(std::size_t let) const {
             return read.padding.has_value();
           }))
         return {};
-  return (let < lets_.specs().size() ? *lets_.kernels()[let] : kernel_).setup().windows();
+  return nests_.of(let).setup().windows();
 }
 
 // A let, or the kernel itself, with all lets that are computed in tiles of it.
@@ -142,8 +142,8 @@ void CallChooser::read_in_tiles(std::size_t let, Reader &last, Steps to) {
 }
 
 Reader CallChooser::reader_of(std::size_t k) {
-  const KernelImpl &kernel = *lets_.kernels()[k];
-  Reader made = reader(kernel, lets_.operands(k, inputs_, views_), given(kernel.typed(), nullptr),
+  const Nest &nest = *lets_.nests()[k];
+  Reader made = reader(nest, lets_.operands(k, inputs_, views_), given(nest.typed(), nullptr),
                        {{name_of(k)}});
   choose(made, {}, rules_of(k));
   return made;
@@ -242,7 +242,7 @@ void CallChooser::rows_of_loop(std::size_t k) {
   step.note = "rows that lie there";
 }
 
-// What the inputs of a kernel are, of one of a loop with its steps.
+// What the inputs of a nest are, of one of a loop with its steps.
 std::vector<Given> CallChooser::given(const TypedSpec &typed, const std::size_t *member) {
   std::vector<Given> made;
   const spec::Recurrence *step = member != nullptr ? recurrence(*member) : nullptr;
@@ -315,11 +315,11 @@ std::vector<std::string> arrays_of_outputs(const spec::TypedSpec &typed) {
   return names;
 }
 
-std::shared_ptr<const CallPlan> choose_call(const KernelImpl &kernel, kernel::Operands call,
+std::shared_ptr<const CallPlan> choose_call(const Nests &nests, kernel::Operands call,
                                             const kernel::Overlaps &overlaps, Purpose purpose) {
   std::shared_ptr<const CallPlan> plan =
-      choice::CallChooser(kernel, call, overlaps, purpose, true).run();
-  return plan ? plan : choice::CallChooser(kernel, call, overlaps, purpose, false).run();
+      choice::CallChooser(nests, call, overlaps, purpose, true).run();
+  return plan ? plan : choice::CallChooser(nests, call, overlaps, purpose, false).run();
 }
 
 } // namespace broadloom::jit

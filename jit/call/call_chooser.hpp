@@ -16,9 +16,9 @@ namespace broadloom::jit::choice {
 
 class CallChooser : TileChooser {
 public:
-  CallChooser(const KernelImpl &kernel, kernel::Operands call, const kernel::Overlaps &overlaps,
+  CallChooser(const Nests &nests, kernel::Operands call, const kernel::Overlaps &overlaps,
               Purpose purpose, bool may_tile)
-      : TileChooser(kernel, call.size(), purpose), lets_(kernel.subs().lets()), overlaps_(overlaps),
+      : TileChooser(nests, call.size(), purpose), lets_(nests.lets), overlaps_(overlaps),
         may_tile_(may_tile) {
     for (std::size_t k = 0; k < call.size(); ++k) {
       named_.push_back(call[k] != nullptr ? *call[k] : AnyView());

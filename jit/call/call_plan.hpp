@@ -1,8 +1,8 @@
 // What the calls of a kernel do, chosen once for all that have these layouts: the printed value
 // (calls/call.hpp), and beside each of its steps what runs it, with the memory that it sees.
 //
-//   y = choose_call(kernel, operands)      the only place where steps are chosen (choose_call.hpp)
-//   run_call(kernel, plan, ..)             the only loop over them (run_call.hpp)
+//   y = choose_call(nests, operands)       the only place where steps are chosen (choose_call.hpp)
+//   run_call(nests, plan, ..)              the only loop over them (run_call.hpp)
 //
 // A call plan knows no memory. An operand says in which array it begins, and how far; of a loop,
 // also how it moves on from step to step.
@@ -27,9 +27,6 @@
 #include <vector>
 
 namespace broadloom::jit {
-
-using detail::KernelImpl;
-struct Specialisation;
 
 // Where an operand of a step lies. The arrays of a call have numbers: first those that the caller
 // names, then the memory of all lets, then copies.
@@ -75,17 +72,17 @@ inline std::vector<const AnyView *> pointers_to(const std::vector<MemRef> &opera
 namespace act {
 
 struct CheckInput { // the memory of an input of which copies are read
-  const KernelImpl *kernel;
+  const Nest *nest;
   std::size_t input;
   MemRef operand;
 };
 struct CheckApart { // outputs of which parts are written
-  const KernelImpl *kernel;
+  const Nest *nest;
   std::vector<MemRef> operands;
 };
 struct Run {
-  const KernelImpl *kernel; // it, or what computes a part of it
-  std::string_view name;    // of the kernel that is printed
+  const Nest *nest;      // of that kernel, or of a part of it
+  std::string_view name; // of the kernel that is printed
   std::vector<MemRef> operands;
   std::vector<Layout> lies;
   std::size_t number = 0; // of all runs of the plan
@@ -104,14 +101,14 @@ struct Pad {
   std::optional<Row> row = {};
 };
 struct Gather {
-  const KernelImpl *kernel;
+  const Nest *nest;
   std::size_t window = 0;       // an input of it
   std::vector<MemRef> operands; // all inputs
   MemRef of, to;
   enum class What : std::uint8_t { Copy, Output, Look } what = What::Copy; // Look: at positions
 };
 struct Scatter {
-  const KernelImpl *kernel;
+  const Nest *nest;
   std::size_t window = 0;
   std::vector<MemRef> operands;
   MemRef values, to;
@@ -273,7 +270,7 @@ struct CallPlan {
   std::vector<std::int64_t> arrays = {};     // behind those of the caller: where each begins in it
   bool copies_stay = true;                   // no copy lies where another array was
 
-  std::vector<std::pair<const KernelImpl *, std::shared_ptr<const kernel::WindowChoice>>> windows;
+  std::vector<std::pair<const Nest *, std::shared_ptr<const kernel::WindowChoice>>> windows;
   std::vector<Path> paths;          // that it takes
   std::deque<std::int64_t> numbers; // that parts are given
 };

@@ -2,7 +2,6 @@
 #include "jit/call/call_plans.hpp"
 
 #include "jit/call/choose_call.hpp"
-#include "jit/call/kernel.hpp"
 #include "kernel/check.hpp"
 
 #include <algorithm>
@@ -27,9 +26,8 @@ static bool fits(const Setup &setup, const CallPlan &plan, kernel::Operands call
   return true;
 }
 
-std::shared_ptr<const CallPlan> CallPlans::of(const KernelImpl &kernel,
-                                              kernel::Operands call) const {
-  const Setup &setup = kernel.setup();
+std::shared_ptr<const CallPlan> CallPlans::of(const Nests &nests, kernel::Operands call) const {
+  const Setup &setup = nests.rest.setup();
   std::optional<kernel::Overlaps> overlaps;
   const auto find_overlaps = [&] {
     if (!overlaps)
@@ -48,7 +46,7 @@ std::shared_ptr<const CallPlan> CallPlans::of(const KernelImpl &kernel,
   if (!plan) {
     kernel::check_operands(setup.typed, call.first(setup.callers_inputs)); // before they are seen
     find_overlaps();
-    plan = choose_call(kernel, call, *overlaps, Purpose::Run);
+    plan = choose_call(nests, call, *overlaps, Purpose::Run);
   }
   add(plan);
   return plan;
@@ -62,7 +60,7 @@ void CallPlans::add(const std::shared_ptr<const CallPlan> &plan) const {
     plans_.insert(plans_.begin(), plan);
     if (plans_.size() > most) plans_.pop_back();
   }
-  for (const auto &[kernel, choice] : plan->windows) kernel->note_windows(choice);
+  for (const auto &[nest, choice] : plan->windows) nest->note_windows(choice);
 }
 
 std::shared_ptr<const CallPlan> CallPlans::latest() const {

@@ -14,7 +14,7 @@ namespace broadloom::jit {
 class CallPlans {
 public:
   // Of a call with these operands; chosen now where it was not. Throws what choose_call does.
-  std::shared_ptr<const CallPlan> of(const KernelImpl &kernel, kernel::Operands call) const;
+  std::shared_ptr<const CallPlan> of(const Nests &nests, kernel::Operands call) const;
   void add(const std::shared_ptr<const CallPlan> &plan) const;
   std::shared_ptr<const CallPlan> latest() const; // null before any
 

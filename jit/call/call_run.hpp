@@ -4,7 +4,7 @@
 #pragma once
 
 #include "calls/record.hpp"
-#include "jit/call/kernel.hpp"
+#include "jit/call/call_plan.hpp"
 #include "jit/gpu/on_host.hpp"
 #include "jit/gpu/steps.hpp"
 #include "jit/nest/ready_run.hpp"
@@ -21,11 +21,11 @@ public:
   using Ready = ReadyRun;
 
   // What is `ready` was looked at before.
-  CallRun(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
+  CallRun(const Nests &nests, const CallPlan &plan, kernel::Operands call,
           std::span<char *const> arrays, std::span<const Ready> ready = {})
-      : kernel_(kernel), plan_(plan), call_(call), arrays_(arrays), ready_(ready),
+      : nests_(nests), plan_(plan), call_(call), arrays_(arrays), ready_(ready),
         there_(plan.loops.size()), saved_(plan.loops.size()), recorder_(calls::Recorder::here()) {
-    if (kernel.setup().device) steps_.emplace(*kernel.setup().device);
+    if (device() != nullptr) steps_.emplace(*device());
   }
 
   void run(const LetWatch &watch);
@@ -38,7 +38,7 @@ public:
 
 private:
   // run_call.cpp
-  gpu::Device *device() const { return kernel_.setup().device.get(); }
+  gpu::Device *device() const { return nests_.rest.setup().device.get(); }
   const kernel::Elements &elements() const { return steps_ ? *steps_ : kernel::Elements::here(); }
   // Whether a step that looks positions up was done on the device.
   bool is_done(bool on_device) const {
@@ -55,10 +55,10 @@ private:
   void take(const act::Pad &pad);
   void pad_row(const act::Pad &pad, const AnyView &of, const AnyView &to, std::int64_t row,
                bool is_step = true);
-  // The operands of a kernel, of which the host reads those that say positions of this window.
+  // The operands of a nest, of which the host reads those that say positions of this window.
   std::vector<AnyView> read_positions(gpu::OnHost &host, const spec::TypedSpec &typed,
                                       std::size_t window, std::vector<AnyView> views) const;
-  void look_at(const KernelImpl &kernel, std::size_t window, const std::vector<MemRef> &operands,
+  void look_at(const Nest &nest, std::size_t window, const std::vector<MemRef> &operands,
                const Layout &layout, bool elements) const;
   void take(const act::Gather &gather);
   void take(const act::Scatter &scatter);
@@ -108,7 +108,7 @@ private:
   void take(const act::Again &again);
   void bring_row(const TimeLoop &loop, std::size_t member, std::int64_t row, std::int64_t saved);
 
-  const KernelImpl &kernel_;
+  const Nests &nests_;
   const CallPlan &plan_;
   const kernel::Operands call_;
   const std::span<char *const> arrays_;

@@ -1,11 +1,10 @@
-// Inside the choice of a call (call_chooser.cpp): the steps around one kernel as they are printed.
+// Inside the choice of a call (call_chooser.cpp): the steps around one nest as they are printed.
 // Copies with borders, gathers and sums come first, then the nest runs, in parts where the call is
 // made so.
 #pragma once
 
 #include "calls/call.hpp"
 #include "jit/call/call_plan.hpp"
-#include "jit/call/kernel.hpp"
 #include "kernel/check.hpp"
 #include "kernel/padding.hpp"
 #include "kernel/positions.hpp"
@@ -38,13 +37,13 @@ using Kind = Step::Kind;
 using namespace act;
 using Owner = calls::Array::Owner;
 
-// What an input of a kernel is: an array whose row `shift` along `dim` is row 0 of the input.
+// What an input of a nest is: an array whose row `shift` along `dim` is row 0 of the input.
 struct Given {
   std::string array;
   std::optional<std::size_t> dim = {}; // of steps
   std::int64_t shift = 0;
   std::int64_t kept = 0;                     // rows
-  bool comes = false;                        // row by row, while the kernel's loop runs
+  bool comes = false;                        // row by row, while the nest's loop runs
   bool again = false;                        // with the segments of a loop that is computed again
   std::optional<std::int64_t> only_row = {}; // along `dim`: whatever the position
   std::string rows = {}; // the let that is these rows of the array; empty: none is
@@ -59,9 +58,9 @@ struct Padded {
   std::uint32_t of() const { return padding.of; }
 };
 
-// A kernel, or a step of one, and what it is given.
+// A nest, or that of a step of a loop, and what it is given.
 struct Reader {
-  const KernelImpl &kernel;
+  const Nest &nest;
   std::vector<Given> given;      // [given input]
   std::vector<Given> outputs;    // [output]
   std::string time = {};         // the axis of the loop around it
@@ -86,7 +85,7 @@ struct Reader {
   std::vector<std::string> made{};   // [input]: a gather's array, or a sum's; empty: none
   std::vector<AnyView> made_views{}; // the same
   std::vector<Padded> copies{};
-  const TypedSpec &typed() const { return kernel.typed(); }
+  const TypedSpec &typed() const { return nest.typed(); }
 };
 
 inline Affine at(std::int64_t constant) { return {.constant = constant}; }
@@ -204,7 +203,7 @@ protected:
     std::vector<bool> read = spec::inputs_of(typed, values).read;
     if (part.id.kind == kernel::PartKind::Interior) {
       const std::vector<bool> &inside =
-          reader.kernel.setup().windows().by_parts[part.id.group].read_inside;
+          reader.nest.setup().windows().by_parts[part.id.group].read_inside;
       for (std::size_t i = 0; i < read.size(); ++i) read[i] = read[i] && inside[i];
     }
     const kernel::Layouts &layouts = reader.choice->layouts;

@@ -10,7 +10,6 @@
 #include "jit/call/lets.hpp"
 
 #include "array/copy.hpp"
-#include "jit/call/kernel.hpp"
 
 #include <algorithm>
 

@@ -10,7 +10,7 @@ namespace broadloom::jit {
 // their pointers are not looked at. Throws what shapes are not fit for, and what LentOperands does.
 // Only a plan that is to be run has its outputs checked, and compiles what is run in parts.
 enum class Purpose : std::uint8_t { Run, Tell };
-std::shared_ptr<const CallPlan> choose_call(const KernelImpl &kernel, kernel::Operands call,
+std::shared_ptr<const CallPlan> choose_call(const Nests &nests, kernel::Operands call,
                                             const kernel::Overlaps &overlaps, Purpose purpose);
 
 // What each output is called there: what a state becomes is "w_next".

@@ -29,7 +29,7 @@ void CallChooser::loop(std::size_t first, Steps all) {
   Steps inside{turns.body, made.body};
   std::vector<Reader> members;
   for (std::size_t k = first; k < end; ++k) {
-    const TypedSpec &typed = lets_.kernels()[k]->typed();
+    const TypedSpec &typed = lets_.nests()[k]->typed();
     if (k == first) turns.over = {{typed.axes[std::size_t(*typed.time)].name, 0, steps}};
     if (recurrence(k)->positions) declare_numbers(k, steps, outside);
     members.push_back(member(k, turns.over[0].axis));
@@ -79,20 +79,20 @@ void CallChooser::rest_at(const Lets::Rest &rest, TimeLoop &made, Step &turns) {
 }
 
 Reader CallChooser::member(std::size_t k, const std::string &time) {
-  const KernelImpl &kernel = *lets_.kernels()[k];
+  const Nest &nest = *lets_.nests()[k];
   const spec::Recurrence &own = *recurrence(k);
-  Reader made = reader(kernel, lets_.operands(k, inputs_, views_), given(kernel.typed(), &k),
+  Reader made = reader(nest, lets_.operands(k, inputs_, views_), given(nest.typed(), &k),
                        {{name_of(k), own.dim, 0, layouts_->kept_rows[k]}});
   made.time = time;
   made.let = k;
   made.own_rows = {0, own.dim, layouts_->kept_rows[k], own.backwards ? 0 : own.lag};
   for (const spec::Recurrence::Read &read : own.reads)
     made.rows.push_back({read.input, recurrence(read.let)->dim, layouts_->kept_rows[read.let]});
-  for (std::size_t i = 0; i < kernel.typed().given_inputs(); ++i)
+  for (std::size_t i = 0; i < nest.typed().given_inputs(); ++i)
     if (const auto read = read_again(k, i))
       made.rows.push_back(
           {i, recurrence(read->let)->dim, layouts_->kept_rows[read->let], read->first, false});
-  kernel::WindowRules rules = kernel.setup().windows();
+  kernel::WindowRules rules = nest.setup().windows();
   rules.may_fill = false; // a step fills nothing by itself
   choose(made, {}, rules);
   return made;
@@ -107,7 +107,7 @@ std::optional<Lets::LoopRead> CallChooser::read_again(std::size_t k, std::size_t
 std::set<std::size_t> CallChooser::followed(std::size_t first, std::size_t end) const {
   std::set<std::size_t> loops;
   for (std::size_t k = first; k < end; ++k)
-    for (std::size_t i = 0; i < lets_.kernels()[k]->typed().given_inputs(); ++i)
+    for (std::size_t i = 0; i < lets_.nests()[k]->typed().given_inputs(); ++i)
       if (const auto read = read_again(k, i); read && needed_[read->let])
         loops.insert(recurrence(read->let)->first);
   return loops;

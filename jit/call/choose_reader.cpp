@@ -2,7 +2,6 @@
 #include "jit/call/choose_reader.hpp"
 
 #include "array/copy.hpp"
-#include "jit/call/kernel.hpp"
 #include "kernel/interior.hpp"
 #include "kernel/overlap.hpp"
 
@@ -123,10 +122,10 @@ void ReaderChooser::find_places(std::int64_t bytes_of_lets) {
   plan_->bytes = of_lets + places.bytes;
 }
 
-Reader ReaderChooser::reader(const KernelImpl &kernel, kernel::Operands named,
-                             std::vector<Given> given, std::vector<Given> outputs) const {
-  const TypedSpec &typed = kernel.typed();
-  Reader made{kernel, std::move(given), std::move(outputs)};
+Reader ReaderChooser::reader(const Nest &nest, kernel::Operands named, std::vector<Given> given,
+                             std::vector<Given> outputs) const {
+  const TypedSpec &typed = nest.typed();
+  Reader made{nest, std::move(given), std::move(outputs)};
   const kernel::LentOperands lent(typed, named);
   kernel::check_operands(typed, lent.all().first(typed.given_inputs()));
   take_views(made, lent.all());
@@ -145,8 +144,8 @@ void ReaderChooser::choose(Reader &reader, const kernel::Overlaps &overlaps,
                            const kernel::WindowRules &rules) {
   reader.choice = std::make_shared<const WindowChoice>(kernel::choose_windows(
       reader.typed(), pointers_to_wanted(reader.views, reader.is_wanted), overlaps, rules));
-  if (!reader.kernel.setup().has_windows) return;
-  plan_->windows.emplace_back(&reader.kernel, reader.choice);
+  if (!reader.nest.setup().has_windows) return;
+  plan_->windows.emplace_back(&reader.nest, reader.choice);
   note_paths(reader);
 }
 
@@ -158,16 +157,16 @@ void ReaderChooser::note_paths(const Reader &reader) {
       if (parts.size() == 1) plan_->paths.push_back(Path::PaddingSplit);
       continue;
     }
-    if (!reader.kernel.setup().by_parts[id.group].residues.empty())
+    if (!reader.nest.setup().by_parts[id.group].residues.empty())
       plan_->paths.push_back(Path::ResidueClasses);
     if (id.kind == kernel::PartKind::Interior) plan_->paths.push_back(Path::MasksDropped);
   }
 }
 
-// Copies that are made before the kernel is run, once.
+// Copies that are made before the nest is run, once.
 void ReaderChooser::copies_of(Reader &reader, Steps to) {
   const TypedSpec &typed = reader.typed();
-  if (!reader.kernel.setup().has_windows || is_reference_) return;
+  if (!reader.nest.setup().has_windows || is_reference_) return;
   const std::size_t count = typed.given_inputs();
   const kernel::LookedUp looked = kernel::looked_up(typed);
   const auto sees_array = [&](std::size_t i) { // and not what another step makes of it
@@ -182,7 +181,7 @@ void ReaderChooser::copies_of(Reader &reader, Steps to) {
     const MemRef of = operand_of(reader.views[window.of]);
     if (of.array >= 0 && std::size_t(of.array) < plan_->operands &&
         checked.insert(window.of).second)
-      to.actions.push_back(CheckInput{&reader.kernel, window.of, of});
+      to.actions.push_back(CheckInput{&reader.nest, window.of, of});
   }
   for (const std::size_t own : reader.choice->own_inputs) copy_own(reader, own, to);
   for (const WindowChoice::Part &part : reader.choice->parts)
@@ -203,7 +202,7 @@ void ReaderChooser::copies_of(Reader &reader, Steps to) {
       if (!reader.choice->fills_output || i + 1 < typed.inputs.size()) gather(reader, i, to);
     } else if (window.is_gather() && looked.positions[i] &&
                element_count(reader.choice->layouts.inputs[i]) > 0) {
-      to.actions.push_back(Gather{&reader.kernel,
+      to.actions.push_back(Gather{&reader.nest,
                                   i,
                                   inputs_of(reader),
                                   {},
@@ -257,10 +256,10 @@ void ReaderChooser::pad(Reader &reader, const Padding &padding, Steps to) {
 
 // One array for each sum through a gather.
 std::vector<ReaderChooser::Values> ReaderChooser::values_of_sums(const Reader &reader, Steps to) {
-  const KernelImpl &before = *reader.kernel.subs().before();
+  const Nest &before = *reader.nest.before();
   std::vector<AnyView> views(reader.views.begin(),
                              reader.views.begin() + std::ptrdiff_t(reader.typed().given_inputs()));
-  const kernel::Layouts layouts = before.layouts_of_given(views);
+  const kernel::Layouts layouts = before.layouts_of_given(kernel::pointers_to(views));
   Reader values{before, reader.given, {}, reader.time};
   std::vector<Values> made;
   for (std::size_t o = 0; o < before.typed().outputs.size(); ++o) {
@@ -284,7 +283,7 @@ void ReaderChooser::sum(Reader &reader, std::size_t input, const Values &values,
   reader.made[input] = fresh(typed.inputs[typed.array_of(window)].name + "_sum");
   add(Owner::Copy, reader.made[input], typed.inputs[input].dtype, layout);
   to.shown.push_back(scatter_step(reader, input, values.array));
-  Scatter action{&reader.kernel, window, inputs_of(reader), operand_of(values.view), {}};
+  Scatter action{&reader.nest, window, inputs_of(reader), operand_of(values.view), {}};
   reader.made_views[input] = new_copy(typed.inputs[input].dtype, layout);
   action.to = operand_of(reader.made_views[input]);
   to.actions.push_back(std::move(action));
@@ -305,7 +304,7 @@ void ReaderChooser::gather(Reader &reader, std::size_t window, Steps to) {
   const Seen &seen = reader.choice->parts[0].seen[window - typed.given_inputs()];
   const AnyView &of = seen.padding ? find(reader, *seen.padding)->view
                                    : reader.views[typed.inputs[window].window->of];
-  Gather action{&reader.kernel, window, inputs_of(reader), operand_of(of), {}};
+  Gather action{&reader.nest, window, inputs_of(reader), operand_of(of), {}};
   if (is_output) {
     action.what = Gather::What::Output;
     action.to = operand_of(reader.views.back());
@@ -353,13 +352,13 @@ void ReaderChooser::runs(Reader &reader, Steps to) {
   const bool in_parts = reader.choice->parts.size() > 1 && !typed.time;
   if (in_parts) check_apart(reader, to);
   for (const WindowChoice::Part &part : reader.choice->parts) {
-    const KernelImpl &kernel = reader.kernel.subs().of_part(part.id);
+    const Nest &nest = reader.nest.of_part(part.id);
     const PartViews views = part_views(reader, part);
     if (in_parts && is_run_) // so are mistakes in shapes
-      kernel.bind(pointers_to_wanted(views.views, views.is_wanted), {part.lies}, Use::Once);
-    Run run{&kernel, typed.name, {}, part.lies, plan_->runs++};
+      nest.bind(pointers_to_wanted(views.views, views.is_wanted), {part.lies}, Use::Once);
+    Run run{&nest, typed.name, {}, part.lies, plan_->runs++};
     for (std::size_t k = 0; k < views.views.size(); ++k) {
-      run.operands.push_back(typed.time ? moving(reader, kernel.typed(), k, views.views[k])
+      run.operands.push_back(typed.time ? moving(reader, nest.typed(), k, views.views[k])
                                         : operand_of(views.views[k]));
       if (!views.is_wanted[k]) run.operands.back().array = MemRef::not_wanted;
     }
@@ -372,7 +371,7 @@ void ReaderChooser::runs(Reader &reader, Steps to) {
 
 // Before any part is written.
 void ReaderChooser::check_apart(const Reader &reader, Steps to) const {
-  CheckApart check{&reader.kernel, inputs_of(reader)};
+  CheckApart check{&reader.nest, inputs_of(reader)};
   for (std::size_t k = reader.typed().given_inputs(); k < reader.views.size(); ++k)
     check.operands.push_back(operand_of(reader.views[k], reader.is_wanted[k]));
   to.actions.push_back(std::move(check));
@@ -393,8 +392,7 @@ ReaderChooser::PartViews ReaderChooser::part_views(const Reader &reader,
   if (!is_whole) add_numbers(reader, part, made);
   for (std::size_t o = 0; o < typed.outputs.size(); ++o) {
     const bool is_computed =
-        is_whole ||
-        std::ranges::count(reader.kernel.setup().by_parts[part.id.group].outputs, o) != 0;
+        is_whole || std::ranges::count(reader.nest.setup().by_parts[part.id.group].outputs, o) != 0;
     const AnyView &output = reader.views[count + o];
     if (is_computed)
       made.add(part.wanted[o] ? taken(inputs + o, output) : AnyView(), part.wanted[o]);
@@ -406,7 +404,7 @@ ReaderChooser::PartViews ReaderChooser::part_views(const Reader &reader,
 void ReaderChooser::add_numbers(const Reader &reader, const WindowChoice::Part &part,
                                 PartViews &to) {
   for (const kernel::ByParts::Number &number :
-       reader.kernel.setup().by_parts[part.id.group].numbers) {
+       reader.nest.setup().by_parts[part.id.group].numbers) {
     const auto axis = std::size_t(number.axis);
     const bool first = number.kind == kernel::ByParts::Number::Kind::First;
     plan_->numbers.push_back(first ? part.box[axis].first : reader.choice->whole[axis].count);

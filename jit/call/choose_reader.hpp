@@ -1,4 +1,4 @@
-// Inside the choice of a call (call_chooser.cpp): what is done for one kernel. Its windows get the
+// Inside the choice of a call (call_chooser.cpp): what is done for one nest. Its windows get the
 // copies that they see, then it runs, whole or in parts.
 #pragma once
 
@@ -31,14 +31,14 @@ struct Steps {
 class ReaderChooser : protected StepWriter {
 protected:
   // `named`: operands of a call that names so many.
-  ReaderChooser(const KernelImpl &kernel, std::size_t named, Purpose purpose)
-      : plan_(std::make_shared<CallPlan>()), kernel_(kernel), is_run_(purpose == Purpose::Run),
-        is_reference_(kernel.setup().engine == Engine::reference) {
+  ReaderChooser(const Nests &nests, std::size_t named, Purpose purpose)
+      : plan_(std::make_shared<CallPlan>()), nests_(nests), is_run_(purpose == Purpose::Run),
+        is_reference_(nests.rest.setup().engine == Engine::reference) {
     plan_->operands = named;
   }
 
   // Throws what LentOperands and check_operands do, and choose_windows.
-  Reader reader(const KernelImpl &kernel, kernel::Operands named, std::vector<Given> given,
+  Reader reader(const Nest &nest, kernel::Operands named, std::vector<Given> given,
                 std::vector<Given> outputs) const;
   void choose(Reader &reader, const kernel::Overlaps &overlaps, const kernel::WindowRules &rules);
   void copies_of(Reader &reader, Steps to); // before it is run, once
@@ -49,13 +49,13 @@ protected:
   }
   // Who looks at each let, to explain it, is told of it.
   void tell(std::size_t let, const MemRef &row, Steps to) const {
-    if (kernel_.setup().is_debugged()) to.actions.push_back(Told{let, row});
+    if (nests_.rest.setup().is_debugged()) to.actions.push_back(Told{let, row});
   }
   // Of lets and copies, once all is chosen.
   void find_places(std::int64_t bytes_of_lets);
 
   const std::shared_ptr<CallPlan> plan_;
-  const KernelImpl &kernel_;
+  const Nests &nests_;
   const bool is_run_, is_reference_;
   std::vector<support::Lifetime> copies_;
   std::size_t now_ = 0; // of those lifetimes

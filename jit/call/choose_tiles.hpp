@@ -21,7 +21,7 @@
 
 namespace broadloom::jit::choice {
 
-// What a kernel reads of an input for rows [begin, end) along one of its axes: rows from
+// What a nest reads of an input for rows [begin, end) along one of its axes: rows from
 // times * begin + low to times * (end - 1) + high, both included.
 struct RowsRead {
   std::size_t reads = 0; // the member of a group that computes them
@@ -45,7 +45,7 @@ std::int64_t apart_in_lines(std::int64_t row_bytes);
 // A let, or at last what reads them all: another let, or the kernel itself.
 struct TileMember {
   std::size_t let = 0;                  // the number of lets: the kernel
-  int axis = 0;                         // of its kernel
+  int axis = 0;                         // of its nest
   std::int64_t rows = 0, row_bytes = 0; // from row to row
   std::vector<RowsRead> reads = {};
   std::int64_t times = 1; // rows for each row of the last member
@@ -89,7 +89,7 @@ std::optional<Tiles::RowsOfNest> rows_of_nest(const loop::Program &program,
 
 // The groups of a call, in the order of their last members. `views` are those of the lets, `call`
 // the operands of the kernel with all that it reads. `why_not`: of each let that is in none.
-std::vector<TileGroup> find_groups(const KernelImpl &kernel, const std::vector<bool> &needed,
+std::vector<TileGroup> find_groups(const Nests &nests, const std::vector<bool> &needed,
                                    kernel::Operands inputs, std::span<const AnyView> views,
                                    kernel::Operands outputs, std::vector<std::string> &why_not);
 

@@ -105,8 +105,9 @@ static std::shared_ptr<const KernelImpl> make_on_device(const LoopSpec &spec, sp
   std::shared_ptr<jit::gpu::Device> device = jit::gpu::open(options.device);
   const jit::Target target = device->target();
   const int warps = device->warps();
-  return std::make_shared<const KernelImpl>(spec, std::move(typed), options, target, Profile::none,
-                                            warps, ms, nullptr, std::move(device));
+  return std::make_shared<const KernelImpl>(
+      spec, std::move(typed),
+      jit::MadeFor{options, target, Profile::none, warps, nullptr, std::move(device)}, ms);
 }
 
 Kernel compile(const LoopSpec &spec, const Options &options) try {
@@ -144,9 +145,11 @@ std::shared_ptr<const KernelImpl> detail::make_kernel(const LoopSpec &spec, cons
   const int threads = thread_count(options);
   if (target && !built && !jit::DiskCache::wanted())
     jit::start_backend(*target, threads); // code must be made
-  return std::make_shared<const KernelImpl>(spec, std::move(typed), options, std::move(target),
-                                            jit::find_profile(options.profile), threads, watch.ms(),
-                                            std::move(built), nullptr);
+  return std::make_shared<const KernelImpl>(spec, std::move(typed),
+                                            jit::MadeFor{options, std::move(target),
+                                                         jit::find_profile(options.profile),
+                                                         threads, std::move(built), nullptr},
+                                            watch.ms());
 }
 
 } // namespace broadloom

@@ -1,7 +1,6 @@
 // See choose_tiles.hpp: which lets are computed in tiles of what.
 #include "jit/call/choose_tiles.hpp"
 
-#include "jit/call/kernel.hpp"
 #include "kernel/by_parts.hpp"
 
 #include <fmt/format.h>
@@ -16,11 +15,11 @@ namespace {
 
 class GroupFinder {
 public:
-  GroupFinder(const KernelImpl &kernel, const std::vector<bool> &needed, kernel::Operands inputs,
+  GroupFinder(const Nests &nests, const std::vector<bool> &needed, kernel::Operands inputs,
               std::span<const AnyView> views, kernel::Operands outputs,
               std::vector<std::string> &why_not)
-      : kernel_(kernel), lets_(kernel.subs().lets()), needed_(needed), inputs_(inputs),
-        views_(views), outputs_(outputs), taken_(lets_.specs().size()), why_not_(why_not) {
+      : nests_(nests), lets_(nests.lets), needed_(needed), inputs_(inputs), views_(views),
+        outputs_(outputs), taken_(lets_.specs().size()), why_not_(why_not) {
     why_not_.assign(lets_.specs().size(), {});
   }
 
@@ -42,10 +41,6 @@ public:
   }
 
 private:
-  const KernelImpl &kernel_of(std::size_t k) const {
-    return k < lets_.specs().size() ? *lets_.kernels()[k] : kernel_;
-  }
-
   // Of one that was not looked at as a part of tiles.
   std::string why_in_no_group(std::size_t k) const {
     const auto specs = std::span(lets_.specs());
@@ -69,13 +64,13 @@ private:
     return fmt::format("'{}', which reads it, {}", name_of(reader), why.empty() ? otherwise : why);
   }
 
-  // What a kernel does that cannot go by rows, whichever axis these are along.
+  // What a nest does that cannot go by rows, whichever axis these are along.
   std::string_view why_no_rows(std::size_t k) const {
-    const TypedSpec &typed = kernel_of(k).typed();
+    const TypedSpec &typed = nests_.of(k).typed();
     if (typed.time) return "goes step by step";
     const auto windows = std::span(typed.inputs).subspan(typed.given_inputs());
     const auto adds = [](const spec::TypedInput &input) { return input.window->sum.has_value(); };
-    if (kernel_of(k).subs().before() != nullptr || std::ranges::any_of(windows, adds))
+    if (nests_.of(k).before() != nullptr || std::ranges::any_of(windows, adds))
       return "adds at elements of another array, in their order";
     const auto looks_up = [](const spec::TypedInput &input) { return input.window->is_gather(); };
     if (std::ranges::any_of(windows, looks_up))
@@ -97,7 +92,7 @@ private:
     asked_ = asked_axis(root);
     for (const std::size_t d : dims) {
       const int axis =
-          kernel_of(root).typed().outputs[std::size_t(first - written.begin())].axes[d];
+          nests_.of(root).typed().outputs[std::size_t(first - written.begin())].axes[d];
       if (asked_ && asked_ != axis) continue;
       if (const std::optional<TileMember> last = member_of(root, written, axis))
         if (std::optional<TileGroup> group = group_before(*last)) return group;
@@ -107,15 +102,15 @@ private:
 
   // `at h i` asks for tiles by rows of i, however small the arrays are.
   std::optional<int> asked_axis(std::size_t root) const {
-    for (const spec::Wishes::Let &let : kernel_of(root).typed().wishes.lets)
-      if (let.at && kernel_of(root).typed().is_array(let.clause.names[0])) return let.at;
+    for (const spec::Wishes::Let &let : nests_.of(root).typed().wishes.lets)
+      if (let.at && nests_.of(root).typed().is_array(let.clause.names[0])) return let.at;
     return std::nullopt;
   }
   // `keep h` asks for an array of all rows.
   bool is_kept(std::size_t k) const {
     const std::string &name = lets_.specs()[k]->typed.outputs[0].name;
     return std::ranges::any_of(readers_[k], [&](std::size_t reader) {
-      const auto &wishes = kernel_of(reader).typed().wishes.lets;
+      const auto &wishes = nests_.of(reader).typed().wishes.lets;
       return std::ranges::any_of(wishes, [&](const spec::Wishes::Let &let) {
         return let.clause.names[0] == name && let.keeps() && !let.at;
       });
@@ -140,12 +135,12 @@ private:
       for (RowsRead &read : backwards[m].reads) read.reads = backwards.size() - 1 - read.reads;
       group.members.push_back(std::move(backwards[m]));
     }
-    const support::Machine machine = kernel_.setup().machine(kernel_.setup().threads);
-    choose_rows(group, kernel_.setup().tile_rows, asked_.has_value(), other_row_bytes(group),
+    const support::Machine machine = nests_.rest.setup().machine(nests_.rest.setup().threads);
+    choose_rows(group, nests_.rest.setup().tile_rows, asked_.has_value(), other_row_bytes(group),
                 machine);
     while (group.rows == 0 && group.members.size() > 2) { // fewer may fit
       drop_first(group);
-      choose_rows(group, kernel_.setup().tile_rows, asked_.has_value(), other_row_bytes(group),
+      choose_rows(group, nests_.rest.setup().tile_rows, asked_.has_value(), other_row_bytes(group),
                   machine);
     }
     if (group.rows > 0 && !sees_borders_of_lets_alone(group)) {
@@ -168,7 +163,7 @@ private:
       for (const RowsRead &read : member.reads)
         if (read.padding) padded.insert(read.padding->of);
       if (padded.empty()) continue;
-      for (const spec::TypedInput &input : kernel_of(member.let).typed().inputs)
+      for (const spec::TypedInput &input : nests_.of(member.let).typed().inputs)
         if (input.window && kernel::is_guarded(*input.window) && !padded.contains(input.window->of))
           return false;
     }
@@ -192,10 +187,9 @@ private:
     return bytes;
   }
 
-  // All that a kernel writes has rows along one axis, which no fold goes along.
+  // All that a nest writes has rows along one axis, which no fold goes along.
   std::optional<TileMember> member_of(std::size_t k, kernel::Operands written, int axis) const {
-    const KernelImpl &kernel = kernel_of(k);
-    const TypedSpec &typed = kernel.typed();
+    const TypedSpec &typed = nests_.of(k).typed();
     if (!why_no_rows(k).empty()) return std::nullopt;
     std::optional<TileMember> made;
     for (std::size_t o = 0; o < written.size(); ++o) {
@@ -221,7 +215,7 @@ private:
       return std::nullopt;
     };
     if (!dim) return no("it has no rows of which one lies behind the other");
-    const int axis = kernel_of(k).typed().outputs[0].axes[*dim];
+    const int axis = nests_.of(k).typed().outputs[0].axes[*dim];
     std::optional<TileMember> made = member_of(k, {&view, 1}, axis);
     if (!made && !why_no_rows(k).empty()) return no(fmt::format("it {}", why_no_rows(k)));
     if (!made) return no("one row of it cannot be computed without the others");
@@ -279,11 +273,11 @@ private:
 
   const std::string &name_of(std::size_t k) const {
     return k < lets_.specs().size() ? lets_.specs()[k]->typed.outputs[0].name
-                                    : kernel_.typed().name;
+                                    : nests_.rest.typed().name;
   }
 
   std::optional<RowsRead> rows_read_by(const TileMember &reader, std::size_t let) const {
-    const TypedSpec &typed = kernel_of(reader.let).typed();
+    const TypedSpec &typed = nests_.of(reader.let).typed();
     const std::vector<const AnyView *> named =
         reader.let < lets_.specs().size() ? lets_.operands(reader.let, inputs_, views_)
                                           : lets_.operands_of_rest(inputs_, views_, outputs_);
@@ -298,7 +292,7 @@ private:
     return std::nullopt;
   }
 
-  const KernelImpl &kernel_;
+  const Nests &nests_;
   const Lets &lets_;
   const std::vector<bool> &needed_;
   const kernel::Operands inputs_;
@@ -312,10 +306,10 @@ private:
 
 } // namespace
 
-std::vector<TileGroup> find_groups(const KernelImpl &kernel, const std::vector<bool> &needed,
+std::vector<TileGroup> find_groups(const Nests &nests, const std::vector<bool> &needed,
                                    kernel::Operands inputs, std::span<const AnyView> views,
                                    kernel::Operands outputs, std::vector<std::string> &why_not) {
-  return GroupFinder(kernel, needed, inputs, views, outputs, why_not).run();
+  return GroupFinder(nests, needed, inputs, views, outputs, why_not).run();
 }
 
 } // namespace broadloom::jit::choice

@@ -6,6 +6,7 @@
 #include "kernel/layouts.hpp"
 #include "plan/fold_borders.hpp"
 #include "support/fail.hpp"
+#include "support/float_control.hpp"
 
 #include <fmt/format.h>
 
@@ -258,6 +259,29 @@ Partial::Piece FoldBlocks::run_block(const Cut &cut, const Pieces &before,
   for (const Array &state : piece.states) views.push_back(state);
   block.run(pointers_to(views));
   return piece;
+}
+
+std::shared_ptr<const FoldBlocks> fold_blocks(const KernelImpl &kernel, const std::string &axis) {
+  const Setup &setup = kernel.setup();
+  setup.refuse_on_device("folds of blocks of data");
+  if (setup.engine == Engine::reference)
+    fail("E0060",
+         "kernel '" + setup.typed.name + "' runs in the reference, which has no tree of folds", {},
+         "compile it for another engine");
+  FoldBlocksMade &made = kernel.fold_blocks_made();
+  {
+    const std::lock_guard lock(made.mutex);
+    if (const auto it = made.by_axis.find(axis); it != made.by_axis.end()) return it->second;
+  }
+  const support::FloatWorld world;
+  MadeFor made_for = setup; // their states may be anything
+  made_for.options.debug = setup.options.debug & (Debug::interpreter | Debug::memory);
+  auto blocks = std::make_shared<const FoldBlocks>(
+      rewrite::with_walked_dims(setup.whole()), axis, [&](spec::TypedSpec typed) {
+        return std::make_shared<const KernelImpl>(setup.spec, std::move(typed), made_for);
+      });
+  const std::lock_guard lock(made.mutex);
+  return made.by_axis.emplace(axis, std::move(blocks)).first->second;
 }
 
 } // namespace broadloom::jit

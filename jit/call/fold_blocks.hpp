@@ -97,6 +97,9 @@ private:
   bool all_exact_ = true;
 };
 
+// Those of a kernel, made when first asked for. Throws what split_folds does.
+std::shared_ptr<const FoldBlocks> fold_blocks(const KernelImpl &kernel, const std::string &axis);
+
 // An array of one value.
 Array filled(DType dtype, std::span<const std::int64_t> shape, const ops::Scalar &value);
 // One behind the other along the first dim.

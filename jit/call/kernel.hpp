@@ -4,38 +4,37 @@
 //   api/public_kernel.cpp  arguments by position or by name; of C: ahead/c_interface.cpp
 //   api/bound_call.cpp     with its arguments fixed; with states: api/stateful.cpp; frozen.cpp
 //   call_chooser.cpp       what a call does around its nests, and in which order: a CallPlan; for
-//                          one kernel: choose_reader.cpp, loops over time: choose_loops.cpp, a few
+//                          one nest: choose_reader.cpp, loops over time: choose_loops.cpp, a few
 //                          rows at a time: find_tiles.cpp, choose_tiles.cpp, tile_steps.cpp
 //   call_plans.cpp         the plans that are kept
 //   run_call.cpp           its steps, one after the other; tiles: run_tiles.cpp, loops over time:
 //                          run_loops.cpp, and rows computed again: checkpoints.cpp, revolve.cpp
-//   call.cpp               a nest: look the layouts up, check the pointers, run
+//   nest/run_nest.cpp      a nest: look the layouts up, check the pointers, run
 //   nest/layout_cache.cpp  the layouts seen so far
 //   nest/executor.cpp      the phases, natively or interpreted, or the reference
 //   runtime/               threads, and memory for the time of a call; how much: workspace.cpp
 //   api/checked_call.cpp   a call that Options::debug has checked; both engines: nest/twice.cpp
 //   api/recorded_call.cpp  a call that is held against what is shown of it
 // How it comes to be:
-//   compile.cpp            from the spec to a KernelImpl (kernel_impl.cpp)
+//   compile.cpp            from the spec to a KernelImpl (kernel.cpp)
+//   lets.cpp               its nests: those of lets that are arrays, which lie as lets_memory.cpp
+//                          says, and its own, which reads them
+//   nest/nest.cpp          a nest, of which parts and sums have nests of their own
 //   nest/setup.cpp         what no call changes
-//   sub_kernels.cpp        the kernels behind: lets.cpp, parts, fold_blocks*.cpp
 //   nest/specialise.cpp    from layouts to all that a call of them needs
 //   nest/patterns.cpp      the programs and their code: cache/, emit/, engine/, native/, gpu/
 //   ahead/build.cpp        ahead of time, as an object file
 //   nest/failure.cpp       what a bug of ours leaves behind, and what then takes over
-// On blocks of data: api/block_kernel.cpp, api/stages.cpp, api/halos.cpp.
+// On blocks of data: fold_blocks*.cpp, by kernels of their own, api/block_kernel.cpp,
+// api/stages.cpp, api/halos.cpp.
 // What it tells: show/, of what show/shown.cpp finds, and of the latest CallPlan.
 #pragma once
 
 #include "jit/call/call_plans.hpp"
-#include "jit/call/sub_kernels.hpp"
-#include "jit/nest/executor.hpp"
-#include "jit/nest/layout_cache.hpp"
-#include "jit/nest/patterns.hpp"
-#include "jit/nest/setup.hpp"
 
 #include <atomic>
 #include <memory>
+#include <unordered_map>
 
 namespace broadloom {
 
@@ -52,6 +51,11 @@ void run_recorded(const KernelImpl &kernel, kernel::Operands call, CallCount &ca
 // Whether the call is to be run: it is not where its arena measures. Throws DataError E0323 where
 // that is too small (workspace.cpp).
 bool has_workspace(const KernelImpl &kernel, kernel::Operands call);
+class FoldBlocks;
+struct FoldBlocksMade { // so far: fold_blocks.hpp
+  support::Mutex mutex;
+  std::unordered_map<std::string, std::shared_ptr<const FoldBlocks>> by_axis; // under the lock
+};
 } // namespace jit
 
 namespace detail {
@@ -67,63 +71,41 @@ std::shared_ptr<const KernelImpl> make_kernel(const LoopSpec &spec, const Option
 
 class detail::KernelImpl {
 public:
-  // `target` is empty where no native code is wanted; `ms` is the time that was taken so far.
-  KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
-             std::optional<jit::Target> target, Profile profile, int threads, double ms,
-             std::shared_ptr<jit::BuiltCode> built, std::shared_ptr<jit::gpu::Device> device);
+  // `ms` is the time that was taken so far.
+  KernelImpl(const LoopSpec &spec, spec::TypedSpec typed, const jit::MadeFor &made_for,
+             double ms = 0)
+      : nests_(spec, std::move(typed), made_for, ms) {}
 
-  // Operands are inputs, then outputs; their number is right. Each throws what Kernel::run does.
-  // `run` and `run_unchecked` are given what a call is; all else is about operands with their
-  // windows.
+  // Operands are what a call is given: inputs, then outputs; their number is right. Each throws
+  // what Kernel::run does.
   void run(kernel::Operands call) const {
     if (jit::runtime::CallArena::now() != nullptr) [[unlikely]]
       if (!jit::has_workspace(*this, call)) return;
-    if (setup_.is_plain) [[likely]]
-      return run_windowed(call);
-    if (setup_.is_debugged()) return jit::run_checked(*this, call);
-    const bool is_recorded = setup_.compares && setup_.engine != Engine::reference;
+    if (setup().is_plain) [[likely]]
+      return nests_.rest.run(call);
+    if (setup().is_debugged()) return jit::run_checked(*this, call);
+    const bool is_recorded = setup().compares && setup().engine != Engine::reference;
     is_recorded ? jit::run_recorded(*this, call, calls_) : run_unchecked(call, nullptr);
   }
   void run_unchecked(kernel::Operands call, const jit::LetWatch &watch) const;
-  void run_windowed(kernel::Operands operands, kernel::Lies lies = {}) const;
-  // Looks at layouts only.
-  std::shared_ptr<const jit::Specialisation> bind(kernel::Operands operands, kernel::Lies lies,
-                                                  jit::Use use) const;
 
   // A call that allocates its outputs. `operands` are the inputs, in declared order.
   Results call(std::vector<AnyView> operands, Order store = Order::none) const;
-  // The layouts of a call with these inputs that allocates its outputs; they may be without memory.
+  // The layouts of such a call; the inputs may be without memory.
   kernel::Layouts allocated_layouts(std::span<const AnyView> inputs) const;
-  // The same of all inputs, lets too.
-  kernel::Layouts layouts_of_given(std::span<const AnyView> inputs) const;
 
+  const jit::Nests &nests() const { return nests_; }
   const jit::CallPlans &plans() const { return plans_; }
-  // What the latest call chose for its windows; null before any. Calls note it for those who tell.
-  void note_windows(std::shared_ptr<const kernel::WindowChoice> choice) const;
-  std::shared_ptr<const kernel::WindowChoice> latest_windows() const;
-
-  const jit::Setup &setup() const { return setup_; }
-  const spec::TypedSpec &typed() const { return setup_.typed; }
-  const jit::SubKernels &subs() const { return subs_; }
-  const jit::Executor &executor() const { return executor_; }
-  jit::PatternCache &patterns() const { return patterns_; }
-  // What the latest call ran; null before any.
-  std::shared_ptr<const jit::Specialisation> latest() const { return layout_cache_.latest(); }
-  Counters counters() const; // those of the kernels behind, too
+  jit::FoldBlocksMade &fold_blocks_made() const { return fold_blocks_made_; }
+  const jit::Setup &setup() const { return nests_.rest.setup(); }
+  const spec::TypedSpec &typed() const { return nests_.rest.typed(); }
+  Counters counters() const; // those of all nests
 
 private:
-  bool run_again(const jit::Specialisation *special, kernel::Operands operands,
-                 kernel::Lies lies) const;
-
-  const jit::Setup setup_;
-  const jit::SubKernels subs_;
-  const jit::Executor executor_;
-  mutable jit::LayoutCache layout_cache_;
-  mutable jit::PatternCache patterns_;
+  const jit::Nests nests_;
   const jit::CallPlans plans_;
   mutable jit::CallCount calls_; // that BROADLOOM_VERIFY records
-  mutable support::Mutex mutex_;
-  mutable std::shared_ptr<const kernel::WindowChoice> latest_windows_; // under the lock
+  mutable jit::FoldBlocksMade fold_blocks_made_;
 };
 
 } // namespace broadloom

@@ -1,8 +1,9 @@
-// The lets of a kernel that are arrays (spec/materialise.hpp): each a kernel of its own, run before
-// the one that reads them.
+// The lets of a kernel that are arrays (spec/materialise.hpp): each has a nest of its own, run
+// before the one that reads them.
 #pragma once
 
 #include "jit/call/revolve.hpp"
+#include "jit/nest/nest.hpp"
 #include "kernel/join.hpp"
 #include "kernel/operands.hpp"
 #include "spec/earlier_rows.hpp"
@@ -13,7 +14,6 @@
 #include <broadloom/kernel.hpp>
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,32 +23,17 @@
 
 namespace broadloom::jit {
 
-using detail::KernelImpl;
-
 class Lets {
 public:
-  // `compile` makes the kernel of a let.
-  using Compile =
-      std::function<std::shared_ptr<const KernelImpl>(std::shared_ptr<const spec::Materialised>)>;
-  // What lies in memory of lets that read themselves.
-  enum class Keeps {
-    All,
-    // Of one of which only the last position is read no more rows than a step reads: row r at r %
-    // kept_rows.
-    LastRows,
-    // And of those that nothing but one loop the other way reads, step by step, as a gradient does:
-    // where they would take more than `most_bytes`, a row of so many, from which the others are
-    // computed again (checkpoints).
-    Checkpoints,
-  };
-  Lets(const spec::TypedSpec &typed, Keeps keeps, std::int64_t most_bytes, const Compile &compile);
+  // Those of a kernel, where `kernel` is what its own nest is made of.
+  explicit Lets(const Setup &kernel);
 
   bool empty() const { return lets_.empty(); }
   // [let]: null for one that others make up (spec::Join): these are computed where they lie in it.
-  const std::vector<std::shared_ptr<const KernelImpl>> &kernels() const { return kernels_; }
+  const std::vector<std::shared_ptr<const Nest>> &nests() const { return nests_; }
   const std::vector<std::shared_ptr<const spec::Materialised>> &specs() const { return specs_; }
 
-  // What a kernel is given: the inputs of the call, then the lets that it reads, then its outputs.
+  // What a nest is given: the inputs of the call, then the lets that it reads, then its outputs.
   struct Layouts {
     std::vector<std::int64_t> key; // of the inputs of the call
     std::vector<Layout> lets;
@@ -97,7 +82,7 @@ public:
   // Whether only the last position of let k is read; how much is kept of a call of these layouts,
   // they say.
   bool keeps_last_rows(std::size_t k) const { return lets_[k].kept_rows > 0; }
-  // Of the kernel of let k, a member of a loop, the array that it is given as `input`: a loop
+  // Of the nest of let k, a member of a loop, the array that it is given as `input`: a loop
   // before it that is computed again for this one. Position 0 is its row `first`, of those that
   // begin with the start.
   struct LoopRead {
@@ -136,7 +121,7 @@ public:
   }
   // Neither made up of others, nor a part of such a let, nor of a loop.
   bool stands_alone(std::size_t k) const {
-    return kernels_[k] && !lets_[k].whole && !lets_[k].rows && recurrence(k) == nullptr &&
+    return nests_[k] && !lets_[k].whole && !lets_[k].rows && recurrence(k) == nullptr &&
            std::ranges::none_of(specs_, [&](const auto &let) {
              return let->recurrence && let->recurrence->start == k;
            });
@@ -180,7 +165,12 @@ private:
   void find_needs();
   bool is_constant(std::size_t k) const;
   bool sees_few_rows(std::size_t other, std::size_t k) const;
-  void find_kept_rows(const spec::TypedSpec &rest, std::size_t &next);
+  // Of lets that read themselves and of which only the last position is read no more rows lie in
+  // memory than a step reads: row r at r % kept_rows. `next`: how many views there are.
+  void find_kept_rows(std::size_t &next);
+  // Those that nothing but one loop the other way reads, step by step, as a gradient does: where
+  // they would take more than `most_bytes_`, a row of so many lies in memory, from which the others
+  // are computed again (checkpoints).
   void find_followers(std::size_t &next);
   bool take_follower(std::size_t first, const spec::TypedSpec &reader,
                      const spec::Recurrence *loop);
@@ -199,7 +189,7 @@ private:
                       const spec::Recurrence *by) const;
   void place(std::size_t k, std::span<const std::int64_t> shape, Layouts &made) const;
   std::vector<std::shared_ptr<const spec::Materialised>> specs_;
-  std::vector<std::shared_ptr<const KernelImpl>> kernels_;
+  std::vector<std::shared_ptr<const Nest>> nests_;
   std::vector<Let> lets_;
   std::unordered_map<std::string, std::size_t> index_;
   std::vector<std::size_t> reads_of_rest_;
@@ -208,6 +198,18 @@ private:
   std::vector<std::vector<bool>> needs_; // [output][let]
   mutable support::Mutex mutex_;
   mutable std::shared_ptr<const Layouts> latest_; // under the lock
+};
+
+// The nests that the calls of a kernel run: those of its lets, and of what is left of it, which
+// reads them.
+struct Nests {
+  Nests(const LoopSpec &spec, spec::TypedSpec typed, const MadeFor &made_for, double ms)
+      : rest(spec, std::move(typed), made_for, ms), lets(rest.setup()) {}
+
+  const Nest rest;
+  const Lets lets;
+  // Of let k, which is no join, or with the number of lets the rest.
+  const Nest &of(std::size_t k) const { return k < lets.specs().size() ? *lets.nests()[k] : rest; }
 };
 
 } // namespace broadloom::jit

@@ -23,9 +23,8 @@ using namespace act;
 using calls::Step;
 
 // Once the call is cancelled no further task is begun, and nothing reads what is left undone.
-kernel::RunTasks tasks_of(const KernelImpl &kernel) {
-  return [&kernel](std::int64_t count, const std::function<void(std::int64_t)> &task) {
-    const Setup &setup = kernel.setup();
+kernel::RunTasks tasks_of(const Setup &setup) {
+  return [&setup](std::int64_t count, const std::function<void(std::int64_t)> &task) {
     const runtime::CancelFlag cancel = setup.options.cancel.get();
     std::atomic<bool> is_left{false};
     runtime::run_tasks(setup.workers_now(), count, [&](std::int64_t k) {
@@ -77,10 +76,12 @@ std::vector<char *> arrays_of(const CallPlan &plan, kernel::Operands call, char 
 void CallRun::run(const LetWatch &watch) {
   watch_ = &watch;
   has_borders_ = !ready_.empty() && plan_.copies_stay;
-  if (plan_.lets && (watch || recorder_ != nullptr || kernel_.setup().engine == Engine::reference))
-    lets_ = kernel_.subs().lets().views(*plan_.lets, arrays_[plan_.operands]);
+  if (plan_.lets &&
+      (watch || recorder_ != nullptr || nests_.rest.setup().engine == Engine::reference))
+    lets_ = nests_.lets.views(*plan_.lets, arrays_[plan_.operands]);
   if (recorder_ != nullptr) record_arrays();
-  for (std::size_t p = 0; kernel_.setup().profile == Profile::paths && p < plan_.paths.size(); ++p)
+  for (std::size_t p = 0; nests_.rest.setup().profile == Profile::paths && p < plan_.paths.size();
+       ++p)
     count(plan_.paths[p]);
   take_all(plan_.actions);
 }
@@ -89,16 +90,16 @@ void CallRun::look() {
   for (const Action &action : plan_.actions) {
     const auto *gather = std::get_if<Gather>(&action);
     const auto *scatter = std::get_if<Scatter>(&action);
-    if ((gather != nullptr && computes_positions(gather->kernel->typed(), gather->window)) ||
-        (scatter != nullptr && computes_positions(scatter->kernel->typed(), scatter->window)))
+    if ((gather != nullptr && computes_positions(gather->nest->typed(), gather->window)) ||
+        (scatter != nullptr && computes_positions(scatter->nest->typed(), scatter->window)))
       continue;
     if (gather != nullptr && gather->what == Gather::What::Copy) // positions of others, maybe
       take(*gather);
     else if (gather != nullptr)
-      look_at(*gather->kernel, gather->window, gather->operands, gather->to.view.layout,
+      look_at(*gather->nest, gather->window, gather->operands, gather->to.view.layout,
               gather->what != Gather::What::Look);
     else if (scatter != nullptr)
-      look_at(*scatter->kernel, scatter->window, scatter->operands, scatter->values.view.layout,
+      look_at(*scatter->nest, scatter->window, scatter->operands, scatter->values.view.layout,
               false);
     else if (std::holds_alternative<CheckInput>(action) ||
              std::holds_alternative<CheckApart>(action) || std::holds_alternative<Pad>(action))
@@ -121,13 +122,13 @@ std::vector<AnyView> CallRun::views(const std::vector<MemRef> &operands) const {
 void CallRun::take(const CheckInput &check) {
   if (!ready_.empty()) return;
   const AnyView input = view(check.operand);
-  if (!kernel::has_memory(input)) kernel::check_pointer(check.kernel->typed(), check.input, input);
+  if (!kernel::has_memory(input)) kernel::check_pointer(check.nest->typed(), check.input, input);
 }
 
 void CallRun::take(const CheckApart &check) {
   if (!ready_.empty()) return;
   const std::vector<AnyView> outputs = views(check.operands);
-  kernel::check_apart(check.kernel->typed(), pointers_to(check.operands, outputs));
+  kernel::check_apart(check.nest->typed(), pointers_to(check.operands, outputs));
 }
 
 const CallRun::Ready &CallRun::ready_for(const Run &run) {
@@ -149,11 +150,11 @@ void CallRun::take(const Run &run) {
   if (recorder_ != nullptr) [[unlikely]]
     record(run, ready.operands);
   if (!ready.buffers.empty())
-    run.kernel->executor().run_phases(*ready.special, ready.buffers.data());
+    run.nest->executor().run_phases(*ready.special, ready.buffers.data());
   else if (ready.special)
-    run.kernel->executor().execute(*ready.special, ready.operands);
+    run.nest->executor().execute(*ready.special, ready.operands);
   else
-    run.kernel->run_windowed(ready.operands, {run.lies});
+    run.nest->run(ready.operands, {run.lies});
 }
 
 void CallRun::take(const Pad &pad) {
@@ -187,24 +188,23 @@ std::vector<AnyView> CallRun::read_positions(gpu::OnHost &host, const spec::Type
   return views;
 }
 
-void CallRun::look_at(const KernelImpl &kernel, std::size_t window,
-                      const std::vector<MemRef> &operands, const Layout &layout,
-                      bool elements) const {
+void CallRun::look_at(const Nest &nest, std::size_t window, const std::vector<MemRef> &operands,
+                      const Layout &layout, bool elements) const {
   const std::vector<AnyView> there = views(operands);
-  kernel::check_gathered(kernel.typed(), window, kernel::pointers_to(there), elements);
-  if (steps_ && is_done(steps_->look(kernel.typed(), window, layout, kernel::pointers_to(there))))
+  kernel::check_gathered(nest.typed(), window, kernel::pointers_to(there), elements);
+  if (steps_ && is_done(steps_->look(nest.typed(), window, layout, kernel::pointers_to(there))))
     return;
   gpu::OnHost host(device());
-  const std::vector<AnyView> inputs = read_positions(host, kernel.typed(), window, there);
+  const std::vector<AnyView> inputs = read_positions(host, nest.typed(), window, there);
   const std::vector<const AnyView *> pointers = kernel::pointers_to(inputs);
-  kernel::listed_positions(kernel.typed(), window, layout, pointers, tasks_of(kernel));
+  kernel::listed_positions(nest.typed(), window, layout, pointers, tasks_of(nest.setup()));
 }
 
 void CallRun::take(const Gather &gather) {
-  const spec::TypedSpec &typed = gather.kernel->typed();
+  const spec::TypedSpec &typed = gather.nest->typed();
   if (gather.what == Gather::What::Look)
-    return look_at(*gather.kernel, gather.window, gather.operands, gather.to.view.layout, false);
-  if (gather.what == Gather::What::Output) gather.kernel->setup().stop_if_cancelled();
+    return look_at(*gather.nest, gather.window, gather.operands, gather.to.view.layout, false);
+  if (gather.what == Gather::What::Output) gather.nest->setup().stop_if_cancelled();
   const std::vector<AnyView> there = views(gather.operands);
   const AnyView of = view(gather.of), to = view(gather.to);
   kernel::check_gathered(typed, gather.window, kernel::pointers_to(there), true);
@@ -213,7 +213,7 @@ void CallRun::take(const Gather &gather) {
     gpu::OnHost host(device());
     const std::vector<AnyView> inputs = read_positions(host, typed, gather.window, there);
     kernel::gather(typed, gather.window, kernel::pointers_to(inputs), host.read(of),
-                   borrowed(host.written(to)), tasks_of(*gather.kernel));
+                   borrowed(host.written(to)), tasks_of(gather.nest->setup()));
     host.done();
   }
   if (recorder_ != nullptr)
@@ -224,7 +224,7 @@ void CallRun::take(const Gather &gather) {
 }
 
 void CallRun::take(const Scatter &scatter) {
-  const spec::TypedSpec &typed = scatter.kernel->typed();
+  const spec::TypedSpec &typed = scatter.nest->typed();
   const std::vector<AnyView> there = views(scatter.operands);
   const AnyView values = view(scatter.values), to = view(scatter.to);
   kernel::check_gathered(typed, scatter.window, kernel::pointers_to(there), false);
@@ -233,7 +233,7 @@ void CallRun::take(const Scatter &scatter) {
     gpu::OnHost host(device());
     const std::vector<AnyView> inputs = read_positions(host, typed, scatter.window, there);
     kernel::scatter(typed, scatter.window, kernel::pointers_to(inputs), borrowed(host.read(values)),
-                    borrowed(host.written(to)), tasks_of(*scatter.kernel));
+                    borrowed(host.written(to)), tasks_of(scatter.nest->setup()));
     host.done();
   }
   if (recorder_ != nullptr)
@@ -273,18 +273,19 @@ void CallRun::take(const InTiles &in) {
         record(border.padding, {{of}, {array::rows_of(of, border.dim, rows.row, rows.count)}},
                {{copy}, {array::rows_of(copy, border.dim, rows.copy_row, rows.count)}});
       }};
-  run_tiles(kernel_, plan_.tiles[in.number], arrays_, recorder_ != nullptr ? &watch : nullptr);
+  run_tiles(nests_.rest.setup(), plan_.tiles[in.number], arrays_,
+            recorder_ != nullptr ? &watch : nullptr);
 }
 
 void CallRun::take(const ByReference &loop) {
-  const Lets &lets = kernel_.subs().lets();
+  const Lets &lets = nests_.lets;
   std::vector<AnyView> inputs;
-  for (const AnyView *input : call_.first(kernel_.typed().callers_inputs()))
+  for (const AnyView *input : call_.first(nests_.rest.typed().callers_inputs()))
     inputs.push_back(*input);
   const std::size_t first = loop.first_let;
-  const std::vector<Array> made =
-      reference::evaluate_loop(lets.specs(), first, inputs, std::span(lets_).first(first),
-                               kernel_.setup().options.cancel.get(), kernel_.setup().threads_now());
+  const std::vector<Array> made = reference::evaluate_loop(
+      lets.specs(), first, inputs, std::span(lets_).first(first),
+      nests_.rest.setup().options.cancel.get(), nests_.rest.setup().threads_now());
   for (std::size_t m = 0; m < made.size(); ++m) {
     const spec::Recurrence &own = *lets.specs()[first + m]->recurrence;
     const AnyView &rows = lets_[first + m];
@@ -303,13 +304,13 @@ void CallRun::take(const ByReference &loop) {
 }
 
 void CallRun::record_arrays() {
-  const spec::TypedSpec &typed = kernel_.typed();
+  const spec::TypedSpec &typed = nests_.rest.typed();
   const std::size_t inputs = typed.callers_inputs();
   const std::vector<std::string> outputs = arrays_of_outputs(typed);
   for (std::size_t k = 0; k < call_.size(); ++k)
     if (call_[k] != nullptr)
       recorder_->name(k < inputs ? typed.inputs[k].name : outputs[k - inputs], *call_[k]);
-  const Lets &lets = kernel_.subs().lets();
+  const Lets &lets = nests_.lets;
   for (std::size_t k = 0; k < lets.specs().size(); ++k) {
     const spec::Materialised &let = *lets.specs()[k];
     if (!plan_.needed[k] && !let.join && !lets.rows_of_loop(k)) continue;
@@ -325,7 +326,7 @@ void CallRun::record_arrays() {
 }
 
 void CallRun::record(const Run &run, const std::vector<const AnyView *> &operands) {
-  const spec::TypedSpec &spec = run.kernel->typed();
+  const spec::TypedSpec &spec = run.nest->typed();
   calls::Event event{.kernel = std::string(run.name)};
   for (std::size_t k = 0; k < operands.size(); ++k) {
     if (operands[k] == nullptr) continue;
@@ -354,10 +355,10 @@ void CallRun::record(const kernel::Padding &padding, std::vector<calls::Operand>
   recorder_->add(std::move(event));
 }
 
-void run_call(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
+void run_call(const Nests &nests, const CallPlan &plan, kernel::Operands call,
               const LetWatch &watch) {
-  const CallMemory memory(kernel.setup(), std::size_t(std::max<std::int64_t>(plan.bytes, 1)));
-  CallRun(kernel, plan, call, arrays_of(plan, call, memory.data())).run(watch);
+  const CallMemory memory(nests.rest.setup(), std::size_t(std::max<std::int64_t>(plan.bytes, 1)));
+  CallRun(nests, plan, call, arrays_of(plan, call, memory.data())).run(watch);
 }
 
 void prepare_call(const CallPlan &plan) {
@@ -366,24 +367,24 @@ void prepare_call(const CallPlan &plan) {
       if (const auto *run = std::get_if<Run>(&action)) {
         std::vector<AnyView> views;
         for (const MemRef &operand : run->operands) views.push_back(operand.view);
-        run->kernel->bind(pointers_to(run->operands, views), {run->lies}, Use::Once);
+        run->nest->bind(pointers_to(run->operands, views), {run->lies}, Use::Once);
       }
   };
   for (const TimeLoop &loop : plan.loops) prepare(loop.body);
   prepare(plan.actions);
 }
 
-RepeatedCall::RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallPlan> plan,
+RepeatedCall::RepeatedCall(const Nests &nests, std::shared_ptr<const CallPlan> plan,
                            kernel::Operands call)
-    : kernel_(kernel), plan_(std::move(plan)),
-      memory_(kernel.setup().array_of(
+    : nests_(nests), plan_(std::move(plan)),
+      memory_(nests.rest.setup().array_of(
           DType::U8, contiguous_layout(std::vector{std::max<std::int64_t>(plan_->bytes, 1)}))) {
   for (const AnyView *view : call) named_.push_back(view != nullptr ? *view : AnyView());
   for (std::size_t k = 0; k < call.size(); ++k)
     call_.push_back(call[k] != nullptr ? &named_[k] : nullptr);
   arrays_ = arrays_of(*plan_, call_, static_cast<char *>(memory_.raw()));
-  if (kernel.setup().device) kernel.executor().check_on_device(call_);
-  CallRun site(kernel_, *plan_, call_, arrays_);
+  if (nests.rest.setup().device) nests.rest.executor().check_on_device(call_);
+  CallRun site(nests_, *plan_, call_, arrays_);
   site.look();
   ready_.resize(plan_->runs);
   for (const Action &action : plan_->actions) {
@@ -392,13 +393,13 @@ RepeatedCall::RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallP
     ReadyRun &ready = ready_[run->number];
     ready.views = site.views(run->operands);
     ready.operands = pointers_to(run->operands, ready.views);
-    const spec::TypedSpec &typed = run->kernel->typed();
+    const spec::TypedSpec &typed = run->nest->typed();
     kernel::check_operands(typed, ready.operands);
     kernel::check_pointers(typed, ready.operands);
     kernel::check_apart(typed, ready.operands);
-    if (kernel.setup().engine == Engine::reference) continue;
-    ready.special = run->kernel->bind(ready.operands, {run->lies}, Use::Often);
-    ready.buffers = run->kernel->executor().ready_buffers(*ready.special, ready.operands);
+    if (nests.rest.setup().engine == Engine::reference) continue;
+    ready.special = run->nest->bind(ready.operands, {run->lies}, Use::Often);
+    ready.buffers = run->nest->executor().ready_buffers(*ready.special, ready.operands);
   }
 }
 
@@ -411,7 +412,7 @@ const ReadyRun *RepeatedCall::only_run() const {
 
 void RepeatedCall::run() const {
   static const LetWatch nobody;
-  CallRun(kernel_, *plan_, call_, arrays_, ready_).run(nobody);
+  CallRun(nests_, *plan_, call_, arrays_, ready_).run(nobody);
 }
 
 } // namespace broadloom::jit

@@ -10,7 +10,7 @@
 
 namespace broadloom::jit {
 
-void run_call(const KernelImpl &kernel, const CallPlan &plan, kernel::Operands call,
+void run_call(const Nests &nests, const CallPlan &plan, kernel::Operands call,
               const LetWatch &watch);
 
 // Compiles what its runs need.
@@ -20,15 +20,14 @@ void prepare_call(const CallPlan &plan);
 class RepeatedCall {
 public:
   // Throws what a call does for its pointers, and for elements that say positions.
-  RepeatedCall(const KernelImpl &kernel, std::shared_ptr<const CallPlan> plan,
-               kernel::Operands call);
+  RepeatedCall(const Nests &nests, std::shared_ptr<const CallPlan> plan, kernel::Operands call);
   void run() const;
 
   // The only run, where that is all that a call is; else null.
   const ReadyRun *only_run() const;
 
 private:
-  const KernelImpl &kernel_;
+  const Nests &nests_;
   const std::shared_ptr<const CallPlan> plan_;
   std::vector<AnyView> named_;
   std::vector<const AnyView *> call_;

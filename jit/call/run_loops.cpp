@@ -72,14 +72,14 @@ void CallRun::repeat(const TimeLoop &loop) {
 }
 
 void CallRun::count_path(Path path) const {
-  if (kernel_.setup().profile == Profile::paths) count(path);
+  if (nests_.rest.setup().profile == Profile::paths) count(path);
 }
 
 void CallRun::repeat_row(const TimeLoop &loop, std::int64_t n, std::int64_t skipped) {
   const bool all = *watch_ || loop.segment() > 0;
   t_ = loop.step(n_);
   if (loop.segment() > 0) save_rows(loop, number_);
-  kernel_.setup().stop_if_cancelled();
+  nests_.rest.setup().stop_if_cancelled();
   for (const TimeLoop::Member &member : loop.members) {
     const AnyView from = row_of(member, row_at(loop, member, n)),
                   to = row_of(member, row_at(loop, member, n_));

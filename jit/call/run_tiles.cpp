@@ -2,7 +2,6 @@
 #include "jit/call/run_tiles.hpp"
 
 #include "array/copy.hpp"
-#include "jit/call/kernel.hpp"
 #include "jit/runtime/scratch.hpp"
 #include "jit/runtime/threads.hpp"
 #include "kernel/check.hpp"
@@ -140,13 +139,13 @@ private:
       std::ranges::copy(grid.hi, hi);
       lo[nest.rows.boxes[phase]] = begin * nest.rows.positions;
       hi[nest.rows.boxes[phase]] = (begin + count) * nest.rows.positions;
-      nest.run.kernel->executor().run_box(special, phase, buffers_.data(), lo, hi);
+      nest.run.nest->executor().run_box(special, phase, buffers_.data(), lo, hi);
     }
   }
 
   // The views of a whole nest, cut down to the rows of the piece.
   void tell(const Tiles::Nest &nest, const Piece &piece, const TileWatch &watch) const {
-    const spec::TypedSpec &typed = nest.run.kernel->typed();
+    const spec::TypedSpec &typed = nest.run.nest->typed();
     std::vector<AnyView> views = views_at(nest.run.operands, arrays_);
     for (std::size_t k = 0; k < views.size(); ++k) {
       const std::vector<int> &axes = k < typed.inputs.size()
@@ -179,14 +178,14 @@ void verify_whole(const Tiles &tiles, std::span<char *const> arrays) {
     const std::vector<AnyView> views = views_at(nest.run.operands, arrays);
     const std::vector<const AnyView *> operands = pointers_to(nest.run.operands, views);
     std::vector<Array> before;
-    const std::size_t inputs = nest.run.kernel->typed().inputs.size();
+    const std::size_t inputs = nest.run.nest->typed().inputs.size();
     for (std::size_t k = inputs; k < operands.size(); ++k)
       before.push_back(operands[k] != nullptr ? array::dense_copy(views[k])
                                               : Array(views[k].dtype, {0}));
-    nest.run.kernel->run_windowed(operands, {nest.run.lies});
+    nest.run.nest->run(operands, {nest.run.lies});
     for (std::size_t k = inputs; k < operands.size() && !nest.array; ++k)
       if (operands[k] != nullptr && !same_bits(before[k - inputs], array::dense_copy(views[k])))
-        support::bug("an output has other bits in tiles", nest.run.kernel->typed().name);
+        support::bug("an output has other bits in tiles", nest.run.nest->typed().name);
   }
 }
 
@@ -194,18 +193,18 @@ void verify_whole(const Tiles &tiles, std::span<char *const> arrays) {
 
 std::size_t bytes_of_task(const Tiles &tiles) { return TileTask::bytes(tiles, false); }
 
-void run_tiles(const KernelImpl &kernel, const Tiles &tiles, std::span<char *const> arrays,
+void run_tiles(const Setup &setup, const Tiles &tiles, std::span<char *const> arrays,
                const TileWatch *watch) {
   for (const Tiles::Nest &nest : tiles.nests) {
     const std::vector<AnyView> views = views_at(nest.run.operands, arrays);
-    kernel::check_pointers(nest.run.kernel->typed(), pointers_to(nest.run.operands, views));
+    kernel::check_pointers(nest.run.nest->typed(), pointers_to(nest.run.operands, views));
   }
-  if (watch != nullptr || kernel.setup().verifies) {
+  if (watch != nullptr || setup.verifies) {
     TileTask all(tiles, arrays, true);
     for (const Tiles::Array &array : tiles.arrays)
       if (watch != nullptr) watch->let(array.name, all.at(array.whole));
     for (const std::vector<Piece> &task : tiles.tasks) all.run(task, watch);
-    if (kernel.setup().verifies) verify_whole(tiles, all.arrays());
+    if (setup.verifies) verify_whole(tiles, all.arrays());
     return;
   }
   std::exception_ptr failure; // of the first task that fails; no error passes through oneTBB
@@ -224,7 +223,7 @@ void run_tiles(const KernelImpl &kernel, const Tiles &tiles, std::span<char *con
   if (tasks == 1)
     run(0);
   else
-    runtime::run_tasks(kernel.setup().workers_now(), tasks, run);
+    runtime::run_tasks(setup.workers_now(), tasks, run);
   if (failure) std::rethrow_exception(failure);
 }
 

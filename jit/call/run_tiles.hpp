@@ -22,7 +22,7 @@ struct TileWatch {
 // Of the memory of each task, where rows make room for others.
 std::size_t bytes_of_task(const Tiles &tiles);
 
-void run_tiles(const KernelImpl &kernel, const Tiles &tiles, std::span<char *const> arrays,
+void run_tiles(const Setup &setup, const Tiles &tiles, std::span<char *const> arrays,
                const TileWatch *watch);
 
 } // namespace broadloom::jit

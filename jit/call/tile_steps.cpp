@@ -1,7 +1,6 @@
 // See choose_tiles.hpp: the steps of a group, as they are run and as they are printed.
 #include "jit/call/choose_tiles.hpp"
 
-#include "jit/call/kernel.hpp"
 #include "jit/nest/specialise.hpp"
 
 #include <algorithm>
@@ -55,25 +54,25 @@ bool TileChooser::add_nests(const TileGroup &group, std::size_t m, Reader &reade
   for (const WindowChoice::Part &part : reader.choice->parts) {
     for (const kernel::Range &range : part.box)
       if (range.step != 1) return false;
-    const KernelImpl &kernel = reader.kernel.subs().of_part(part.id);
+    const Nest &part_nest = reader.nest.of_part(part.id);
     const PartViews views = part_views(reader, part);
     const std::vector<const AnyView *> operands = pointers_to_wanted(views.views, views.is_wanted);
     std::vector<Layout> outputs;
     std::vector<std::size_t> dims; // of rows
-    for (const spec::TypedOutput &output : kernel.typed().outputs) {
-      outputs.push_back(views.views[kernel.typed().inputs.size() + outputs.size()].layout);
+    for (const spec::TypedOutput &output : part_nest.typed().outputs) {
+      outputs.push_back(views.views[part_nest.typed().inputs.size() + outputs.size()].layout);
       dims.push_back(
           std::size_t(std::ranges::find(output.axes, member.axis) - output.axes.begin()));
     }
-    Tiles::Nest nest{.run = {&kernel, reader.typed().name, {}, part.lies, plan_->runs++},
+    Tiles::Nest nest{.run = {&part_nest, reader.typed().name, {}, part.lies, plan_->runs++},
                      .axis = member.axis,
                      .special = nullptr};
-    const kernel::Lies lies{part.lies, near(group, m, kernel_.subs().lets(), kernel.typed())};
+    const kernel::Lies lies{part.lies, near(group, m, nests_.lets, part_nest.typed())};
     std::optional<Tiles::RowsOfNest> goes;
     if (is_run_) {
-      nest.special = kernel.bind(operands, lies, Use::Often);
+      nest.special = part_nest.bind(operands, lies, Use::Often);
       // One that stands in for native code may have to give way to the reference.
-      const bool may_fail = kernel_.setup().engine == Engine::automatic;
+      const bool may_fail = nests_.rest.setup().engine == Engine::automatic;
       if (nest.special->engine == Engine::reference ||
           (nest.special->engine != Engine::jit && may_fail))
         return false;
@@ -82,9 +81,9 @@ bool TileChooser::add_nests(const TileGroup &group, std::size_t m, Reader &reade
       kernel::Layouts layouts;
       layouts.lies = part.lies;
       layouts.near = lies.near;
-      const plan::Resolved resolved = resolve(kernel.setup(), operands, layouts);
-      const plan::Plan plan = make_plan(kernel.setup(), layouts, resolved, kernel.setup().threads,
-                                        false, plan::Generality::Exact);
+      const plan::Resolved resolved = resolve(part_nest.setup(), operands, layouts);
+      const plan::Plan plan = make_plan(part_nest.setup(), layouts, resolved,
+                                        part_nest.setup().threads, false, plan::Generality::Exact);
       goes = rows_of_nest(plan.program, plan.binding, outputs, dims);
     }
     if (!goes) return false;

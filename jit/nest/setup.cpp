@@ -41,20 +41,16 @@ template <class Number> Number number_in(const char *name, Number usual) {
 template std::size_t number_in(const char *, std::size_t);
 template std::int64_t number_in(const char *, std::int64_t);
 
-Setup::Setup(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
-             std::optional<Target> target, Profile profile, int threads,
-             std::shared_ptr<BuiltCode> built, std::shared_ptr<gpu::Device> device)
-    : spec(spec), options(options), scatters(rewrite::split_scatters(typed)),
+Setup::Setup(const LoopSpec &spec, spec::TypedSpec typed, const MadeFor &made_for)
+    : MadeFor(made_for), spec(spec), scatters(rewrite::split_scatters(typed)),
       typed(scatters ? scatters->after : std::move(typed)), names(this->typed),
       reads(kernel::inputs_read(this->typed)), declared(declared_by(this->typed)),
       callers_inputs(this->typed.callers_inputs()), engine(options.engine),
-      target(std::move(target)), profile(profile), threads(threads), device(std::move(device)),
-      built(std::move(built)),
-      compares(!this->device && (asked_to_verify() || asks(Debug::interpreter))),
+      compares(!device && (asked_to_verify() || asks(Debug::interpreter))),
       verifies(compares || asks(Debug::memory)),
-      workers(runtime::workers(this->device ? runtime::default_threads() : threads)),
+      workers(runtime::workers(device ? runtime::default_threads() : threads)),
       split_from_bytes(number_in("BROADLOOM_SPLIT", std::int64_t(512) << 10)),
-      tile_rows(this->device ? 0 : number_in("BROADLOOM_TILE_ROWS", std::int64_t(-1))),
+      tile_rows(device ? 0 : number_in("BROADLOOM_TILE_ROWS", std::int64_t(-1))),
       has_windows(this->typed.given_inputs() < this->typed.inputs.size()),
       has_lent(this->typed.given_inputs() > 0 &&
                this->typed.inputs[this->typed.given_inputs() - 1].is_lent()),

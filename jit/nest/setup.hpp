@@ -21,14 +21,20 @@ namespace broadloom::jit {
 
 class BuiltCode; // cache/built_code.hpp
 
-struct Setup {
-  // `target` is empty where no native code is wanted.
-  Setup(const LoopSpec &spec, spec::TypedSpec typed, const Options &options,
-        std::optional<Target> target, Profile profile, int threads,
-        std::shared_ptr<BuiltCode> built, std::shared_ptr<gpu::Device> device);
+// What a kernel is made for, and all its nests with it.
+struct MadeFor {
+  Options options;
+  std::optional<Target> target; // empty where no native code is wanted
+  Profile profile = Profile::none;
+  int threads = 1;
+  std::shared_ptr<BuiltCode> built;    // of a kernel that was built ahead of time, or is being
+  std::shared_ptr<gpu::Device> device; // that runs it, and has all arrays; null: this process
+};
+
+struct Setup : MadeFor {
+  Setup(const LoopSpec &spec, spec::TypedSpec typed, const MadeFor &made_for);
 
   const LoopSpec spec;
-  const Options options;
   const std::optional<rewrite::Scatters> scatters;
   const spec::TypedSpec typed; // what the phases compute
   const kernel::Names names;
@@ -40,11 +46,6 @@ struct Setup {
   const std::vector<Declared> declared; // [operand]
   const std::size_t callers_inputs;
   const Engine engine;
-  const std::optional<Target> target;
-  const Profile profile;
-  const int threads;
-  const std::shared_ptr<gpu::Device> device; // that runs it, and has all arrays; null: this process
-  const std::shared_ptr<BuiltCode> built; // of a kernel that was built ahead of time, or is being
   const bool compares; // with the interpreter: BROADLOOM_VERIFY, or Options::debug asks for it
   const bool verifies; // that, or calls run on guarded memory
   runtime::Workers &workers;
@@ -65,7 +66,7 @@ struct Setup {
     return inputs == callers_inputs && outputs == typed.outputs.size();
   }
   // Looks at the elements of parameters of which something is declared. A call does so by itself; a
-  // bound one asks for it, as what it runs are the kernels behind.
+  // bound one asks for it, as what it runs are the nests behind.
   void check_facts(kernel::Operands call) const {
     if (!facts.empty()) look_at_facts(call);
   }

@@ -52,7 +52,7 @@ struct Specialisation {
   // [input * outputs + output]: harmless where both start at one address
   std::vector<std::uint8_t> exact;
   // All outputs are wanted, native code does everything, and needs no memory but theirs: see
-  // KernelImpl::run_again.
+  // Nest::run_again.
   bool is_direct = false;
 
   // What it runs, and why nothing faster does where a bug of ours is the reason.

@@ -130,8 +130,8 @@ void add(Prediction &all, const Prediction &one, double times = 1) {
 // The steps of a call, as the plan has them.
 class StepPredictor {
 public:
-  StepPredictor(const KernelImpl &kernel, const CallPlan &plan)
-      : setup_(kernel.setup()), plan_(plan),
+  StepPredictor(const Setup &setup, const CallPlan &plan)
+      : setup_(setup), plan_(plan),
         rates_(rates_here(*setup_.target, setup_.threads, setup_.options.cache_dir)) {}
 
   Prediction of(const std::vector<Action> &actions, std::int64_t turns = 1) const {
@@ -151,14 +151,14 @@ private:
     std::vector<AnyView> views;
     for (const MemRef &operand : run.operands) views.push_back(operand.view);
     const std::shared_ptr<const Specialisation> special =
-        run.kernel->bind(pointers_to(run.operands, views), {run.lies}, Use::Once);
+        run.nest->bind(pointers_to(run.operands, views), {run.lies}, Use::Once);
     if (special->pattern == nullptr || !special->pattern->code)
-      fail_without_code(*run.kernel, special->engine,
+      fail_without_code(*run.nest, special->engine,
                         special->pattern == nullptr ? special->failure : special->pattern->no_code);
-    std::vector<plan::InputMemory> inputs = memory_of(run.kernel->typed(), special->layouts);
+    std::vector<plan::InputMemory> inputs = memory_of(run.nest->typed(), special->layouts);
     for (std::size_t i = 0; i < inputs.size() && i < near.size(); ++i) inputs[i].near = near[i];
     return predict(special->pattern->program, special->pattern->code->blocks(), special->binding,
-                   {inputs, near_output}, run.kernel->setup().machine(special->threads), rates_);
+                   {inputs, near_output}, run.nest->setup().machine(special->threads), rates_);
   }
 
   // Rows of lets stay near. Tiles that overlap compute some of them more than once.
@@ -242,21 +242,21 @@ private:
 
 } // namespace
 
-Prediction predict_nest(const KernelImpl &kernel) {
+Prediction predict_nest(const Nest &nest) {
   const support::FloatWorld world;
-  const Setup &setup = kernel.setup();
-  const Shown shown = native_to_show(kernel);
+  const Setup &setup = nest.setup();
+  const Shown shown = native_to_show(nest);
   return predict(shown.program, shown.pattern->code->blocks(), shown.binding,
-                 {memory_of(kernel.typed(), shown.layouts), false}, setup.machine(shown.threads),
+                 {memory_of(nest.typed(), shown.layouts), false}, setup.machine(shown.threads),
                  rates_here(*setup.target, setup.threads, setup.options.cache_dir));
 }
 
 Prediction predict(const KernelImpl &kernel) {
   if (kernel.setup().is_plain || kernel.setup().device || !kernel.setup().target)
-    return predict_nest(kernel);
+    return predict_nest(kernel.nests().rest);
   const support::FloatWorld world;
   const std::shared_ptr<const CallPlan> plan = plan_to_show(kernel);
-  return StepPredictor(kernel, *plan).of(plan->actions);
+  return StepPredictor(kernel.setup(), *plan).of(plan->actions);
 }
 
 } // namespace broadloom::jit

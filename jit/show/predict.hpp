@@ -9,10 +9,12 @@
 
 namespace broadloom::jit {
 
+class Nest;
+
 // Of a call: its nests, and what is copied around them. Only nests have phases.
 Prediction predict(const detail::KernelImpl &kernel);
 // Of the kernel's own nest alone, without lets and copies.
-Prediction predict_nest(const detail::KernelImpl &kernel);
+Prediction predict_nest(const Nest &nest);
 
 Prediction predict(const loop::Program &program, const block::Program &blocks,
                    const plan::Binding &binding, const plan::OperandMemory &memory,

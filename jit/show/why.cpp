@@ -48,8 +48,8 @@ void add_libm(const loop::Program &program, std::vector<Decision> &result) {
 }
 
 // What runs the program.
-Decision explain_engine(const KernelImpl &kernel, const Shown &shown) {
-  const Setup &setup = kernel.setup();
+Decision explain_engine(const Nest &nest, const Shown &shown) {
+  const Setup &setup = nest.setup();
   if (shown.engine == Engine::reference) {
     const std::string reason =
         shown.failure.empty() ? "the interpreter failed by a bug of ours" : shown.failure;
@@ -73,9 +73,9 @@ Decision explain_engine(const KernelImpl &kernel, const Shown &shown) {
                 {{"interpreter", "the same bits, far slower"}});
 }
 
-void explain_classes(const KernelImpl &kernel, std::vector<Decision> &why) {
-  const spec::TypedSpec &typed = kernel.typed();
-  for (const kernel::ByParts &group : kernel.setup().by_parts) {
+void explain_classes(const Nest &nest, std::vector<Decision> &why) {
+  const spec::TypedSpec &typed = nest.typed();
+  for (const kernel::ByParts &group : nest.setup().by_parts) {
     if (group.residues.empty()) continue;
     std::string axes, counts;
     for (std::size_t axis = 0; axis < typed.axes.size(); ++axis) {
@@ -92,16 +92,16 @@ void explain_classes(const KernelImpl &kernel, std::vector<Decision> &why) {
   }
 }
 
-void explain_padding(const KernelImpl &kernel, std::vector<Decision> &why) {
-  const spec::TypedSpec &typed = kernel.typed();
-  if (!kernel.setup().has_windows) return; // a part of a call is told of with the whole
+void explain_padding(const Nest &nest, std::vector<Decision> &why) {
+  const spec::TypedSpec &typed = nest.typed();
+  if (!nest.setup().has_windows) return; // a part of a call is told of with the whole
   const std::vector<bool> read = kernel::elements_read(typed);
   std::string padded;
   for (std::size_t i = 0; i < typed.inputs.size(); ++i)
     if (const auto &window = typed.inputs[i].window;
         window && read[i] && kernel::is_guarded(*window))
       padded = typed.inputs[window->of].name;
-  const auto latest = kernel.latest_windows();
+  const auto latest = nest.latest_windows();
   const std::size_t parts = latest && latest->split ? latest->parts.size() : 0;
   if (padded.empty()) return;
   if (parts == 1)
@@ -126,21 +126,21 @@ void explain_padding(const KernelImpl &kernel, std::vector<Decision> &why) {
                            "of the output, and nothing folds, scans or counts along it"}}));
 }
 
-std::vector<Decision> why_own(const KernelImpl &kernel) {
-  std::vector<Decision> result = kernel.typed().notes;
-  Shown shown = what_to_show(kernel);
-  find_engine(kernel, shown);
+std::vector<Decision> why_own(const Nest &nest, const Counters &counters) {
+  std::vector<Decision> result = nest.typed().notes;
+  Shown shown = what_to_show(nest);
+  find_engine(nest, shown);
   if (shown.engine == Engine::reference) {
-    result.push_back(explain_engine(kernel, shown));
+    result.push_back(explain_engine(nest, shown));
     return result;
   }
   append(result, shown.why);
-  append(result, plan::explain_program(kernel.typed(), shown.program, shown.binding));
+  append(result, plan::explain_program(nest.typed(), shown.program, shown.binding));
   if (!shown.failure.empty())
     result.push_back(decide(Reason::PlanFailed, "", "a plan for one thread",
                             "a plan for one thread: " + shown.failure,
                             {{"a plan for several threads", shown.failure}}));
-  result.push_back(explain_engine(kernel, shown));
+  result.push_back(explain_engine(nest, shown));
   if (shown.engine == Engine::jit) {
     const block::Program &blocks = shown.pattern->code->blocks();
     const loop::Numbers numbers = shown.binding.numbers();
@@ -151,7 +151,6 @@ std::vector<Decision> why_own(const KernelImpl &kernel) {
   if (!shown.special) return result;
   result.push_back(shown.special->found);
   if (shown.pattern->code) {
-    const Counters counters = kernel.counters();
     result.push_back(
         decide(Reason::CodeSize, "", fmt::format("{} bytes", shown.pattern->code->code_bytes()),
                fmt::format("{} bytes; {} compiled by this kernel in {:.2f} ms in all",
@@ -160,7 +159,7 @@ std::vector<Decision> why_own(const KernelImpl &kernel) {
   }
   if (shown.layouts.near == 0) // else `let-in-tiles` says what threads take
     append(result,
-           explain_threads(shown.program, shown.binding, kernel.setup().machine(shown.threads)));
+           explain_threads(shown.program, shown.binding, nest.setup().machine(shown.threads)));
   return result;
 }
 
@@ -174,18 +173,19 @@ void add_unmet(const spec::TypedSpec &typed, const std::string &because,
       fmt::format("the schedule speaks of the loops of '{}', and it has none: {}", name, because)));
 }
 
-// Of one kernel, without its lets; what computes the values of sums through gathers comes first.
-std::vector<Decision> why_one(const KernelImpl &kernel) {
-  const spec::TypedSpec &typed = kernel.typed();
+// Of one nest, with the counters that it tells; what computes the values of sums through gathers
+// comes first.
+std::vector<Decision> why_one(const Nest &nest, const Counters &counters) {
+  const spec::TypedSpec &typed = nest.typed();
   std::vector<Decision> result;
-  if (const KernelImpl *before = kernel.subs().before()) append(result, why_one(*before));
-  if (kernel.setup().engine == Engine::reference) {
+  if (const Nest *before = nest.before()) append(result, why_one(*before, before->counters()));
+  if (nest.setup().engine == Engine::reference) {
     append(result, typed.notes);
     result.push_back(decide(Reason::ReferenceAsked, "", "reference",
                             "reference: point by point from the definition"));
     return result;
   }
-  if (fills_output(kernel)) {
+  if (fills_output(nest)) {
     append(result, typed.notes);
     const std::string &name = typed.outputs[0].name;
     result.push_back(
@@ -195,10 +195,10 @@ std::vector<Decision> why_one(const KernelImpl &kernel) {
     add_unmet(typed, "a gather fills it", result);
     return result;
   }
-  for (const KernelImpl *part : latest_kernels(kernel))
-    append(result, part == &kernel ? why_own(kernel) : why_one(*part));
-  explain_classes(kernel, result);
-  explain_padding(kernel, result);
+  for (const Nest *part : latest_nests(nest))
+    append(result, part == &nest ? why_own(nest, counters) : why_one(*part, part->counters()));
+  explain_classes(nest, result);
+  explain_padding(nest, result);
   return result;
 }
 
@@ -206,7 +206,7 @@ std::vector<Decision> why_one(const KernelImpl &kernel) {
 // none.
 std::string takes_positions_from(const KernelImpl &kernel, const std::string &let) {
   std::vector<const spec::TypedSpec *> readers;
-  for (const auto &other : kernel.subs().lets().specs()) readers.push_back(&other->typed);
+  for (const auto &other : kernel.nests().lets.specs()) readers.push_back(&other->typed);
   readers.push_back(&kernel.typed());
   for (const spec::TypedSpec *reader : readers)
     for (const spec::TypedInput &input : reader->inputs)
@@ -257,7 +257,7 @@ Decision explain_end(const Lets &lets, const std::string &let, const spec::Early
 
 // What was decided about let k, and by its kernel.
 std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
-  const Lets &lets = kernel.subs().lets();
+  const Lets &lets = kernel.nests().lets;
   std::vector<Decision> why;
   const spec::Materialised &spec = *lets.specs()[k];
   const std::string &name = spec.typed.outputs[0].name;
@@ -287,7 +287,7 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
     add_unmet(spec.typed, "only its shape is read", why);
     return why;
   }
-  const KernelImpl &let = *lets.kernels()[k];
+  const Nest &let = *lets.nests()[k];
   const std::string reader = takes_positions_from(kernel, name);
   const std::optional<Decision> tiles = in_tiles(kernel, name);
   if (tiles) {
@@ -360,12 +360,12 @@ std::vector<Decision> explain_let(const KernelImpl &kernel, std::size_t k) {
                  {{"all positions", "they take more than BROADLOOM_LOOP_BYTES"}}));
     }
   }
-  append(why, why_one(let));
+  append(why, why_one(let, let.counters()));
   return why;
 }
 
 std::vector<Decision> explain_rest(const KernelImpl &kernel) {
-  const Lets &lets = kernel.subs().lets();
+  const Lets &lets = kernel.nests().lets;
   std::vector<Decision> why;
   const std::shared_ptr<const CallPlan> call = kernel.plans().latest();
   // Lets in tiles lie elsewhere.
@@ -379,7 +379,7 @@ std::vector<Decision> explain_rest(const KernelImpl &kernel) {
                                      layouts->places.bytes, apart),
                          {}, {.bytes = double(layouts->places.bytes)}));
   }
-  append(why, why_one(kernel));
+  append(why, why_one(kernel.nests().rest, kernel.counters()));
   return why;
 }
 
@@ -387,7 +387,7 @@ std::vector<Decision> explain_rest(const KernelImpl &kernel) {
 std::vector<Decision> why(const KernelImpl &kernel) try {
   const support::FloatWorld world;
   std::vector<Decision> result;
-  for (std::size_t k = 0; k < kernel.subs().lets().specs().size(); ++k)
+  for (std::size_t k = 0; k < kernel.nests().lets.specs().size(); ++k)
     append(result, explain_let(kernel, k));
   append(result, explain_rest(kernel));
   return result;

@@ -2,9 +2,8 @@
 other, straight or through others. Prints, too, which Python module sees one of a later row of the
 table in docs/contributing.md.
 
-A unit is a .cpp and the .hpp of its name. One circle of units is left, which may only become
-smaller: a call is planned from the kernels of its lets and parts, whose calls are planned in the
-same way. Imports in functions count, and so does importlib where it is given a name.
+A unit is a .cpp and the .hpp of its name. Imports in functions count, and so does importlib where it
+is given a name.
 """
 
 import ast
@@ -14,7 +13,7 @@ import re
 import subprocess
 import sys
 
-KERNEL, MOST, PACKAGE = "jit/call/kernel", 10, "python/broadloom"
+PACKAGE = "python/broadloom"
 
 listed = subprocess.run(["git", "ls-files", "src", "jit", "include", "tools", "python"],
                         capture_output=True, text=True).stdout.split()
@@ -63,8 +62,7 @@ def reached(unit):
 reach = {unit: reached(unit) for unit in seen}
 circles = {tuple(sorted(other for other in reach[unit] if unit in reach.get(other, ()))) for unit in seen}
 for circle in sorted(circles - {()}):
-    if KERNEL not in circle or len(circle) > MOST:
-        print(" <-> ".join(circle))
+    print(" <-> ".join(circle))
 
 table = open("docs/contributing.md").read().partition(f"| `{PACKAGE}` | what is there |\n")[2].partition("\n\n")[0]
 rows = [re.findall(r"`([^`]+)`", line.split("|")[1]) for line in table.splitlines()[1:]]

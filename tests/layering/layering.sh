@@ -127,7 +127,7 @@ all_checks() {
   defined_twice >"$work/found"
   verdict 'no type is defined twice under one name' "$work/found"
   PYTHONDONTWRITEBYTECODE=1 python3 tests/layering/circles.py >"$work/found" 2>&1
-  verdict 'units include each other in no circle, but for those of a call, and Python modules import those before them only' "$work/found"
+  verdict 'units include each other in no circle, and Python modules import those before them only' "$work/found"
   PYTHONDONTWRITEBYTECODE=1 python3 tests/layering/sentences.py >"$work/found" 2>&1
   verdict 'no page has more sentences that are hard to read than it had, and no line of a page or a comment is too long' "$work/found"
   PYTHONDONTWRITEBYTECODE=1 python3 tests/docs/site.py "$work/site" >"$work/found" 2>&1

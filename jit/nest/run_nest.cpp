@@ -6,26 +6,18 @@
 // dtypes and ranks, one hashes the layouts, one compares them with the key of the Specialisation
 // found, one checks pointers and which spans of memory meet. Neither allocates, takes a lock or
 // counts references.
-#include "jit/call/kernel.hpp"
+#include "jit/nest/nest.hpp"
 
-#include "jit/call/run_call.hpp"
 #include "jit/nest/specialise.hpp"
 #include "jit/nest/stopwatch.hpp"
 #include "jit/runtime/small.hpp"
 
-namespace broadloom {
-namespace {
+namespace broadloom::jit {
 
-using jit::few_buffers;
-using jit::few_operands;
-using jit::frame_of;
-using jit::Specialisation;
 using kernel::Operands;
 
-} // namespace
-
 // Whether dtypes and ranks are as declared: what the layout look-up relies on.
-static bool fits(const jit::Setup &setup, Operands operands) {
+static bool fits(const Setup &setup, Operands operands) {
   bool good = true;
   for (std::size_t k = 0; k < operands.size(); ++k)
     if (operands[k] != nullptr)
@@ -37,8 +29,8 @@ static bool fits(const jit::Setup &setup, Operands operands) {
 // The call of before with other memory, as most calls are. Where anything is out of the ordinary,
 // it gives false and has done
 // nothing: the longer way finds out what, and says so.
-inline bool KernelImpl::run_again(const Specialisation *special, Operands operands,
-                                  kernel::Lies lies) const {
+inline bool Nest::run_again(const Specialisation *special, Operands operands,
+                            kernel::Lies lies) const {
   if (special == nullptr || !special->is_direct) return false;
   const std::size_t count = operands.size(), inputs = special->input_count;
   void *addresses[few_operands];
@@ -68,7 +60,7 @@ inline bool KernelImpl::run_again(const Specialisation *special, Operands operan
         good &= other < inputs && addresses[other] == view->data &&
                 special->exact[other * (count - inputs) + (k - inputs)];
   }
-  if (!good || !jit::ends_with(word, lies)) return false;
+  if (!good || !ends_with(word, lies)) return false;
   char *buffers[few_buffers];
   for (std::size_t b = 0; b < special->buffers.size(); ++b)
     buffers[b] = static_cast<char *>(addresses[special->buffers[b].operand]);
@@ -78,21 +70,12 @@ inline bool KernelImpl::run_again(const Specialisation *special, Operands operan
   } else {
     loop::Frame frame = frame_of(*special);
     frame.buffers = buffers;
-    jit::run_steps(special->steps, frame);
+    run_steps(special->steps, frame);
   }
   return true;
 }
 
-// Mistakes in shapes come before those in data, which may come of them: they are found where a call
-// is planned.
-void KernelImpl::run_unchecked(Operands call, const jit::LetWatch &watch) const {
-  const std::shared_ptr<const jit::CallPlan> plan = plans_.of(*this, call);
-  if (setup_.device) executor_.check_on_device(call);
-  setup_.check_facts(call);
-  jit::run_call(*this, *plan, call, watch);
-}
-
-void KernelImpl::run_windowed(Operands operands, kernel::Lies lies) const {
+void Nest::run(Operands operands, kernel::Lies lies) const {
   const Specialisation *likely = layout_cache_.likely();
   if (run_again(likely, operands, lies)) [[likely]]
     return;
@@ -103,24 +86,24 @@ void KernelImpl::run_windowed(Operands operands, kernel::Lies lies) const {
       layout_cache_.note(special);
       return executor_.execute(*special, operands);
     }
-  const std::shared_ptr<const Specialisation> special = bind(operands, lies, jit::Use::Once);
+  const std::shared_ptr<const Specialisation> special = bind(operands, lies, Use::Once);
   if (special->generality == plan::Generality::Exact) return executor_.execute(*special, operands);
-  const jit::Stopwatch watch;
+  const Stopwatch watch;
   executor_.execute(*special, operands);
   special->generic_ms.fetch_add(watch.ms(), std::memory_order_relaxed);
 }
 
-std::shared_ptr<const Specialisation> KernelImpl::bind(Operands operands, kernel::Lies lies,
-                                                       jit::Use use) const {
+std::shared_ptr<const Specialisation> Nest::bind(Operands operands, kernel::Lies lies,
+                                                 Use use) const {
   kernel::check_operands(setup_.typed, operands);
-  const std::uint64_t hash = jit::layout_hash(operands, lies);
+  const std::uint64_t hash = layout_hash(operands, lies);
   if (auto known = layout_cache_.find(operands, lies, hash)) {
     if (known->generality == plan::Generality::Exact) return known;
     if (setup_.built) return known; // nothing is compiled for it
-    if (use == jit::Use::Once && !known->deserves_exact()) return known;
-    use = jit::Use::Often;
+    if (use == Use::Once && !known->deserves_exact()) return known;
+    use = Use::Often;
   }
-  return layout_cache_.add(jit::specialise(setup_, patterns_, operands, lies, hash, use));
+  return layout_cache_.add(specialise(setup_, patterns_, operands, lies, hash, use));
 }
 
-} // namespace broadloom
+} // namespace broadloom::jit
