@@ -27,8 +27,7 @@ static bool fits(const Setup &setup, Operands operands) {
 }
 
 // The call of before with other memory, as most calls are. Where anything is out of the ordinary,
-// it gives false and has done
-// nothing: the longer way finds out what, and says so.
+// it gives false and has done nothing: the longer way finds out what, and says so.
 inline bool Nest::run_again(const Specialisation *special, Operands operands,
                             kernel::Lies lies) const {
   if (special == nullptr || !special->is_direct) return false;
