@@ -2,8 +2,8 @@
 other, straight or through others. Prints, too, which Python module sees one of a later row of the
 table in docs/contributing.md.
 
-A unit is a .cpp and the .hpp of its name. Imports in functions count, and so does importlib where it
-is given a name.
+A unit is a .cpp and the .hpp of its name. Imports in functions count, and so does importlib where
+it is given a name.
 """
 
 import ast
