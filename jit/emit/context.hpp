@@ -36,9 +36,8 @@ public:
   // A loop that carries nothing.
   void each(Range range, std::int64_t step, llvm::function_ref<void(llvm::Value *)> turn);
   llvm::BasicBlock *block(const char *name);
-  void took(Path path,
-            llvm::Value *where =
-                nullptr); // an i1: only there // code that counts paths notes that it has come here
+  // Code that counts paths notes that it has come here, where this i1 holds (null: always).
+  void took(Path path, llvm::Value *where = nullptr);
 
   const loop::Program &program;
   const loop::Phase &phase;

@@ -81,11 +81,11 @@ void Interpreter::let(ValueId id) {
 }
 
 ops::Scalar Interpreter::position(AxisId axis, int lane) const {
-  const bool own = vector_ != nullptr && vector_->axis == axis;
-  const int place = rows_ != nullptr && rows_->axis == axis ? lane / rows_->width
-                    : !own                                  ? 0
-                    : rows_ != nullptr                      ? lane % rows_->width
-                                                            : lane * apiece_ + copy_;
+  int place = 0;
+  if (rows_ != nullptr && rows_->axis == axis)
+    place = lane / rows_->width;
+  else if (vector_ != nullptr && vector_->axis == axis)
+    place = rows_ != nullptr ? lane % rows_->width : lane * apiece_ + copy_;
   return ops::scalar_from(positions_[axis.index] + place);
 }
 

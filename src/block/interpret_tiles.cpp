@@ -66,10 +66,8 @@ void Interpreter::row_tile(const Run &run, Range range) {
   const RegisterTile block{program_[run.loop].axis, width};
   const Loop &lanes = program_[run.inner];
   const Range columns = this->range(lanes);
-  const bool again = may_repeat_rows(program_, program_[run.loop]);
-  const std::int64_t below = !again                  ? range.whole(rows)
-                             : range.count() >= rows ? range.end
-                                                     : range.begin,
+  const std::int64_t below = range.begin +
+                             rows_in_tiles(program_, program_[run.loop], rows, range.count()),
                      beside = columns.whole(width);
   for (std::int64_t p = columns.begin; p < beside; p += width)
     for (std::int64_t row = range.begin; row < below; row += rows) {

@@ -131,6 +131,11 @@ bool may_repeat_rows(const loop::Program &program, const Loop &rows) {
   return is_apart(is_apart, lanes.body);
 }
 
+std::int64_t rows_in_tiles(const loop::Program &program, const Loop &rows, int height,
+                           std::int64_t count) {
+  return count >= height && may_repeat_rows(program, rows) ? count : count / height * height;
+}
+
 int known_step(const Buffer &buffer, AxisId lanes) {
   for (const Walk &w : buffer.walks) {
     if (w.axis != lanes) continue;

@@ -41,6 +41,9 @@ std::optional<loop::LoopId> lanes_of_rows(const loop::Program &program, const Su
 // stores what is there already, unless what it loads may lie where it stores. 54 rows are 7 tiles
 // of 8 then, and no row is left over.
 bool may_repeat_rows(const loop::Program &program, const loop::Loop &rows);
+// So many of `count` rows are in tiles of this height; the others go one by one.
+std::int64_t rows_in_tiles(const loop::Program &program, const loop::Loop &rows, int height,
+                           std::int64_t count);
 
 // The fold over lanes that is the only loop in the body of `inner`, which is the only one in that
 // of `rows`, where several positions of both may run it side by side: in each it takes the same

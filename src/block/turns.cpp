@@ -122,9 +122,11 @@ private:
     const Box &whole = run.whole();
     const std::int64_t rows = whole.dims[0].count, lanes = whole.dims[1].count;
     const bool by_rows = whole.dims[0].as == As::Turns;
-    const bool again = run.shape == Shape::RowTile && entry.positions >= rows &&
-                       may_repeat_rows(program_, program_[run.loop]);
-    const std::int64_t down = (entry.positions + (again ? rows - 1 : 0)) / rows;
+    const std::int64_t in_tiles =
+        run.shape == Shape::RowTile
+            ? rows_in_tiles(program_, program_[run.loop], int(rows), entry.positions)
+            : entry.positions / rows * rows;
+    const std::int64_t down = (in_tiles + rows - 1) / rows;
     for (const Entry &inner : entries(run.inner, entry.times)) {
       const std::int64_t across = inner.positions / lanes;
       std::int64_t beside = inner.positions % lanes;
@@ -133,11 +135,11 @@ private:
         turn(*run.beside(), inner.times * double(down));
         beside = 0;
       }
-      const std::int64_t below = again ? 0 : entry.positions % rows;
+      const std::int64_t below = entry.positions - in_tiles;
       const double left = double(beside > 0 ? entry.positions : below);
       count(run.rest(), inner.times * left);
       const Run &map = run_of(run.rest(), run.inner);
-      if (beside > 0) enter(map, {inner.times * double(entry.positions - below), beside});
+      if (beside > 0) enter(map, {inner.times * double(in_tiles), beside});
       enter(map, {inner.times * double(below), inner.positions});
     }
   }

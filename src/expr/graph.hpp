@@ -187,6 +187,10 @@ public:
   bool is(NodeId id, ops::Op op) const {
     return nodes_[id.index].kind == NodeKind::Op && nodes_[id.index].op == op;
   }
+  // A literal of all bits 0: no -0.
+  bool is_zero(NodeId id) const {
+    return nodes_[id.index].kind == NodeKind::Literal && nodes_[id.index].literal == ops::Scalar{};
+  }
   const Place &where(NodeId id) const { return places_[id.index]; }
   std::size_t size() const { return nodes_.size(); }
 

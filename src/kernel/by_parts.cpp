@@ -77,7 +77,7 @@ private:
       asks[id.index] = conditions.contains(id);
       if (graph_.is(id, Op::And))
         for (const NodeId arg : graph_.args(id)) asks[id.index] |= asks[arg.index];
-      if (!graph_.is(id, Op::Where) || !is_zero(graph_, graph_.args(id)[2])) continue;
+      if (!graph_.is(id, Op::Where) || !graph_.is_zero(graph_.args(id)[2])) continue;
       const NodeId mask = graph_.args(id)[0];
       guards[mask.index] = 1;
       if (asks[mask.index] && std::ranges::count(parts_.masked, graph_[id].axes) == 0)
@@ -141,7 +141,7 @@ private:
       if (!ops::adds_up(graph_.recipe(id))) return false;
       for (NodeId value : graph_.args(id)) {
         while (graph_[value].kind == NodeKind::Cast) value = graph_.args(value)[0];
-        if (!graph_.is(value, Op::Where) || !is_zero(graph_, graph_.args(value)[2]) ||
+        if (!graph_.is(value, Op::Where) || !graph_.is_zero(graph_.args(value)[2]) ||
             !conjuncts(graph_, graph_.args(value)[0]).contains(condition))
           return false;
       }

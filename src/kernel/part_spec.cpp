@@ -21,10 +21,6 @@ using expr::NodeKind;
 using ops::Op;
 using spec::TypedSpec;
 
-bool is_zero(const Graph &graph, NodeId id) {
-  return graph[id].kind == NodeKind::Literal && graph[id].literal == ops::Scalar{};
-}
-
 bool is_part_number(const spec::TypedInput &input) {
   return input.name.starts_with("first of ") || input.name.starts_with("extent of ");
 }
@@ -168,7 +164,7 @@ private:
     }
     if (old.is(id, Op::Where) && is_false(args[0])) {
       now_[id.index] = now_[args[2].index];
-      return is_zero(made_.graph, now_[id.index]);
+      return made_.graph.is_zero(now_[id.index]);
     }
     if (node.kind == NodeKind::Fold) {
       AxisSet before, after;
@@ -178,13 +174,12 @@ private:
         after = after | made_.graph[now_[arg.index]].axes;
       }
       if (before != after) { // nothing added up is nothing
-        if (!ops::adds_up(old.recipe(id)) || !std::ranges::all_of(args, [&](NodeId arg) {
-              NodeId summed = now_[arg.index];
-              while (made_.graph[summed].kind == NodeKind::Cast)
-                summed = made_.graph.args(summed)[0];
-              return is_zero(made_.graph, summed);
-            }))
-          return false;
+        const auto is_nothing = [&](NodeId arg) {
+          NodeId summed = now_[arg.index];
+          while (made_.graph[summed].kind == NodeKind::Cast) summed = made_.graph.args(summed)[0];
+          return made_.graph.is_zero(summed);
+        };
+        if (!ops::adds_up(old.recipe(id)) || !std::ranges::all_of(args, is_nothing)) return false;
         now_[id.index] = made_.graph.add({.dtype = node.dtype}, {}, where);
         return true;
       }

@@ -11,8 +11,6 @@
 
 namespace broadloom::kernel {
 
-bool is_zero(const expr::Graph &graph, expr::NodeId id); // a literal
-
 // What a part is given behind its windows: the first position along an axis, and the extent of the
 // whole.
 struct PartNumber {

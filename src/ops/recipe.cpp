@@ -57,18 +57,20 @@ std::optional<Op> only_op(const Recipe &recipe) {
   return step.lines[0].op;
 }
 
+Recipe dot_product(DType dtype) {
+  Recipe dot = recipe_of(Fold::Sum, dtype);
+  dot.name = "dot";
+  dot.args = {dtype, dtype};
+  dot.step = {};
+  dot.step.inputs = 3; // the state, x, y
+  dot.step.lines.push_back({Code::Line::Kind::Op, Op::Fma, dtype, dtype, {1, 2, 0}, 3, {}});
+  dot.step.results = {3};
+  return dot;
+}
+
 bool adds_up(const Recipe &recipe) {
-  const Code &step = recipe.step;
-  if (only_op(recipe) == Op::Add) return true;
-  return step.inputs == 3 && step.lines.size() == 1 &&
-         step.results == std::vector<std::uint32_t>{3} &&
-         step.lines[0] == Code::Line{Code::Line::Kind::Op,
-                                     Op::Fma,
-                                     recipe.states[0],
-                                     recipe.states[0],
-                                     {1, 2, 0},
-                                     3,
-                                     {}};
+  return only_op(recipe) == Op::Add ||
+         (recipe.args.size() == 2 && recipe.step == dot_product(recipe.states[0]).step);
 }
 
 bool step_is_join(const Recipe &recipe) {

@@ -64,6 +64,9 @@ Recipe joining(const Recipe &recipe);
 // The operation of a recipe that is a single one: sum's is Add.
 std::optional<Op> only_op(const Recipe &recipe);
 
+// The sum of x * y, which is not rounded on the way.
+Recipe dot_product(DType dtype);
+
 // Whether a step adds its argument, or the product of its two by fma: zeros change no state.
 bool adds_up(const Recipe &recipe);
 

@@ -54,10 +54,8 @@ std::optional<NodeId> Arranger::mask_of(NodeId fold) const {
   std::optional<NodeId> mask;
   for (const NodeId arg : graph.folded_args(fold)) {
     if (!graph.is(arg, ops::Op::Where)) return std::nullopt;
-    const expr::Node &nothing = graph[graph.args(arg)[2]];
     const NodeId condition = graph.args(arg)[0];
-    if (nothing.kind != NodeKind::Literal || nothing.literal != ops::Scalar{} ||
-        mask.value_or(condition) != condition ||
+    if (!graph.is_zero(graph.args(arg)[2]) || mask.value_or(condition) != condition ||
         ways_.holds.waits(ways_.holds.use_of_fold.at(fold), arg))
       return std::nullopt;
     mask = condition;

@@ -118,10 +118,9 @@ double folded_steps(const Request &request, const Nests &nests, TreeId loop) {
   for (const Entry &entry : nests[loop].body) {
     if (entry.kind != Entry::Kind::Loop) continue;
     const TreeNode &inner = nests[entry.loop];
-    const bool folds = !inner.folds.empty();
-    most =
-        std::max(most, folded_steps(request, nests, entry.loop) *
-                           (folds ? double(group_extent(request.resolved, inner.key.group)) : 1));
+    const double steps =
+        inner.folds.empty() ? 1 : double(group_extent(request.resolved, inner.key.group));
+    most = std::max(most, steps * folded_steps(request, nests, entry.loop));
   }
   return most;
 }

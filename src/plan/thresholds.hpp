@@ -64,11 +64,11 @@ inline constexpr std::int64_t shortest_vector =
     4; // positions of a vector axis, where there is a longer one
 inline constexpr std::int64_t longest_short_row =
     loop::fold_ways; // positions of a folded axis, of which the lanes of a vector take a row each
-inline constexpr std::int64_t fewest_tile_rows = 4;    // for which an axis moves next to the lanes
-inline constexpr double fewest_steps_in_all = 1 << 17; // of such a tile
-inline constexpr double fewest_tile_steps = 16; // of the folds of a tile in the nearest cache
-inline constexpr double most_rows_again = 1.125;
-inline constexpr std::int64_t tall_rows = 8; // of a register tile that is taller than wide
+inline constexpr std::int64_t fewest_tile_rows = 4; // for which an axis moves next to the lanes
+// Of a tile whose operand stays in the nearest cache, for each element and in all.
+inline constexpr double fewest_tile_steps = 16, fewest_steps_in_all = 1 << 17;
+inline constexpr std::int64_t tall_rows = 8;     // of a register tile that is taller than wide
+inline constexpr double most_rows_again = 1.125; // of all rows: what tall tiles take of them
 inline constexpr std::int64_t fewest_short_rows =
     512; // for fewer, code for just their length would not pay
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 namespace broadloom::rewrite {
@@ -25,18 +26,6 @@ constexpr std::array<const char *, 5> kinds{
     "quotients by a number became products: ", "products and sums became fma: ",
     "powers became products: ", "chains of numbers were joined: ",
     "sums of products became dot products by fma: "};
-
-// The sum of x * y, which is not rounded on the way.
-ops::Recipe dot_product(DType dtype) {
-  ops::Recipe dot = ops::recipe_of(Fold::Sum, dtype);
-  dot.name = "dot";
-  dot.args = {dtype, dtype};
-  dot.step = {};
-  dot.step.inputs = 3; // the state, x, y
-  dot.step.lines.push_back({ops::Code::Line::Kind::Op, Op::Fma, dtype, dtype, {1, 2, 0}, 3, {}});
-  dot.step.results = {3};
-  return dot;
-}
 
 class Relaxer {
 public:
@@ -72,8 +61,9 @@ public:
   }
 
 private:
+  // Of the type of its last argument: the first of `where` is the mask.
   NodeId make(Op op, std::initializer_list<NodeId> args) {
-    Node node{.kind = NodeKind::Op, .op = op, .dtype = graph_[*args.begin()].dtype};
+    Node node{.kind = NodeKind::Op, .op = op, .dtype = graph_[*std::prev(args.end())].dtype};
     for (NodeId arg : args) node.axes = node.axes | graph_[arg].axes;
     return graph_.add(node, std::vector<NodeId>(args), *where_);
   }
@@ -84,18 +74,6 @@ private:
   NodeId literal(DType dtype, double value) {
     const ops::Scalar number = ops::convert(ops::scalar_from(value), DType::F64, dtype);
     return graph_.add({.dtype = dtype, .literal = number}, {}, *where_);
-  }
-  NodeId make_masked(NodeId mask, NodeId x) {
-    const Node &value = graph_[x];
-    const Node node{.kind = NodeKind::Op,
-                    .op = Op::Where,
-                    .dtype = value.dtype,
-                    .axes = graph_[mask].axes | value.axes};
-    const NodeId nothing = graph_.add({.dtype = value.dtype}, {}, *where_);
-    return graph_.add(node, std::array{mask, x, nothing}, *where_);
-  }
-  bool is_nothing(NodeId id) const {
-    return graph_[id].kind == NodeKind::Literal && graph_[id].literal == ops::Scalar{};
   }
   // The number that a node is, if it is one.
   std::optional<double> number(NodeId id) const {
@@ -128,7 +106,7 @@ private:
     const bool widened = graph_[product].kind == NodeKind::Cast;
     if (widened && !enter(0)) return {};
     std::optional<NodeId> mask;
-    if (graph_.is(product, Op::Where) && is_nothing(arg(product, 2))) {
+    if (graph_.is(product, Op::Where) && graph_.is_zero(arg(product, 2))) {
       mask = arg(product, 0);
       if (!enter(1)) return {};
     }
@@ -139,11 +117,11 @@ private:
     std::vector<NodeId> factors{arg(product, 0), arg(product, 1)};
     for (NodeId &factor : factors) {
       if (number(factor)) return {};
-      if (mask) factor = make_masked(*mask, factor);
+      if (mask) factor = make(Op::Where, {*mask, factor, literal(dtype, 0)});
       if (widened) factor = cast(factor, sum);
     }
     Node fold = node;
-    fold.recipe = graph_.add_recipe(dot_product(sum));
+    fold.recipe = graph_.add_recipe(ops::dot_product(sum));
     ++made_[Dot];
     return graph_.add(fold, factors, *where_);
   }
