@@ -74,13 +74,19 @@ void Memory::ask_for_rows_below(const Row &row) {
   ask(context_.address(row.at, next), 0, size * row.group.width, 3);
 }
 
-// What the rows of a register tile share is read a few steps of the fold later.
+// What the rows of a register tile share is read a few steps of the innermost fold later: of folds
+// over u and c, c.
 void Memory::ask_for_steps(const Place &here, BufferId id) {
   constexpr std::int64_t steps = 4;
   const Walk *down = nullptr;
-  for (const Stmt &s : here.group.loop->body)
-    if (s.kind == StmtKind::Loop && down == nullptr)
-      down = context_.walk(id, program_[s.loop].axis);
+  for (const Loop *around = here.group.loop; around != nullptr;) {
+    const auto inner = std::ranges::find_if(around->body, [&](const Stmt &s) {
+      return s.kind == StmtKind::Loop && context_.walk(id, program_[s.loop].axis) != nullptr;
+    });
+    if (inner == around->body.end()) break;
+    around = &program_[inner->loop];
+    down = context_.walk(id, around->axis);
+  }
   ask(context_.address(here.at[id.index], id, down->axis, context_.number(steps)), 0,
       static_cast<std::int64_t>(size_of(program_[id].dtype)) * here.group.width, 3);
 }
