@@ -287,6 +287,8 @@ MUTANTS = [
     ("relax: a mask on one factor of a product", "src/rewrite/relax.cpp",
      "if (mask) factor =", "if (mask && &factor == &factors[0]) factor ="),
     ("prefetch: no steps of a tile", "src/block/access.cpp", "    found.steps = std::any_of(", "    (void)std::any_of("),
+    ("prefetch: steps of the outermost fold", "jit/emit/prefetch.cpp",
+     "    down = context_.walk(id, around->axis);", "    if (down == nullptr) down = context_.walk(id, around->axis);"),
     ("prefetch: no next block", "src/block/access.cpp", "  found.block = holds(place.next_block, id);\n", ""),
     ("prefetch: no short rows", "src/block/access.cpp", "      found.lines = buffer.stream && machine_.sizes.asks_ahead;\n",
      "      {}\n"),

@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 #include <llvm/Support/JSON.h>
 
+#include <regex>
 #include <sstream>
 
 namespace broadloom {
@@ -195,6 +196,24 @@ TEST_CASE("What goes around the caches does so for elements of any size") {
       CHECK(contains(code, "\tvmovnt"));
     }
   }
+}
+
+// Of folds over u and k, steps of k: four of u would be far off, most of them past the end.
+TEST_CASE("Four steps ahead are four of the innermost fold") {
+  const plan::Plan plan =
+      plan_of("in x : f32[u, i, k]; in w : f32[u, k, j]; out y[i, j] = sum(x * w, u, k, acc=f32)",
+              {shaped({3, 200, 150}), shaped({3, 150, 200})});
+  const jit::Target target = jit::find_target("");
+  const block::Program blocks = jit::blocks_of(plan.program, target);
+  REQUIRE(contains(block::print(plan.program, blocks), "prefetch 4 steps ahead"));
+  const std::string code = jit::llvm_text(plan.program, blocks, target);
+  std::smatch ahead, distance;
+  REQUIRE(std::regex_search(code, ahead,
+                            std::regex("(%\\S+) = getelementptr i8, ptr (%\\S+), i64 (%\\S+)\n"
+                                       "  call void @llvm.prefetch.p0\\(ptr \\1,")));
+  REQUIRE(std::regex_search(code, distance, std::regex(ahead.str(3) + " = mul i64 4, (%\\S+)\n")));
+  CHECK(
+      contains(code, "getelementptr i8, ptr " + ahead.str(2) + ", i64 " + distance.str(1) + "\n"));
 }
 
 TEST_CASE(
