@@ -160,6 +160,8 @@ void PhaseEmitter::register_blocks(const Place &here, const block::Run &run, con
       std::ranges::any_of(context_.survey.loops[run.inner.index].buffers, [&](BufferId buffer) {
         return program_[buffer].reread && program_[buffer].role == Role::Scratch;
       });
+  llvm::Value *wrong =
+      memory_.stored_plainly(here, box, lanes.begin, width, program_[run.loop].axis);
   context_.each(lanes, width, [&](llvm::Value *lane) {
     context_.each(rows, copies, [&](llvm::Value *next) {
       // No later than the last one that is whole: see may_repeat_rows.
@@ -174,9 +176,27 @@ void PhaseEmitter::register_blocks(const Place &here, const block::Run &run, con
           context_.lanes_of(moved(here, box, run.loop, row), program_[run.inner], width, active);
       place.group.rows = program_[run.loop].axis;
       place.group.copies = copies;
-      body(place, program_[run.loop].body,
-           [&](const Place &in_rows, LoopId inner) { turn(in_rows, box, inner, lane); });
+      body(place, program_[run.loop].body, [&](const Place &in_rows, LoopId inner) {
+        streamed_turn(moved(in_rows, box, inner, lane), program_[inner].body, wrong);
+      });
     });
+  });
+}
+
+// Only the stores stand twice, and not the folds before them.
+void PhaseEmitter::streamed_turn(const Place &here, std::span<const Stmt> statements,
+                                 llvm::Value *wrong) {
+  const auto first = std::ranges::find_if(statements, [&](const Stmt &s) {
+    return wrong != nullptr && s.kind == StmtKind::Set &&
+           here.box->access(s.buffer, true).move == block::Move::Streamed;
+  });
+  const auto before = std::size_t(first - statements.begin());
+  body(here, statements.first(before));
+  if (before == statements.size()) return;
+  memory_.around_caches(here, wrong, [&](const Place &around) {
+    if (around.aligned) context_.took(Path::RegisterTileStreamed);
+    body(around, statements.subspan(before));
+    return Values{};
   });
 }
 

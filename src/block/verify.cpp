@@ -101,7 +101,7 @@ private:
       around.masked = box.masked;
       around.streams =
           !box.masked && (run.shape == Shape::StreamedMap || run.shape == Shape::VectorFold ||
-                          run.shape == Shape::GroupScan);
+                          run.shape == Shape::GroupScan || run.shape == Shape::RowTile);
     }
     const bool strip = run.shape == Shape::SerialScan && run.boxes.size() > 1 && whole &&
                        box.count(As::Lanes) == 1;

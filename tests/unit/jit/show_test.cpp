@@ -352,3 +352,9 @@ TEST_CASE("typical extents of one label agree where one of its arrays is read at
   CHECK_NOTHROW(kernel.show(broadloom::Stage::loop));
   CHECK_NOTHROW(kernel.why());
 }
+
+TEST_CASE("a label that stands alone at a dim of a known extent has this extent in all arrays") {
+  const broadloom::Kernel kernel = broadloom::compile(broadloom::parse(
+      "kernel k { in x : f32[n=40, m=30]; in d : f32[i]; out y[i, j] = x[i, j] * d }"));
+  CHECK_NOTHROW(kernel.show(broadloom::Stage::loop));
+}
