@@ -163,6 +163,12 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
     for (std::size_t d = 0; d < spec.inputs[i].extents.size(); ++d)
       if (spec.inputs[i].extents[d] >= 0 && spec.inputs[i].extents[d] != 1)
         extents[std::size_t(spec.inputs[i].axis_of_dim[d])] = spec.inputs[i].extents[d];
+  for (std::size_t i = given; i < end; ++i) { // x[i] of n elements: i is as long as n
+    const spec::TypedWindow &window = *spec.inputs[i].window;
+    for (std::size_t d = 0; d < window.forms.size(); ++d)
+      if (spec.inputs[window.of].extents[d] >= 0 && window.forms[d].is_axis())
+        extents[std::size_t(window.forms[d].terms[0].axis)] = spec.inputs[window.of].extents[d];
+  }
   for (const spec::TypedInput &input : spec.given()) // what is said of the extents so far
     for (std::size_t d = 0; d < input.said.size(); ++d) {
       std::int64_t &extent = extents[std::size_t(input.axis_of_dim[d])];
