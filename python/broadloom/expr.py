@@ -51,7 +51,7 @@ def _takes(function) -> str:
     import inspect
 
     try:
-        return f"it takes {inspect.signature(function)}"
+        return "it takes " + re.sub(r"^\(self(, )?", "(", str(inspect.signature(function)))
     except (TypeError, ValueError):
         return "help() shows the arguments"
 

@@ -19,10 +19,11 @@ def choose(a, choices, mode="raise"):
 
 
 def average(a, axis=None, weights=None, keepdims=False):
-    if not a.size:
+    mean = np.mean(a, axis=axis, keepdims=keepdims)
+    if not a.size and (weights is None) == (not mean.size):  # as NumPy has it: it divides by the number of means, or by the sum of the weights
         refuse("an average of nothing", "give at least one element", DataError, "E0307")
     if weights is None:
-        return np.mean(a, axis=axis, keepdims=keepdims)
+        return mean
     weights = lifted(weights)
     if weights.ndim == 1 and a.ndim > 1 and isinstance(axis, int):
         weights = view(weights, tuple([0 if d == axis % a.ndim else None for d in range(a.ndim)]))

@@ -279,7 +279,8 @@ def _define_methods():
         methods[name] = property(lambda self, name=name: viewed(self, lambda value: getattr(value, name), name))
     for name in ("real", "imag"):
         methods[name] = property(lambda self, name=name: part(self, name))
-    methods["conj"] = methods["conjugate"] = lambda self: np.conjugate(self) if self.dtype.kind == "c" else self
+    for name in ("conj", "conjugate"):
+        methods[name] = lambda self: np.conjugate(self) if self.dtype.kind == "c" else self
     methods["__getitem__"] = sliced
     astype = Row(np.ndarray.astype, "ndarray.astype", lambda a, dtype, copy=True: cast(a, asked(np.dtype, dtype)), "a dtype copy")
     methods["astype"] = lambda self, *args, **options: astype((self, *args), options)
@@ -289,7 +290,7 @@ def _define_methods():
     methods["__broadloom_fold__"] = fold_ours
     for name, method in methods.items():
         if not isinstance(method, property):
-            method.__name__ = name
+            method.__name__, method.__qualname__ = name, f"LazyArray.{name}"
             method = checked(method) if name in ("compress", "flatten", "view", "reshape", "conj", "conjugate") else method
         setattr(LazyArray, name, method)
     for name in dir(np.ndarray):  # a __getattr__ would slow all others down

@@ -46,6 +46,7 @@ COMPARISONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_e
 _TRUTHS = COMPARISONS | {"logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf", "isfinite", "signbit"}
 _BOOL = {"maximum": "({0} | {1})", "fmax": "({0} | {1})", "minimum": "({0} & {1})", "fmin": "({0} & {1})", "absolute": "{0}",
          "floor": "{0}", "ceil": "{0}", "trunc": "{0}"}
+RECIPROCAL = "where(abs({0}) == 1, {0}, 0)"  # of integers
 _EXACT = {"negative", "positive", "absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "copysign", "sign", "floor", "ceil",
           "trunc", "rint"}
 
@@ -89,8 +90,6 @@ def refused(name: str, loop: tuple) -> str:
             return f"numpy.{name} of {dtype} cannot be recorded"
         if dtype.kind == "c" and name not in _COMPLEX:
             return f"numpy.{name} of complex numbers cannot be recorded"
-    if name == "reciprocal" and loop[0].kind in "iu":
-        return "numpy.reciprocal of integers cannot be recorded"
     return ""
 
 
@@ -103,6 +102,8 @@ def template(name: str, loop: tuple, dtype) -> tuple:
         return text, ""
     if name == "conjugate" and loop[0].kind != "c":
         return "{0}", ""
+    if name == "reciprocal" and loop[0].kind in "iu":
+        return RECIPROCAL, ""
     natural = loop[0]
     if name == "divide" and natural.kind in "iub":
         natural = np.dtype("f8")

@@ -120,6 +120,9 @@ def indexed(x: LazyArray, entries) -> LazyArray:
     asked(np.empty([1] * x.ndim, "u1").__getitem__, tuple([0 if isinstance(e, (int, np.integer)) or is_index(e) else e for e in entries]))
     missing = x.ndim - sum(e is not None and e is not Ellipsis for e in entries)
     entries = [one for e in entries for one in ([slice(None)] * missing if e is Ellipsis else [e])]
+    if x.op == "leaf":  # the slices are a view: a label that stands alone at positions has the extent of the dim
+        x = array(x.value[tuple([e if isinstance(e, slice) else slice(None) for e in entries if e is not None])])
+        entries = [slice(None) if isinstance(e, slice) else e for e in entries]
     spread = asked(np.broadcast_shapes, *[e.shape if isinstance(e, LazyArray) else np.shape(e) for e in arrays])
     advanced = [k for k, e in enumerate(entries) if isinstance(e, (int, np.integer)) or is_index(e)]
     together = advanced[-1] - advanced[0] == len(advanced) - 1  # else NumPy puts the dims of the indices first

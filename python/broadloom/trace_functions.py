@@ -112,6 +112,6 @@ ROWS = [
     ("roll", "a shift axis", roll), ("gradient", "f varargs axis", gradient), ("take", "a indices axis", take),
     ("trace", "a", lambda a: _fold("sum", diagonal(a), None)), ("diagonal", "a", diagonal), ("tril", "m k", triangle(True)), ("triu", "m k", triangle(False)),
     ("fliplr", "m", lambda m: flip(m, 1)), ("flipud", "m", lambda m: flip(m, 0)), ("vdot", "a b", lambda a, b: _fold("sum", function("conj", a) * b, None)),
-    ("copy", "a", operand),
+    ("copy", "a", lambda a: operand(a)),
 ]
 UFUNCS = {"vecdot": lambda a, b: _fold("sum", function("conj", a) * b, -1), "matvec": lambda a, b: a @ b, "vecmat": lambda a, b: function("conj", a) @ b}

@@ -55,11 +55,9 @@ def _fold(name: str):
     return call
 
 
-def _made_of_others(name: str):
+def _as_function(name: str):
     def call(self, *args, **options):
-        from .trace_numpy import methods
-
-        return methods()[name](self, *args, **options)
+        return _call_numpy(self, getattr(np, name), (), (self, *args), options)
 
     return call
 
@@ -77,7 +75,10 @@ def _define_methods():
         "real": property(lambda self: function("real", self)), "imag": property(lambda self: function("imag", self)),
         **{name: lambda self: function("conj", self) for name in ("conj", "conjugate")},
         **{name: _fold(name) for name in "sum prod min max any all mean var std argmin argmax".split()},
-        **{name: _made_of_others(name) for name in "dot swapaxes round diagonal take transpose trace copy reshape ravel flatten repeat squeeze".split()},
+        **{name: _as_function(name) for name in "dot swapaxes round diagonal take trace copy ravel repeat squeeze".split()},
+        "flatten": lambda self, order="C": np.ravel(self, order),
+        "reshape": lambda self, *shape, order="C": np.reshape(self, shape[0] if len(shape) == 1 else shape, order),
+        "transpose": lambda self, *axes: np.transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None),
     }
     words = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "^", "and": "&", "or": "|",
              "lshift": "<<", "rshift": ">>"}

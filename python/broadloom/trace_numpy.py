@@ -14,7 +14,7 @@ from .expr import Expr, caller, operand
 from .formulas import cast, kind_of
 from .formulas_bits import MADE, composed
 from .functions import ELEMENTWISE, FOLDS, accumulated, binary, filled, fold, function, positions, scan
-from .lazy_ops import REDUCING, TEMPLATES
+from .lazy_ops import RECIPROCAL, REDUCING, TEMPLATES
 from .numpy_calls import Call
 from .trace_axes import axes_of
 from .trace_functions import UFUNCS, outer, where_true
@@ -82,6 +82,10 @@ def call_ufunc(ufunc, method, args, options):
         return UFUNCS[name](*args)
     if name not in TEMPLATES:
         _unknown(name)
+    if name in ("conjugate", "reciprocal") and dtype_of(args[0]) == "bool":
+        args = [cast(args[0], "i8")]
+    if name == "reciprocal" and dtype_of(args[0])[0] in "iu":
+        return filled(RECIPROCAL, args)
     if name == "float_power":
         args = [cast(x, "c128" if kind_of(x) == "c" else "f64") for x in args]
     if name in _SPELLED and name not in ("positive", "rint") and dtype_of(args[0])[0] == "c":
@@ -150,16 +154,3 @@ def call_numpy(called, args, options):
         _unknown(called.__name__)
     function, takes = _numpy_functions()[called]
     return function(**Call(called.__name__, called, args, options, "traced").given(takes))
-
-
-@functools.lru_cache(maxsize=None)
-def methods() -> dict:
-    from . import trace_shapes
-
-    return {
-        "dot": trace_dims.dot, "swapaxes": trace_dims.swapaxes, "round": formulas.rounded, "copy": operand, "diagonal": trace_functions.diagonal,
-        "take": trace_functions.take, "trace": lambda a: np.trace(a), "repeat": trace_shapes.repeat, "squeeze": trace_shapes.squeeze,
-        **dict.fromkeys(("ravel", "flatten"), lambda a: trace_shapes.reshape(a, -1)),
-        "reshape": lambda a, *shape: trace_shapes.reshape(a, shape[0] if len(shape) == 1 else shape),
-        "transpose": lambda a, *axes: trace_dims.transpose(a, (axes[0] if isinstance(axes[0], (tuple, list)) else axes) if axes else None),
-    }
