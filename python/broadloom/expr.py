@@ -96,6 +96,7 @@ class Annotation:
         self.place = place  # where it is written
         self.dtype = dtype
         self.dims = dims
+        self.labels = tuple([re.match(r"\s*([^\W\d]\w*)?", dim)[1] or "" for dim in dims])  # "" of a dim without one
         self.role = role  # "param": it can be frozen
         self.known = known  # of all elements: ">= 0"
 

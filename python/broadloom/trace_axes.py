@@ -37,7 +37,7 @@ def _known(value: Expr):
     if value.axes is not None:
         return value.axes
     said = value.said
-    return said.dims if said is not None and all(dim.isidentifier() for dim in said.dims) else None
+    return said.labels if said is not None and all(said.labels) else None
 
 
 def _order(value: Expr) -> tuple:
@@ -131,13 +131,20 @@ def length_of(label: str) -> Length:
 
 
 def known_extent(label: str):
-    """How many elements an axis has, where the kernel says it, else None."""
+    """How many elements an axis has, where the kernel says it, else None. A dim of 1 is repeated
+    along an axis that another one gives."""
     length = length_of(label)
     if length.fixed is not None:
         return length.fixed
-    dims = [[word.strip() for word in dim.partition("=")] for said in tracing.inputs.values() for dim in said.dims]
-    found = next((int(count) for name, _, count in dims if name == length.base and count), None)
-    return found if found is None else found - length.less
+    said = {int(dim.partition("=")[2] or 0) for said in tracing.inputs.values() for dim, name in zip(said.dims, said.labels) if name == length.base}
+    found = max(said, default=0)
+    return found - length.less if found > 1 or found and said == {1} else None
+
+
+def told_by(label: str):
+    """The input and its dim that an axis has its extent from, or None."""
+    dims = [(name, d, dim) for name, said in tracing.inputs.items() for d, dim in enumerate(said.dims) if said.labels[d] == label and "?" not in dim]
+    return next(((name, d) for name, d, dim in dims if dim.partition("=")[2].strip() != "1" or known_extent(label) == 1), None)
 
 
 def label_of(root: str, base: str, less: int, fixed) -> str:
@@ -166,7 +173,7 @@ def joined(label: str, parts, name: str) -> str:
 
 def free(label: str, *taken) -> str:
     """The label, or the first with a number behind it that neither the values nor inputs have."""
-    others = {*taken, *[dim for said in tracing.inputs.values() for dim in said.dims]}
+    others = {*taken, *[label for said in tracing.inputs.values() for label in said.labels]}
     return next(one for one in (label, *[f"{label}_{k}" for k in range(1, 99)]) if one not in others)
 
 
@@ -212,7 +219,7 @@ def _meeting_by_places(values, layouts):
         raise SpecError("E0103", "dims without labels cannot meet a dim that None made", caller(), 'declare inputs with labels: x: bl.f64["i", "j"]')
     rank = max(map(len, layouts))
     result = [None] * rank
-    taken = {dim for said in tracing.inputs.values() for dim in said.dims}
+    taken = {label for said in tracing.inputs.values() for label in said.labels}
     for layout in layouts:
         for place, label in enumerate(layout, rank - len(layout)):
             if label is None or result[place] is not None:

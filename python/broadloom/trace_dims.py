@@ -10,13 +10,20 @@ import functools
 
 from .errors import ShapeError, SpecError
 from .expr import Expr, caller, operand
-from .functions import fold
+from .functions import fold, function
 from .trace_axes import at_labels, axes_of, ordered, place
+from .trace_text import dtype_of
 
 
 def turned(value: Expr, order) -> Expr:
     axes = axes_of(value)
     return ordered(value, [axes[d] for d in order])
+
+
+def summed(product: Expr, *along) -> Expr:
+    """The sum of products, of their dtype: NumPy adds them up in no wider one."""
+    word, made = dtype_of(product), fold("sum", product, *along)
+    return function(word, made) if word == "bool" or word[0] in "iu" and word[1:] != "64" else made
 
 
 def einsum(letters, result, values) -> Expr:
@@ -33,7 +40,7 @@ def einsum(letters, result, values) -> Expr:
     product = functools.reduce(lambda a, b: a * b, [at_labels(value, [label[c] for c in word]) for word, value in zip(letters, values)])
     along = [label[c] for c in dict.fromkeys("".join(map("".join, letters)) if isinstance(letters[0], str) else sum(map(list, letters), [])) if c not in result]
     if along:
-        product = fold("sum", product, *along)
+        product = summed(product, *along)
     return ordered(product, [label[c] for c in result])
 
 
@@ -61,7 +68,10 @@ def _product(a: Expr, b: Expr, back: int) -> Expr:
 
 
 def outer(a, b) -> Expr:
-    return einsum([["a"], ["b"]], ["a", "b"], [operand(a), operand(b)])
+    a, b = operand(a), operand(b)
+    if len(axes_of(a)) != 1 or len(axes_of(b)) != 1:
+        raise SpecError("E0021", "numpy.outer of other than vectors cannot be traced", caller(), "x.ravel() is one; np.multiply.outer(x, y) takes all others")
+    return einsum([["a"], ["b"]], ["a", "b"], [a, b])
 
 
 def call_einsum(operands, optimize=False) -> Expr:

@@ -8,7 +8,7 @@ from .expr import Expr, caller, dtype_name, operand
 from .functions import binary, extent, fold, function, iota, positions
 from .numpy_calls import is_number
 from .trace_axes import axes_of, place
-from .trace_dims import flip
+from .trace_dims import flip, summed
 from .trace_joins import pad
 from .trace_text import dtype_of
 
@@ -94,6 +94,8 @@ def diagonal(a):
 
 def triangle(lower):
     def call(m, k=0):
+        if len(axes_of(operand(m))) < 2:
+            raise SpecError("E0021", "a triangle of less than two dims cannot be traced", caller(), "np.tril(x[None, :] + 0 * x[:, None]) has two")
         i, j = axes_of(operand(m))[-2:]
         return function("where", binary("<=" if lower else ">=", iota(j) - iota(i), k), m, 0)
 
@@ -111,7 +113,7 @@ ROWS = [
     ("average", "a axis weights keepdims", average), ("zeros_like", "a dtype", like(0)), ("ones_like", "a dtype", like(1)), ("full_like", "a fill_value dtype", like(0)),
     ("roll", "a shift axis", roll), ("gradient", "f varargs axis", gradient), ("take", "a indices axis", take),
     ("trace", "a", lambda a: _fold("sum", diagonal(a), None)), ("diagonal", "a", diagonal), ("tril", "m k", triangle(True)), ("triu", "m k", triangle(False)),
-    ("fliplr", "m", lambda m: flip(m, 1)), ("flipud", "m", lambda m: flip(m, 0)), ("vdot", "a b", lambda a, b: _fold("sum", function("conj", a) * b, None)),
+    ("fliplr", "m", lambda m: flip(m, 1)), ("flipud", "m", lambda m: flip(m, 0)), ("vdot", "a b", lambda a, b: summed(function("conj", a) * b)),
     ("copy", "a", lambda a: operand(a)),
 ]
-UFUNCS = {"vecdot": lambda a, b: _fold("sum", function("conj", a) * b, -1), "matvec": lambda a, b: a @ b, "vecmat": lambda a, b: function("conj", a) @ b}
+UFUNCS = {"vecdot": lambda a, b: summed(function("conj", a) * b, -1), "matvec": lambda a, b: a @ b, "vecmat": lambda a, b: function("conj", a) @ b}

@@ -17,7 +17,7 @@ from .expr import Expr, caller, operand
 from .formulas import between, cast, dtype_of, word_of
 from .functions import binary, function
 from .numpy_calls import asked, is_number
-from .trace_axes import Length, as_array, at_labels, axes_of, free, known_extent, length_of, lying, ordered, place, placed
+from .trace_axes import Length, as_array, at_labels, axes_of, free, known_extent, length_of, lying, ordered, place, placed, told_by
 from .trace_joins import pad
 from .trace_slices import read
 from .trace_text import tracing
@@ -43,16 +43,16 @@ class _Size:
         if not self.label:
             return None, (str(self.times),)
         times = "" if self.times == 1 else f"{self.times}*"
-        found = next(((name, k) for name, said in tracing.inputs.items() for k, dim in enumerate(said.dims) if dim == self.label), None)
+        found = told_by(self.label)
         return (None, (f"{times}extent({found[0]}, {found[1]})",)) if found else (array, (f"{times}extent(", array, f", {dim})"))
 
     def value(self) -> Expr:
         if not self.label:
             return operand(self.times)
-        found = next((name for name, said in tracing.inputs.items() if self.label in said.dims), None)
+        found = told_by(self.label)
         if found is None:
             _refuse(f"a position by how long '{self.label}' is cannot be traced", "axes that inputs have are known: declare one with this many elements")
-        return operand(self.times) * Expr((f"extent({self.label}, of={found})",))
+        return operand(self.times) * Expr((f"extent({self.label}, of={found[0]})",))
 
 
 def _size(label: str) -> _Size:
@@ -175,13 +175,13 @@ def _times(at: Expr, size: _Size) -> Expr:
 
 
 def squeeze(a, axis=None) -> Expr:
-    """Without the dims of 1 that None or keepdims= made."""
+    """Without the dims of 1 that None or keepdims= made, or that are declared."""
     value = operand(a)
     layout = value.layout if value.layout is not None else axes_of(value)
     named = range(len(layout)) if axis is None else [place(d, len(layout)) for d in (axis if isinstance(axis, (tuple, list)) else (axis,))]
-    if axis is not None and any(layout[d] is not None for d in named):
-        _refuse(f"numpy.squeeze of axis '{next(layout[d] for d in named if layout[d] is not None)}' cannot be traced", "x[0] takes the one element, x[:, 0] that of the second dim")
-    left = [d for d in named if layout[d] is None]
+    left = [d for d in named if layout[d] is None or known_extent(layout[d]) == 1]
+    if axis is not None and len(left) < len(named):
+        _refuse(f"numpy.squeeze of axis '{next(layout[d] for d in named if d not in left)}' cannot be traced", "x[0] takes the one element, x[:, 0] that of the second dim")
     return value[tuple([0 if d in left else slice(None) for d in range(len(layout))])] if left else value
 
 

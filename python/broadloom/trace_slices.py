@@ -15,7 +15,7 @@ import numpy as np
 
 from .errors import DTypeError, PositionError, ShapeError, SpecError
 from .expr import Expr, caller, position
-from .trace_axes import Length, as_array, axes_of, label_of, labels_of, length_of, ordered, placed
+from .trace_axes import Length, as_array, axes_of, known_extent, label_of, labels_of, length_of, ordered, placed, told_by
 from .trace_text import dtype_of, tracing
 
 
@@ -95,9 +95,10 @@ def _said(array: Expr, dim: int, length: Length, step: int, first, less, fixed) 
         step = 1 if fixed < 2 and first[0] != "-" else step  # 0 - i would count from the end
         says = (None, (f"axis {label} < {fixed}",))
     elif less == 0:
-        return _Cut(_words(first, step, label), label)
+        # Which a dim of 1 alone does not say.
+        return _Cut(_words(first, step, label), label, (None, (f"axis {label} < 1",)) if known_extent(label) == 1 else None)
     else:
-        found = next(((name, said.dims.index(length.base)) for name, said in tracing.inputs.items() if length.base in said.dims), None)
+        found = told_by(length.base)
         if found is not None:
             says = (None, (f"axis {label} < extent({found[0]}, {found[1]}) {_signed(-less)}",))
         else:  # the array is shorter already
@@ -134,7 +135,7 @@ def _dims(value: Expr):
     """The labels of the dims of a value, with None for those that have none; None where nothing is
     known."""
     if value.said is not None:
-        return [found[1] if (found := re.fullmatch(r"([^\W\d]\w*)( *= *\d+)?", dim)) else None for dim in value.said.dims]
+        return [label if label and "?" not in dim else None for dim, label in zip(value.said.dims, value.said.labels)]
     try:
         return [label if label.isidentifier() else None for label in axes_of(value)]
     except SpecError:

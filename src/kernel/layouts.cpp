@@ -5,6 +5,7 @@
 #include "spec/inputs_of.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <numeric>
 
@@ -145,6 +146,31 @@ std::int64_t room_for_windows(const spec::TypedSpec &spec, std::size_t input, st
   return std::int64_t(std::min(room, most));
 }
 
+// A dim of 100 elements holds x[2*i + u] for fewer i: the axes without an extent of their own are as
+// short as the reads of this window have it.
+static void stay_inside(const spec::TypedSpec &spec, const spec::TypedWindow &window,
+                        const std::vector<bool> &known, std::vector<std::int64_t> &extents) {
+  for (std::size_t d = 0; d < window.forms.size(); ++d) {
+    const spec::TypedWindow::Form &form = window.forms[d];
+    const std::int64_t elements = spec.inputs[window.of].extents[d];
+    if (elements < 0 || form.outside != Outside::Fails || form.from_end || !form.indices.empty() ||
+        !form.counts.empty())
+      continue;
+    const auto *pad = window.pad_of(int(d));
+    const double last = double(elements - 1 + (pad ? pad->before + pad->after : 0));
+    for (const spec::TypedWindow::Term &term : form.terms) {
+      if (term.times <= 0 || known[std::size_t(term.axis)]) continue;
+      double others = double(form.start);
+      for (const spec::TypedWindow::Term &other : form.terms)
+        if (other.axis != term.axis && other.times > 0)
+          others += double(other.times) * double(extents[std::size_t(other.axis)] - 1);
+      std::int64_t &extent = extents[std::size_t(term.axis)];
+      const double most = std::max(std::floor((last - others) / double(term.times)), 0.0) + 1;
+      extent = std::int64_t(std::min(double(extent), most));
+    }
+  }
+}
+
 std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
   // Large enough that a pattern looks as it does at work, small enough that no product overflows.
   const std::size_t count = spec.axes.size(), given = spec.given_inputs();
@@ -159,10 +185,13 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
     for (const spec::TypedWindow::Form &form : spec.inputs[i].window->forms)
       for (std::size_t k = 1; k < form.terms.size(); ++k) // what moves within a window
         extents[std::size_t(form.terms[k].axis)] = 3;
+  std::vector<bool> known(count); // by a declaration
   for (std::size_t i = 0; i < given; ++i)
     for (std::size_t d = 0; d < spec.inputs[i].extents.size(); ++d)
-      if (spec.inputs[i].extents[d] >= 0 && spec.inputs[i].extents[d] != 1)
+      if (spec.inputs[i].extents[d] >= 0 && spec.inputs[i].extents[d] != 1) {
         extents[std::size_t(spec.inputs[i].axis_of_dim[d])] = spec.inputs[i].extents[d];
+        known[std::size_t(spec.inputs[i].axis_of_dim[d])] = true;
+      }
   for (std::size_t i = given; i < end; ++i) { // x[i] of n elements: i is as long as n
     const spec::TypedWindow &window = *spec.inputs[i].window;
     for (std::size_t d = 0; d < window.forms.size(); ++d)
@@ -179,7 +208,10 @@ std::vector<Layout> typical_inputs(const spec::TypedSpec &spec) {
             std::clamp<std::int64_t>(count.times, -base, base) *
             extents[std::size_t(spec.inputs[count.input].axis_of_dim[std::size_t(count.dim)])];
       extent = std::max<std::int64_t>(extent, 0);
+      known[std::size_t(input.axis_of_dim[d])] = true;
     }
+  for (std::size_t i = given; i < end; ++i)
+    stay_inside(spec, *spec.inputs[i].window, known, extents);
   std::vector<std::vector<std::int64_t>> shapes;
   for (std::size_t i = 0; i < given; ++i) {
     const spec::TypedInput &input = spec.inputs[i];

@@ -358,3 +358,14 @@ TEST_CASE("a label that stands alone at a dim of a known extent has this extent 
       "kernel k { in x : f32[n=40, m=30]; in d : f32[i]; out y[i, j] = x[i, j] * d }"));
   CHECK_NOTHROW(kernel.show(broadloom::Stage::loop));
 }
+
+TEST_CASE("typical extents keep windows inside of dims of a known extent") {
+  for (const char *text :
+       {"kernel k { in x : f32[100]; in w : f32[5]; in d : f32[i]; out y = sum(d * w[u], like=x[i "
+        "+ u]) }",
+        "kernel k { in x : f32[h=16, w=16]; in d : f32[a, b]; axis p < 2; axis q < 2; "
+        "out y = sum(d, like=x[3*a + p, 2*b + q]) }",
+        "kernel k { in x : f32[20]; in d : f32[i]; let p = pad(x, 0: (2, 3), edge); "
+        "out y[i] = d * (p[i + 5] - p[2*i]) }"})
+    CHECK_NOTHROW(broadloom::compile(broadloom::parse(text)).show(broadloom::Stage::loop));
+}
