@@ -152,20 +152,20 @@ static void stay_inside(const spec::TypedSpec &spec, const spec::TypedWindow &wi
                         const std::vector<bool> &known, std::vector<std::int64_t> &extents) {
   for (std::size_t d = 0; d < window.forms.size(); ++d) {
     const spec::TypedWindow::Form &form = window.forms[d];
-    const std::int64_t elements = spec.inputs[window.of].extents[d];
-    if (elements < 0 || form.outside != Outside::Fails || form.from_end || !form.indices.empty() ||
+    std::int64_t elements = spec.inputs[window.of].extents[d];
+    if (elements < 0 || form.outside != Outside::Fails || !form.indices.empty() ||
         !form.counts.empty())
       continue;
-    const auto *pad = window.pad_of(int(d));
-    const double last = double(elements - 1 + (pad ? pad->before + pad->after : 0));
+    if (const auto *pad = window.pad_of(int(d))) elements += pad->before + pad->after;
+    const double first = double(form.start) + (form.from_end ? double(elements) : 0);
     for (const spec::TypedWindow::Term &term : form.terms) {
-      if (term.times <= 0 || known[std::size_t(term.axis)]) continue;
-      double others = double(form.start);
+      if (term.times == 0 || known[std::size_t(term.axis)]) continue;
+      double room = term.times > 0 ? double(elements - 1) - first : first;
       for (const spec::TypedWindow::Term &other : form.terms)
-        if (other.axis != term.axis && other.times > 0)
-          others += double(other.times) * double(extents[std::size_t(other.axis)] - 1);
+        if (other.axis != term.axis && (other.times > 0) == (term.times > 0))
+          room -= std::abs(double(other.times)) * double(extents[std::size_t(other.axis)] - 1);
       std::int64_t &extent = extents[std::size_t(term.axis)];
-      const double most = std::max(std::floor((last - others) / double(term.times)), 0.0) + 1;
+      const double most = std::max(std::floor(room / std::abs(double(term.times))), 0.0) + 1;
       extent = std::int64_t(std::min(double(extent), most));
     }
   }

@@ -83,6 +83,8 @@ class Lazy(unittest.TestCase):
         for name, dtype in itertools.product(names, DTYPES):
             x = some(rng, dtype, (3, 4))
             f = getattr(np, name)
+            if name == "reciprocal" and x.dtype.kind in "biu":
+                x = np.where(x == 0, 3, x).astype(x.dtype)  # NumPy leaves that of 0 open
             if lazy_ops.refused(name, self.loop(f, x.dtype)):
                 with self.assertRaises(TypeError):
                     quietly(f, bl.array(x))

@@ -160,6 +160,8 @@ class Lazy(unittest.TestCase):
     def add(self, name, f, *args, of=lambda x: x, taken=False):
         """Compares f of these arrays, which are made lazy, and then are what `of` makes of them;
         `taken`: it may not be refused."""
+        if name.startswith("reciprocal"):  # NumPy leaves that of an integer 0 open
+            args = [np.where(x == 0, np.ones((), x.dtype), x) if x.dtype.kind in "biu" else x for x in args]
         case = Case(name, f, *[np.asarray(of(x)) if isinstance(x, np.ndarray) else x for x in args])
         lazy = [of(bl.array(x)) for x in args]
         self.asked.clear()
@@ -218,7 +220,7 @@ class Lazy(unittest.TestCase):
             with self.subTest(name):
                 if ufunc.nin == 1:
                     for dtype, shape in itertools.product(DTYPES, SHAPES if TIMES > 1 else SHAPES[::4]):
-                        self.add(name, ufunc, some(self.rng, dtype, shape), taken=name != "reciprocal")
+                        self.add(name, ufunc, some(self.rng, dtype, shape), taken=True)
                     for number in NUMBERS[:3]:
                         self.add(name + "(0-d)", ufunc, np.asarray(number))
                     continue
@@ -415,7 +417,7 @@ class Traced(unittest.TestCase):
             if TIMES == 1 and k % 6 != (k // 14) % 6:
                 continue
             calls = {name: (lambda x, y, f=getattr(np, name): f(x, y) if f.nin == 2 else f(x)) for name in names
-                     if np.dtype(a).kind in {"reciprocal": "fc", **dict.fromkeys(("conj", "conjugate"), "iufc")}.get(name, "biufc")}
+                     if name != "reciprocal" or np.dtype(a).kind in "fc"}
             taken += self.compare((a, b), {**calls, **numbers})
         self.assertGreater(taken, 1500)
 

@@ -366,6 +366,7 @@ TEST_CASE("typical extents keep windows inside of dims of a known extent") {
         "kernel k { in x : f32[h=16, w=16]; in d : f32[a, b]; axis p < 2; axis q < 2; "
         "out y = sum(d, like=x[3*a + p, 2*b + q]) }",
         "kernel k { in x : f32[20]; in d : f32[i]; let p = pad(x, 0: (2, 3), edge); "
-        "out y[i] = d * (p[i + 5] - p[2*i]) }"})
+        "out y[i] = d * (p[i + 5] - p[2*i]) }",
+        "kernel k { in x : f32[20]; in d : f32[i]; out y[i] = d * x[19 - 2*i] * x[-1 - i] }"})
     CHECK_NOTHROW(broadloom::compile(broadloom::parse(text)).show(broadloom::Stage::loop));
 }
