@@ -146,8 +146,8 @@ std::int64_t room_for_windows(const spec::TypedSpec &spec, std::size_t input, st
   return std::int64_t(std::min(room, most));
 }
 
-// A dim of 100 elements holds x[2*i + u] for fewer i: the axes without an extent of their own are as
-// short as the reads of this window have it.
+// A dim of 100 elements holds x[2*i + u] for fewer i: axes without an extent of their own are as
+// short as this window has them.
 static void stay_inside(const spec::TypedSpec &spec, const spec::TypedWindow &window,
                         const std::vector<bool> &known, std::vector<std::int64_t> &extents) {
   for (std::size_t d = 0; d < window.forms.size(); ++d) {
