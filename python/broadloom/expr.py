@@ -89,6 +89,11 @@ def dtype_name(dtype) -> str:
     raise DTypeError("E0203", f"there is no dtype {word}", caller(), "the dtypes are " + ", ".join(_DTYPES))
 
 
+def numpys_name(dtype) -> str:
+    """The language's word for a dtype that NumPy is told: "i8" has 8 bytes there, and 8 bits here."""
+    return dtype_name(np.dtype(dtype) if isinstance(dtype, str) and dtype in ("i8", "u8") else dtype)
+
+
 class Annotation:
     """The declaration of an input: ``bl.f32["i", "j"]``."""
 

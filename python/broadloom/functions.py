@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from .errors import ArgumentError, SpecError, takes
-from .expr import DType, Expr, caller, dtype_name, operand
+from .expr import DType, Expr, caller, dtype_name, numpys_name, operand
 from .trace_text import Out
 
 _ELEMENTWISE = {
@@ -101,7 +101,7 @@ def positions(axis) -> tuple:
 
 def accumulated(name: str, value: Expr, dtype) -> Expr:
     """The value in the dtype that a fold is asked for, where the fold has that dtype, too."""
-    word = dtype_name(dtype) if isinstance(dtype, DType) or np.dtype(dtype).isnative else ""
+    word = numpys_name(dtype) if isinstance(dtype, DType) or np.dtype(dtype).isnative else ""
     if word not in {"sum": ("i64", "u64", "f32", "f64", "c64", "c128"), "prod": ("i64", "u64", "f32", "f64", "c64", "c128"), "mean": ("f32", "f64", "c64", "c128")}.get(name, ()):
         raise SpecError("E0021", f"numpy.{name} with dtype={dtype!r} cannot be traced", caller(), "x.astype(..) converts before, and what is folded after")
     return value.astype(word)

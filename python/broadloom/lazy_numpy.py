@@ -261,10 +261,8 @@ def _define_methods():
             continue
         row = Row(np.ndarray.clip if name == "clip" else of.called, f"ndarray.{name}" if name in ("any", "all", "var", "std", "clip") else of.signature, of.function, of.takes.replace("correction", ""))
         methods[name] = of_method(row, name)
-    for name in "transpose swapaxes squeeze".split():
-        methods[name] = lambda self, *args, name=name, **options: viewed(
-            self, lambda value: getattr(value, name)(*args, **options), f"the {name} method")
-    for name in "take repeat diagonal trace ravel copy choose searchsorted".split():
+    methods["transpose"] = lambda self, *axes: np.transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
+    for name in "take repeat diagonal trace ravel copy choose searchsorted swapaxes squeeze".split():
         methods[name] = of_method(functions[getattr(np, name)], name)
     methods["compress"] = lambda self, condition, axis=None: np.compress(condition, self, axis)
     methods["flatten"] = lambda self: np.ravel(self) if self.op != "leaf" else self.copy().ravel()
@@ -291,7 +289,7 @@ def _define_methods():
     for name, method in methods.items():
         if not isinstance(method, property):
             method.__name__, method.__qualname__ = name, f"LazyArray.{name}"
-            method = checked(method) if name in ("compress", "flatten", "view", "reshape", "conj", "conjugate") else method
+            method = checked(method) if name in ("compress", "flatten", "view", "reshape", "transpose", "conj", "conjugate") else method
         setattr(LazyArray, name, method)
     for name in dir(np.ndarray):  # a __getattr__ would slow all others down
         if not hasattr(LazyArray, name):

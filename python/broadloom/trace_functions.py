@@ -4,7 +4,7 @@ that are taken, and what is done."""
 from __future__ import annotations
 
 from .errors import SpecError
-from .expr import Expr, caller, dtype_name, operand
+from .expr import Expr, caller, numpys_name, operand
 from .functions import binary, extent, fold, function, iota, positions
 from .numpy_calls import is_number
 from .trace_axes import axes_of, place
@@ -42,7 +42,7 @@ def _zero(value):
 def like(fill):
     def call(a, dtype=None, fill_value=fill):
         made = function("where", binary("==", a, a), fill_value, fill_value)
-        return function(_dtype(a) if dtype is None else dtype_name(dtype), made)
+        return function(_dtype(a) if dtype is None else numpys_name(dtype), made)
 
     return call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .expr import DType, Expr, checked, dtype_name
+from .expr import DType, Expr, checked, numpys_name
 from .functions import accumulated, binary, fold, function, positions, unary
 
 
@@ -48,8 +48,13 @@ def _clip(self, min=None, max=None) -> Expr:
 
 
 def _fold(name: str):
-    def call(self, *axes, axis=None, ddof=None, correction=None, init=None, acc=None, like=None, keepdims=False, dtype=None):
-        return fold(name, self if dtype is None else accumulated(name, self, dtype), *(axes or positions(axis)), init=init, acc=acc,
+    def call(self, *axes, axis=None, ddof=None, correction=None, init=None, acc=None, like=None, keepdims=False, dtype=None, initial=None, where=True):
+        value = self if dtype is None else accumulated(name, self, dtype)
+        if where is not True:
+            from .trace_functions import where_true
+
+            return where_true(name, value, where, axes or axis, keepdims, initial)
+        return fold(name, value, *(axes or positions(axis)), init=initial if init is None else init, acc=acc,
                     correction=ddof if correction is None else correction, like=like, keepdims=keepdims)
 
     return call
@@ -70,7 +75,7 @@ def _define_methods():
         "__xor__": lambda a, b: function("xor", a, b), "__rxor__": lambda a, b: function("xor", b, a),
         "__neg__": lambda a: unary("-", a), "__invert__": lambda a: unary("~", a), "__pos__": lambda a: unary("-", unary("-", a)),
         "__abs__": lambda a: function("abs", a), "__round__": lambda self, digits=None: self.round(digits or 0),
-        "astype": lambda self, dtype: function(dtype_name(dtype), self), "clip": _clip,
+        "astype": lambda self, dtype: function(numpys_name(dtype), self), "clip": _clip,
         "cumsum": lambda self, axis=None: np.cumsum(self, axis), "cumprod": lambda self, axis=None: np.cumprod(self, axis),
         "real": property(lambda self: function("real", self)), "imag": property(lambda self: function("imag", self)),
         **{name: lambda self: function("conj", self) for name in ("conj", "conjugate")},

@@ -367,6 +367,20 @@ class Lazy(unittest.TestCase):
         with self.assertRaises(bl.SpecError):
             bl.fma(z, z, z)
 
+    def test_slices_beside_an_index_are_those_of_numpy(self):
+        x, k = np.arange(24.0).reshape(4, 6), np.array([2, 0, -1])
+        for part in (np.s_[k, :3], np.s_[k, 1:], np.s_[:2, k], np.s_[k, ::-2], np.s_[1:, None, k], np.s_[[True, False, True, True], :2]):
+            for of in (lambda x: x, lambda x: x + 0):
+                self.same(of(bl.array(x))[part].compute(), x[part], 0, str(part))
+
+    def test_folds_of_nothing_are_those_of_numpy(self):
+        for shape, axis in itertools.product(((0,), (0, 4), (4, 0)), (None, 0, -1)):
+            x = np.ones(shape, "i4")
+            for f in (lambda x: np.min(x, axis=axis, initial=2.5), lambda x: x.max(axis=axis, initial=2, keepdims=True)):
+                self.both(f, x, what=f"{shape} {axis}")
+        self.both(np.average, np.ones(0))
+        self.both(lambda x: np.average(x, axis=0, weights=[1, 2, 3, 4]), np.ones((4, 0)))
+
     def test_mistakes_say_what_to_do(self):
         z = bl.array(np.ones((3, 4)))
         for f, words in [(lambda: bool(z > 0), "np.where"), (lambda: np.sort(z), "compute"), (lambda: bl.array([[1], [2, 3]]), "NumPy"), (lambda: bl.array({1}), "__dlpack__"), (lambda: z[z > 0], "numpy.where"),

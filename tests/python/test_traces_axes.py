@@ -46,6 +46,58 @@ class Axes(unittest.TestCase):
         for ours, theirs in ((made.z, x * 2 @ y), (made.w, (v * x) @ (y + 1)), (made.t, (x + v).T), (made.l, (v * x) @ y)):
             np.testing.assert_allclose(ours, theirs, 1e-12)
 
+    def test_dims_of_a_declared_extent_come_in_the_order_of_their_declaration(self):
+        """Also where an input before has their axes in another order."""
+        x, w = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(4, 3)
+        for c in ("c", "c=3"):
+            for f in (lambda x, w: x @ w.T, lambda x, w: w.T.sum(axis=0), lambda x, w: w.sum(axis=0), lambda x, w: np.vecdot(w, x[0]), lambda x, w: np.inner(x, w)):
+                f.__annotations__ = {"x": bl.f64["n", c], "w": bl.f64["a", c]}
+                made = bl.kernel(f, name="f")
+                np.testing.assert_array_equal(made(x, w), f(x, w), err_msg=made.text)
+
+    def test_a_dim_of_1_says_no_extent_where_another_input_does(self):
+        @bl.kernel
+        def f(x: bl.f64["i=1", "j=3"], y: bl.f64["i", "j=3"]):
+            return (x + y).ravel()
+
+        y = np.arange(12.0).reshape(4, 3)
+        np.testing.assert_array_equal(f(y[:1], y), (y[:1] + y).ravel())
+
+        @bl.kernel
+        def g(x: bl.f64["i=1", "j=3"]):
+            return {"s": np.squeeze(x), "r": np.roll(x, 7, axis=0), "p": np.pad(x, ((2, 1), (0, 0)))[2:-1], "c": np.convolve(x[0], [1, 2])}
+
+        for made, theirs in zip(g(y[:1]), (y[0], y[:1], y[:1], np.convolve(y[0], [1, 2]))):
+            np.testing.assert_array_equal(made, theirs)
+
+    def test_products_and_casts_have_the_dtypes_of_numpy(self):
+        x, y, b = np.full((2, 3), 100, "i1"), np.full((3, 2), 3, "u1"), np.array([True, False, True])
+        for f in (lambda x, y, b: x @ x.T, lambda x, y, b: x @ y, lambda x, y, b: b @ b, lambda x, y, b: np.inner(x, x), lambda x, y, b: np.vdot(y, y), lambda x, y, b: np.vecdot(x, x),
+                  lambda x, y, b: np.einsum("ij->j", x), lambda x, y, b: x.astype("i8"), lambda x, y, b: x.astype("u8"), lambda x, y, b: x.sum(dtype="i8"), lambda x, y, b: np.full_like(x, 3, dtype="i8"),
+                  lambda x, y, b: np.conjugate(b), lambda x, y, b: b.conj() * 1, lambda x, y, b: np.reciprocal(x // 50), lambda x, y, b: np.reciprocal(y - 2), lambda x, y, b: np.reciprocal(x - 101),
+                  lambda x, y, b: x.sum(axis=0, where=b), lambda x, y, b: x.max(axis=1, initial=101, where=b), lambda x, y, b: np.copy(x)):
+            f.__annotations__ = {"x": bl.i8["i", "k=3"], "y": bl.u8["k=3", "j"], "b": bl.bool_["k=3"]}
+            made = bl.kernel(f, name="f")
+            ours, theirs = made(x, y, b), f(x, y, b)
+            self.assertEqual(ours.dtype, theirs.dtype, made.text)
+            np.testing.assert_array_equal(ours, theirs, err_msg=made.text)
+
+    def test_methods_say_what_they_take(self):
+        methods = "astype clip copy cumprod cumsum diagonal dot flatten ravel repeat reshape round squeeze sum swapaxes take trace transpose".split()
+        for name in methods:
+            def f(x: bl.f64["i", "j=4"]):
+                return getattr(x, name)(odd=2)
+
+            for call in (lambda: bl.kernel(f), lambda: getattr(bl.array(np.ones((2, 2))), name)(odd=2)):
+                with self.assertRaisesRegex(bl.ArgumentError, rf"{name}: (.|\n)*it takes \((?!self)", msg=name):
+                    call()
+
+    def test_what_is_no_product_or_triangle_of_matrices_is_an_error_of_ours(self):
+        for f, words in ((lambda x: np.outer(x, x), "numpy.outer of other than vectors"), (lambda x: np.triu(x[0]), "a triangle of less than two dims")):
+            f.__annotations__ = {"x": bl.f64["i", "j"]}
+            with self.assertRaisesRegex(bl.SpecError, words):
+                bl.kernel(f, name="f")
+
     def test_windows_are_read_at_sums_of_axes(self):
         @bl.kernel
         def f(x: bl.f64["n", "j"], w: bl.f64["u"]):
