@@ -90,7 +90,8 @@ def dtype_name(dtype) -> str:
 
 
 def numpys_name(dtype) -> str:
-    """The language's word for a dtype that NumPy is told: "i8" has 8 bytes there, and 8 bits here."""
+    """The language's word for a dtype that NumPy is told: "i8" has 8 bytes there, and 8 bits
+    here."""
     return dtype_name(np.dtype(dtype) if isinstance(dtype, str) and dtype in ("i8", "u8") else dtype)
 
 

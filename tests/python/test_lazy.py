@@ -373,6 +373,12 @@ class Lazy(unittest.TestCase):
             for of in (lambda x: x, lambda x: x + 0):
                 self.same(of(bl.array(x))[part].compute(), x[part], 0, str(part))
 
+    def test_logarithms_of_sums_of_powers_of_two_are_exact_where_the_sum_is_one(self):
+        a, b = np.meshgrid([*np.arange(-4.0, 5), np.inf, -np.inf, np.nan], [*np.arange(-4.0, 5), np.inf, -np.inf, np.nan])
+        for dtype in "efd":
+            self.both(np.logaddexp2, a.astype(dtype), b.astype(dtype), tolerance=2.0 ** {"e": -11, "f": -23, "d": -51}[dtype], what=dtype)
+        self.assertEqual(np.logaddexp2(bl.array(np.float32([-1, -2])), np.float32([-1, -2])).compute().tolist(), [0, -1])
+
     def test_folds_of_nothing_are_those_of_numpy(self):
         for shape, axis in itertools.product(((0,), (0, 4), (4, 0)), (None, 0, -1)):
             x = np.ones(shape, "i4")
