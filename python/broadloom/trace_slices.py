@@ -175,8 +175,9 @@ def read(value: Expr, entries: list) -> Expr:
         words, cut = None, None
         if isinstance(at, slice):
             if label is None:
-                raise SpecError("E0002", f"a traced value cannot be read at {_text(at)} where its dim has no label", caller(),
-                                'declare inputs with labels: x: bl.f64["i", "j"]')
+                may_be_1 = value.said is not None and "?" in value.said.dims[d]
+                raise SpecError("E0002", f"a traced value cannot be read at {_text(at)} where its dim {'may be 1' if may_be_1 else 'has no label'}", caller(),
+                                f"declare it as '{value.said.labels[d]}'" if may_be_1 else 'declare inputs with labels: x: bl.f64["i", "j"]')
             cut = _Cut([label], label) if _is_whole(at) else _cut(array, d, label, at)
             if cut is None:
                 first = [slice(None)] * len(entries)

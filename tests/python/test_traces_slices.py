@@ -162,6 +162,13 @@ class Slices(unittest.TestCase):
         with self.assertRaisesRegex(bl.Error, "7 elements"):
             traced(lambda x, m, v: x[:9])(*self.given)
 
+    def test_a_slice_of_a_dim_that_may_be_1_says_so(self):
+        for dim, words in (("i?", "may be 1(.|\n)*declare it as 'i'"), (":", "has no label")):
+            with self.assertRaisesRegex(bl.SpecError, words):
+                @bl.kernel
+                def f(x: bl.f64[dim]):
+                    return x[1:]
+
 
 if __name__ == "__main__":
     unittest.main()
