@@ -44,7 +44,8 @@ def kind_of(x) -> str:
 
 
 def dtype_of(x) -> np.dtype:
-    return asked(np.dtype, _OF_WORD.get(word_of(x), word_of(x)))
+    """Of what has a mistake any one will do: the kernel will tell."""
+    return asked(np.dtype, _OF_WORD.get(word_of(x), word_of(x)) if word_of(x) != "?" else "f8")
 
 
 def real_of(x) -> str:

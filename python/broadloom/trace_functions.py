@@ -30,6 +30,8 @@ def where_true(name, value, where, axis, keepdims=False, init=None):
     neutral = {"sum": 0, "prod": 1, "any": False, "all": True, "": 0}.get(name, init)
     if neutral is None:
         raise SpecError("E0021", f"numpy.{name} with where= cannot be traced", caller(), "initial= says what nothing gives" if name in ("min", "max") else "bl.where(condition, x, 0) chooses before a fold")
+    if name in ("min", "max"):
+        neutral = function(_dtype(value), neutral)
     made = function("where", where, value, neutral)
     return made if not name else _fold(name, made, axis, keepdims, init)
 
@@ -97,7 +99,7 @@ def triangle(lower):
         if len(axes_of(operand(m))) < 2:
             raise SpecError("E0021", "a triangle of less than two dims cannot be traced", caller(), "np.tril(x[None, :] + 0 * x[:, None]) has two")
         i, j = axes_of(operand(m))[-2:]
-        return function("where", binary("<=" if lower else ">=", iota(j) - iota(i), k), m, 0)
+        return function("where", binary("<=" if lower else ">=", iota(j) - iota(i), k), m, False if _dtype(m) == "bool" else 0)
 
     return call
 

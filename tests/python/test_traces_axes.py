@@ -75,7 +75,8 @@ class Axes(unittest.TestCase):
         for f in (lambda x, y, b: x @ x.T, lambda x, y, b: x @ y, lambda x, y, b: b @ b, lambda x, y, b: np.inner(x, x), lambda x, y, b: np.vdot(y, y), lambda x, y, b: np.vecdot(x, x),
                   lambda x, y, b: np.einsum("ij->j", x), lambda x, y, b: x.astype("i8"), lambda x, y, b: x.astype("u8"), lambda x, y, b: x.sum(dtype="i8"), lambda x, y, b: np.full_like(x, 3, dtype="i8"),
                   lambda x, y, b: np.conjugate(b), lambda x, y, b: b.conj() * 1, lambda x, y, b: np.reciprocal(x // 50), lambda x, y, b: np.reciprocal(y - 2), lambda x, y, b: np.reciprocal(x - 101),
-                  lambda x, y, b: x.sum(axis=0, where=b), lambda x, y, b: x.max(axis=1, initial=101, where=b), lambda x, y, b: np.copy(x)):
+                  lambda x, y, b: x.sum(axis=0, where=b), lambda x, y, b: x.max(axis=1, initial=101, where=b), lambda x, y, b: np.copy(x),
+                  lambda x, y, b: np.triu(x > 3, 1), lambda x, y, b: np.tril(x), lambda x, y, b: x.min(axis=0, initial=5, where=b)):
             f.__annotations__ = {"x": bl.i8["i", "k=3"], "y": bl.u8["k=3", "j"], "b": bl.bool_["k=3"]}
             made = bl.kernel(f, name="f")
             ours, theirs = made(x, y, b), f(x, y, b)
@@ -96,6 +97,12 @@ class Axes(unittest.TestCase):
         for f, words in ((lambda x: np.outer(x, x), "numpy.outer of other than vectors"), (lambda x: np.triu(x[0]), "a triangle of less than two dims")):
             f.__annotations__ = {"x": bl.f64["i", "j"]}
             with self.assertRaisesRegex(bl.SpecError, words):
+                bl.kernel(f, name="f")
+
+    def test_a_mistake_in_what_a_function_is_made_of_is_told(self):
+        for f in (lambda z: np.spacing(z.max()), lambda z: np.nextafter(np.ptp(z), 0)):
+            f.__annotations__ = {"z": bl.c128["i"]}
+            with self.assertRaisesRegex(bl.DTypeError, "'max' is not defined for complex"):
                 bl.kernel(f, name="f")
 
     def test_windows_are_read_at_sums_of_axes(self):
