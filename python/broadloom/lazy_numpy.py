@@ -262,7 +262,8 @@ def _define_methods():
         row = Row(np.ndarray.clip if name == "clip" else of.called, f"ndarray.{name}" if name in ("any", "all", "var", "std", "clip") else of.signature, of.function, of.takes.replace("correction", ""))
         methods[name] = of_method(row, name)
     methods["transpose"] = lambda self, *axes: np.transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
-    for name in "take repeat diagonal trace ravel copy choose searchsorted swapaxes squeeze".split():
+    methods["swapaxes"] = lambda self, axis1, axis2, /: np.swapaxes(self, axis1, axis2)
+    for name in "take repeat diagonal trace ravel copy choose searchsorted squeeze".split():
         methods[name] = of_method(functions[getattr(np, name)], name)
     methods["compress"] = lambda self, condition, axis=None: np.compress(condition, self, axis)
     methods["flatten"] = lambda self: np.ravel(self) if self.op != "leaf" else self.copy().ravel()
@@ -289,7 +290,7 @@ def _define_methods():
     for name, method in methods.items():
         if not isinstance(method, property):
             method.__name__, method.__qualname__ = name, f"LazyArray.{name}"
-            method = checked(method) if name in ("compress", "flatten", "view", "reshape", "transpose", "conj", "conjugate") else method
+            method = checked(method) if name in ("compress", "flatten", "view", "reshape", "transpose", "swapaxes", "conj", "conjugate") else method
         setattr(LazyArray, name, method)
     for name in dir(np.ndarray):  # a __getattr__ would slow all others down
         if not hasattr(LazyArray, name):
