@@ -71,7 +71,7 @@ private:
   void fold_blocks(const Place &here, const block::Run &run, Range rows, Range columns);
   void register_blocks(const Place &here, const block::Run &run, const block::Box &box, Range rows,
                        Range lanes);
-  // Of a body whose stores may go around the caches, unless `wrong` is not 0.
+  // Of a body whose stores go around the caches where `wrong` is 0; null: it has none of these.
   void streamed_turn(const Place &here, std::span<const loop::Stmt> statements, llvm::Value *wrong);
   void transposed_blocks(const Place &here, const block::Run &run, Range rows, Range lanes);
 

@@ -187,7 +187,7 @@ void PhaseEmitter::register_blocks(const Place &here, const block::Run &run, con
 void PhaseEmitter::streamed_turn(const Place &here, std::span<const Stmt> statements,
                                  llvm::Value *wrong) {
   const auto first = std::ranges::find_if(statements, [&](const Stmt &s) {
-    return wrong != nullptr && s.kind == StmtKind::Set &&
+    return s.kind == StmtKind::Set &&
            here.box->access(s.buffer, true).move == block::Move::Streamed;
   });
   const auto before = std::size_t(first - statements.begin());
