@@ -5,6 +5,7 @@
 //   out d_v = sum(s_v[0, k, i], like=v)
 //
 // in place of sum(d_h * h_1, like=v) over all steps at once, for which all of them have to be kept.
+#include "facts/terms.hpp"
 #include "grad/through_loop.hpp"
 
 namespace broadloom::grad {

@@ -1,10 +1,50 @@
 // See lets_gradient.hpp and through_lets.hpp.
 #include "grad/lets_gradient.hpp"
 
+#include "analysis/analyse.hpp"
 #include "expr/exchange.hpp"
 #include "expr/join.hpp"
+#include "facts/facts.hpp"
+#include "facts/substitute.hpp"
+#include "facts/terms.hpp"
+#include "grad/axis_order.hpp"
+#include "grad/scans_first.hpp"
+#include "grad/widen.hpp"
+#include "spec/own_axis.hpp"
+#include "support/fail.hpp"
 
 namespace broadloom::grad {
+
+namespace {
+
+bool is_zero(const ExprNode &number) {
+  return number.kind == ExprKind::Literal && number.number.integer == 0 && number.number.real == 0;
+}
+
+} // namespace
+
+bool is_nothing(const Expr &value) {
+  const ExprNode *node = value.node();
+  while (!is_zero(*node)) {
+    const bool is_sum = node->kind == ExprKind::Fold && node->args.size() == 1 &&
+                        node->use->accumulator.fold() == Fold::Sum;
+    if (!is_sum && node->kind != ExprKind::Cast && node->kind != ExprKind::Let) return false;
+    if (node->args.size() != 1) return false; // a let that is a loop
+    node = node->args[0].node();
+  }
+  return true;
+}
+
+Expr held_in(const Expr &array, const ExprNode &value, const ExprNode &node) {
+  if (&node == &value) return array;
+  // relu(v) > 0 where v > 0.
+  const bool is_relu = value.kind == ExprKind::Op && value.op == ops::Op::Relu;
+  const bool is_above = node.kind == ExprKind::Op && node.op == ops::Op::Gt;
+  if (!is_relu || !is_above || node.args[0].node() != value.args[0].node() ||
+      !is_zero(*node.args[1].node()))
+    return {};
+  return make_op(ops::Op::Gt, {array, node.args[1]}, node.where);
+}
 
 ThroughLets::ThroughLets(const SpecData &data, const spec::Split &split,
                          const std::vector<std::string> &wrt, const GradientOptions &options,

@@ -2,27 +2,14 @@
 // (through_lets.hpp).
 #pragma once
 
-#include "analysis/analyse.hpp"
-#include "expr/walk.hpp"
-#include "expr/window.hpp"
-#include "facts/facts.hpp"
-#include "facts/substitute.hpp"
-#include "facts/terms.hpp"
 #include "grad/accumulator_names.hpp"
-#include "grad/axis_order.hpp"
 #include "grad/bounds.hpp"
-#include "grad/rename_axes.hpp"
-#include "grad/scans_first.hpp"
 #include "grad/through_lets.hpp"
-#include "grad/widen.hpp"
 #include "spec/cut.hpp"
 #include "spec/declared.hpp"
-#include "spec/own_axis.hpp"
-#include "support/fail.hpp"
 #include "support/free_name.hpp"
 #include "support/text.hpp"
 
-#include <algorithm>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>

@@ -3,6 +3,7 @@
 #include "grad/lets_gradient.hpp"
 
 #include "expr/exchange.hpp"
+#include "spec/own_axis.hpp"
 
 namespace broadloom::grad {
 

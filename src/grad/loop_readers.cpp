@@ -1,4 +1,5 @@
 // What the readers of a loop send back to it (through_loops.cpp).
+#include "facts/terms.hpp"
 #include "grad/through_loop.hpp"
 
 #include <algorithm>

@@ -1,7 +1,11 @@
 // The reads of earlier steps, and what a step sends back to each of them (through_loops.cpp).
 #include "analysis/analyse.hpp"
-#include "grad/bounds.hpp"
+#include "facts/facts.hpp"
+#include "facts/substitute.hpp"
+#include "facts/terms.hpp"
 #include "grad/through_loop.hpp"
+#include "grad/widen.hpp"
+#include "support/fail.hpp"
 
 #include <map>
 #include <set>

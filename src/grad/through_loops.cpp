@@ -21,6 +21,10 @@
 // as that of any let, with arrays in place of the reads of earlier steps.
 #include "grad/through_loop.hpp"
 
+#include "facts/substitute.hpp"
+#include "facts/terms.hpp"
+#include "support/fail.hpp"
+
 namespace broadloom::grad {
 
 ThroughLoop::ThroughLoop(ThroughLets &all, std::size_t first)
