@@ -95,6 +95,11 @@ def numpys_name(dtype) -> str:
     return dtype_name(np.dtype(dtype) if isinstance(dtype, str) and dtype in ("i8", "u8") else dtype)
 
 
+def axes_given(axes):
+    """The axes that the method transpose is given one by one, together or not at all."""
+    return axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+
+
 class Annotation:
     """The declaration of an input: ``bl.f32["i", "j"]``."""
 

@@ -45,7 +45,8 @@ def kind_of(x) -> str:
 
 def dtype_of(x) -> np.dtype:
     """Of what has a mistake any one will do: the kernel will tell."""
-    return asked(np.dtype, _OF_WORD.get(word_of(x), word_of(x)) if word_of(x) != "?" else "f8")
+    word = word_of(x)
+    return asked(np.dtype, "f8" if word == "?" else _OF_WORD.get(word, word))
 
 
 def real_of(x) -> str:

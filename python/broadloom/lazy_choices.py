@@ -19,7 +19,7 @@ def choose(a, choices, mode="raise"):
 
 
 def average(a, axis=None, weights=None, keepdims=False):
-    mean = np.mean(a, axis=axis, keepdims=keepdims)
+    mean = np.mean(a, axis=axis, keepdims=keepdims) if weights is None or not a.size else None
     if not a.size and (weights is None) == (not mean.size):  # as NumPy has it: it divides by the number of means, or by the sum of the weights
         refuse("an average of nothing", "give at least one element", DataError, "E0307")
     if weights is None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import formulas, lazy_curves, lazy_functions, lazy_ops
 from .errors import DTypeError
-from .expr import checked
+from .expr import axes_given, checked
 from .lazy import LazyArray, array, cast, fold, node, number, operand, part, refuse
 from .lazy_calls import Composed, Row, functions
 from .lazy_folds import clip, count_nonzero, cumulative, norm, ptp, reduced, running, vector_norm, where
@@ -261,7 +261,7 @@ def _define_methods():
             continue
         row = Row(np.ndarray.clip if name == "clip" else of.called, f"ndarray.{name}" if name in ("any", "all", "var", "std", "clip") else of.signature, of.function, of.takes.replace("correction", ""))
         methods[name] = of_method(row, name)
-    methods["transpose"] = lambda self, *axes: np.transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
+    methods["transpose"] = lambda self, *axes: np.transpose(self, axes_given(axes))
     methods["swapaxes"] = lambda self, axis1, axis2, /: np.swapaxes(self, axis1, axis2)
     for name in "take repeat diagonal trace ravel copy choose searchsorted squeeze".split():
         methods[name] = of_method(functions[getattr(np, name)], name)

@@ -130,13 +130,18 @@ def length_of(label: str) -> Length:
     return tracing.lengths.get(label) or Length(label, label)
 
 
+def _count(dim: str) -> int:
+    """How many elements a dim is declared with; 0: it does not say."""
+    return int(dim.partition("=")[2] or 0)
+
+
 def known_extent(label: str):
     """How many elements an axis has, where the kernel says it, else None. A dim of 1 is repeated
     along an axis that another one gives."""
     length = length_of(label)
     if length.fixed is not None:
         return length.fixed
-    said = {int(dim.partition("=")[2] or 0) for said in tracing.inputs.values() for dim, name in zip(said.dims, said.labels) if name == length.base}
+    said = {_count(dim) for said in tracing.inputs.values() for dim, name in zip(said.dims, said.labels) if name == length.base}
     found = max(said, default=0)
     return found - length.less if found > 1 or found and said == {1} else None
 
@@ -144,7 +149,7 @@ def known_extent(label: str):
 def told_by(label: str):
     """The input and its dim that an axis has its extent from, or None."""
     dims = [(name, d, dim) for name, said in tracing.inputs.items() for d, dim in enumerate(said.dims) if said.labels[d] == label and "?" not in dim]
-    return next(((name, d) for name, d, dim in dims if dim.partition("=")[2].strip() != "1" or known_extent(label) == 1), None)
+    return next(((name, d) for name, d, dim in dims if _count(dim) != 1 or known_extent(label) == 1), None)
 
 
 def label_of(root: str, base: str, less: int, fixed) -> str:

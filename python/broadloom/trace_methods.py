@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .expr import DType, Expr, checked, numpys_name
+from .expr import DType, Expr, axes_given, checked, numpys_name
 from .functions import accumulated, binary, fold, function, positions, unary
 
 
@@ -83,7 +83,7 @@ def _define_methods():
         **{name: _as_function(name) for name in "dot swapaxes round diagonal take trace copy ravel repeat squeeze".split()},
         "flatten": lambda self, order="C": np.ravel(self, order),
         "reshape": lambda self, *shape, order="C": np.reshape(self, shape[0] if len(shape) == 1 else shape, order),
-        "transpose": lambda self, *axes: np.transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None),
+        "transpose": lambda self, *axes: np.transpose(self, axes_given(axes)),
     }
     words = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "^", "and": "&", "or": "|",
              "lshift": "<<", "rshift": ">>"}
