@@ -101,7 +101,8 @@ typedef enum bl_engine {
   BL_AUTOMATIC = 0, /* native code; without LLVM the interpreter, with the same bits */
   BL_JIT = 1,       /* native code or BL_COMPILE_ERROR */
   BL_INTERPRETER = 2,
-  BL_REFERENCE = 3 /* from the definition, slow */
+  BL_REFERENCE = 3, /* from the definition, slow */
+  BL_TIERED = 4     /* as BL_AUTOMATIC, but short calls are interpreted until code is made */
 } bl_engine;
 
 typedef struct bl_options {

@@ -13,8 +13,11 @@ enum class Engine {
   jit,         // native code or CompileError
   interpreter, // the loop IR, one point at a time; needs no LLVM; same bits as native code
   reference,   // from the definition, slow; float folds may differ in the last bits
+  // As automatic, but calls that take the interpreter some two milliseconds at most begin there.
+  // From the second call on another thread makes the code; without one, that call waits for it.
+  tiered,
 };
-// "auto", "jit", "interpreter" or "reference", as `--engine` has it; throws nothing.
+// "auto", "jit", "interpreter", "reference" or "tiered", as `--engine` has it; throws nothing.
 std::string_view name(Engine engine);
 
 // A tool that is told of machine code as it is made, so that it shows kernels by name. Several are

@@ -27,7 +27,7 @@ static_assert(BL_MAX_RANK == bl::max_rank);
 static_assert(int(BL_C128) == int(bl::DType::C128) && int(BL_F32) == int(bl::DType::F32) &&
               int(BL_U8) == int(bl::DType::U8) && bl::dtype_count == BL_C128 + 1);
 static_assert(int(BL_REFERENCE) == int(bl::Engine::reference) &&
-              int(BL_JIT) == int(bl::Engine::jit));
+              int(BL_TIERED) == int(bl::Engine::tiered) && int(BL_JIT) == int(bl::Engine::jit));
 
 namespace {
 
@@ -255,7 +255,7 @@ bl::Options options_of(const bl_options *options) {
   if (options->size < sizeof(bl_options)) // of a header before this one there is none
     throw BadArgument{fmt::format("'options' has a size of {}", options->size),
                       "begin with BL_DEFAULT_OPTIONS"};
-  if (options->engine < 0 || options->engine > BL_REFERENCE)
+  if (options->engine < 0 || options->engine > BL_TIERED)
     throw BadArgument{fmt::format("{} is no engine", options->engine), "take one of bl_engine"};
   made.threads = options->threads;
   made.engine = bl::Engine(options->engine);
@@ -376,7 +376,7 @@ bl_status bl_load_once(const void *built, size_t size, bl_kernel **handle, bl_ke
     return BL_OK;
   }
   return guarded([&] {
-    static bl::support::Mutex &mutex = *new bl::support::Mutex; // while it is made
+    static constinit bl::support::Mutex mutex; // while it is made
     given(static_cast<const char *>(built), "built");
     given(handle, "handle");
     given(kernel, "kernel");

@@ -47,6 +47,12 @@ public:
     return {entry->value, true, make_room_for(entry)};
   }
 
+  bool has(const std::string &key) const { // made, not only begun
+    const std::lock_guard lock(mutex_);
+    const auto found = index_.find(key);
+    return found != index_.end() && (*found->second)->is_made;
+  }
+
   std::size_t size() const {
     const std::lock_guard lock(mutex_);
     return order_.size();

@@ -78,9 +78,9 @@ std::string content_of(std::string_view about, std::string_view key, std::string
 }
 
 void tell_once(const std::string &path, const std::string &message) {
-  static support::Mutex &mutex = *new support::Mutex;
-  static auto &told = *new std::set<std::string>;
+  static constinit support::Mutex mutex;
   const std::lock_guard lock(mutex);
+  static auto &told = *new std::set<std::string>;
   if (told.insert(path).second) support::log().warn("{}", message);
 }
 
@@ -171,6 +171,10 @@ std::optional<std::string> DiskCache::read(const std::string &file, bool is_use)
     futimens(opened.fd, times); // where it cannot be set, the entry goes earlier
   }
   return content;
+}
+
+bool DiskCache::has(std::string_view key) const {
+  return faccessat(folder_->descriptor, file_of(key).c_str(), R_OK, 0) == 0;
 }
 
 std::optional<std::string> DiskCache::load(std::string_view key) const {

@@ -34,6 +34,7 @@ public:
 
   const std::string &folder() const { return folder_->path; }
 
+  bool has(std::string_view key) const; // whether there is a file for it, which may be broken
   // The payload that was stored last for the key.
   std::optional<std::string> load(std::string_view key) const;
 

@@ -59,6 +59,11 @@ bool has_other_blocks() {
   return seed != nullptr && *seed != '\0';
 }
 
+std::optional<DiskCache> cache_for(Profile profile, const std::string &folder) {
+  const bool may_keep = profile == Profile::none && !has_other_blocks();
+  return may_keep ? DiskCache::open(folder) : std::nullopt;
+}
+
 } // namespace
 
 std::string code_version_key() { return std::string(code_version) + "\nLLVM " LLVM_VERSION_STRING; }
@@ -75,8 +80,7 @@ KeptCode find_or_compile(const loop::Program &program, const std::string &progra
     times.look = laps.lap();
     return {std::move(code), true, times};
   }
-  const bool may_keep = profile == Profile::none && !has_other_blocks();
-  const std::optional<DiskCache> cache = may_keep ? DiskCache::open(folder) : std::nullopt;
+  const std::optional<DiskCache> cache = cache_for(profile, folder);
   const std::string key = cache ? key_of(program_key, target) : "";
   laps.lap();
   auto code = cache ? load(*cache, key, blocks) : nullptr;
@@ -91,6 +95,12 @@ KeptCode find_or_compile(const loop::Program &program, const std::string &progra
   if (image)
     cache->store(key, program.name + " for " + std::string(target.isa->name), image->text());
   return {std::move(code), false, times};
+}
+
+bool is_kept(const std::string &program_key, const Target &target, Profile profile,
+             const std::string &folder) {
+  const std::optional<DiskCache> cache = cache_for(profile, folder);
+  return cache && cache->has(key_of(program_key, target));
 }
 
 } // namespace broadloom::jit

@@ -37,4 +37,8 @@ KeptCode find_or_compile(const loop::Program &program, const std::string &progra
                          const Target &target, Profile profile, const std::string &folder,
                          int threads, BuiltCode *built);
 
+// Whether the disk cache seems to have it: the file is not read.
+bool is_kept(const std::string &program_key, const Target &target, Profile profile,
+             const std::string &folder);
+
 } // namespace broadloom::jit

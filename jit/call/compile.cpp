@@ -59,7 +59,8 @@ std::optional<jit::Target> find_target(const Options &options, spec::TypedSpec &
     return built ? target_of(*built, options.target, asked) : jit::find_target(options.target);
   };
   switch (options.engine) {
-  case Engine::automatic: break;
+  case Engine::automatic:
+  case Engine::tiered: break;
   case Engine::jit: return find();
   case Engine::interpreter:
   case Engine::reference: return std::nullopt;
@@ -143,7 +144,7 @@ std::shared_ptr<const KernelImpl> detail::make_kernel(const LoopSpec &spec, cons
   if (!options.device.empty()) return make_on_device(spec, std::move(typed), options, watch.ms());
   std::optional<jit::Target> target = find_target(options, typed, built);
   const int threads = thread_count(options);
-  if (target && !built && !jit::DiskCache::wanted())
+  if (target && !built && !jit::DiskCache::wanted() && options.engine != Engine::tiered)
     jit::start_backend(*target, threads); // code must be made
   return std::make_shared<const KernelImpl>(spec, std::move(typed),
                                             jit::MadeFor{options, std::move(target),

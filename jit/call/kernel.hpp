@@ -22,6 +22,8 @@
 //   nest/nest.cpp          a nest, of which parts and sums have nests of their own
 //   nest/setup.cpp         what no call changes
 //   nest/specialise.cpp    from layouts to all that a call of them needs
+//   nest/find_code.cpp     native code of a program, for all kernels of the process
+//   nest/code_beside.cpp   the same, made by another thread while calls are interpreted
 //   nest/patterns.cpp      the programs and their code: cache/, emit/, engine/, native/, gpu/
 //   ahead/build.cpp        ahead of time, as an object file
 //   nest/failure.cpp       what a bug of ours leaves behind, and what then takes over

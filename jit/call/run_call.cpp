@@ -367,7 +367,7 @@ void prepare_call(const CallPlan &plan) {
       if (const auto *run = std::get_if<Run>(&action)) {
         std::vector<AnyView> views;
         for (const MemRef &operand : run->operands) views.push_back(operand.view);
-        run->nest->bind(pointers_to(run->operands, views), {run->lies}, Use::Once);
+        run->nest->bind(pointers_to(run->operands, views), {run->lies}, Use::Ready);
       }
   };
   for (const TimeLoop &loop : plan.loops) prepare(loop.body);

@@ -72,7 +72,7 @@ bool TileChooser::add_nests(const TileGroup &group, std::size_t m, Reader &reade
     if (is_run_) {
       nest.special = part_nest.bind(operands, lies, Use::Often);
       // One that stands in for native code may have to give way to the reference.
-      const bool may_fail = nests_.rest.setup().engine == Engine::automatic;
+      const bool may_fail = nests_.rest.setup().may_stand_in();
       if (nest.special->engine == Engine::reference ||
           (nest.special->engine != Engine::jit && may_fail))
         return false;

@@ -21,7 +21,7 @@ std::size_t bytes_of(const KernelImpl &kernel, kernel::Operands call) {
   const jit::Setup &setup = kernel.setup();
   if (setup.engine == Engine::reference || setup.device || setup.is_debugged()) return 0;
   if (setup.is_plain)
-    return CallArena::rounded(kernel.nests().rest.bind(call, {}, jit::Use::Once)->scratch_bytes);
+    return CallArena::rounded(kernel.nests().rest.bind(call, {}, jit::Use::Ready)->scratch_bytes);
   const std::shared_ptr<const jit::CallPlan> plan = kernel.plans().of(kernel.nests(), call);
   std::size_t most = 0;
   const auto look = [&](const std::vector<jit::Action> &actions) {
@@ -31,7 +31,7 @@ std::size_t bytes_of(const KernelImpl &kernel, kernel::Operands call) {
         for (const jit::MemRef &operand : run->operands) views.push_back(operand.view);
         most = std::max(
             most,
-            run->nest->bind(jit::pointers_to(run->operands, views), {run->lies}, jit::Use::Once)
+            run->nest->bind(jit::pointers_to(run->operands, views), {run->lies}, jit::Use::Ready)
                 ->scratch_bytes);
       }
   };

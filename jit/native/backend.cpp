@@ -6,9 +6,8 @@
 #include "support/log.hpp"
 #include "support/undivided.hpp"
 
+#include <atomic>
 #include <exception>
-#include <mutex>
-#include <optional>
 #include <thread>
 
 namespace broadloom::jit {
@@ -22,22 +21,13 @@ void start(const Target &target) {
   }
 }
 
-struct Started { // never destroyed
-  support::Mutex mutex;
-  bool begun = false;
-  std::optional<Beside> thread;
-};
-
 } // namespace
 
 void start_backend(const Target &target, int threads) {
-  static Started &started = *new Started;
-  const std::lock_guard lock(started.mutex);
-  if (started.begun || support::end_has_begun()) return;
-  started.begun = true;
+  static std::atomic<bool> begun{false};
+  if (support::end_has_begun() || begun.exchange(true)) return;
   if (threads < 2 || std::thread::hardware_concurrency() < 2) return;
-  started.thread.emplace([target] { start(target); });
-  started.thread->leave();
+  Beside([target] { start(target); }).leave();
 }
 
 } // namespace broadloom::jit

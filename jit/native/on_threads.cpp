@@ -19,7 +19,7 @@ namespace broadloom::jit {
 namespace {
 
 struct Job {
-  const std::function<void()> *work;
+  std::function<void()> work;
   cpu_set_t processors;
   bool moved = false; // it is to have all of them again
   bool undivided = false;
@@ -30,15 +30,15 @@ void *run_job(void *argument) {
   if (job->moved) sched_setaffinity(0, sizeof job->processors, &job->processors);
   if (job->undivided) support::Undivided::take_over();
   const support::FloatWorld world;
-  (*job->work)();
+  job->work();
   if (job->undivided) support::Undivided::hand_back();
   return nullptr;
 }
 
 } // namespace
 
-Beside::Beside(std::function<void()> work) : work_(std::move(work)) {
-  auto job = std::make_unique<Job>(Job{&work_, {}});
+Beside::Beside(std::function<void()> work) {
+  auto job = std::make_unique<Job>(Job{std::move(work), {}});
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return;
   if (const int here = sched_getcpu();

@@ -22,12 +22,11 @@ public:
   Beside &operator=(const Beside &) = delete;
   ~Beside() { join(); }
 
+  bool runs() const { return runs_; } // false: there can be no further thread
   void join();
-  // Nobody waits for it. This object must live until it has ended.
-  void leave();
+  void leave(); // nobody waits for it
 
 private:
-  std::function<void()> work_;
   pthread_t thread_{};
   bool runs_ = false;
 };

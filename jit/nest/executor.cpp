@@ -4,6 +4,7 @@
 #include "array/copy.hpp"
 #include "jit/gpu/device.hpp"
 #include "jit/nest/call_memory.hpp"
+#include "jit/nest/code_beside.hpp"
 #include "jit/nest/failure.hpp"
 #include "jit/runtime/small.hpp"
 #include "kernel/check.hpp"
@@ -52,7 +53,7 @@ void Executor::execute(const Specialisation &special, Operands operands) const {
     return execute_twice(special, operands);
   }
 
-  bool copy = special.engine == Engine::interpreter && setup_.engine == Engine::automatic;
+  bool copy = special.engine == Engine::interpreter && setup_.may_stand_in();
   for (std::size_t o = 0; o < outputs; ++o) {
     const Span span = spans[inputs + o];
     for (std::size_t other = o + 1; other < outputs; ++other)
@@ -151,7 +152,7 @@ void *Executor::copy_on_device(const AnyView &view, kernel::Reach reach,
 
 void Executor::execute_on_copies(const Specialisation &special, Operands operands,
                                  void *const *given) const {
-  if (special.engine == Engine::interpreter && setup_.engine == Engine::automatic)
+  if (special.engine == Engine::interpreter && setup_.may_stand_in())
     return interpret_or_refer(special, operands);
   std::vector<void *> addresses(given, given + operands.size());
   std::vector<kernel::OperandCopy> copies; // all are made before the first output is written
@@ -260,6 +261,7 @@ void Executor::run_box(const Specialisation &special, std::size_t phase, char *c
 
 void Executor::interpret(const Specialisation &special, const loop::Frame &frame) const {
   interpreted_.fetch_add(1, std::memory_order_relaxed);
+  if (special.beside) special.beside->note_run();
   for (std::size_t p = 0; p < special.phases.size(); ++p) {
     const runtime::Grid &grid = special.phases[p].grid;
     runtime::for_each_block(grid, [&](const std::int64_t *lo, const std::int64_t *hi) {

@@ -151,7 +151,7 @@ std::string_view name_of(Fault fault) {
 } // namespace
 
 bool may_fall_back(const Setup &setup) {
-  if (setup.engine != Engine::automatic) return false;
+  if (!setup.may_stand_in()) return false;
   const std::string value = variable("BROADLOOM_STRICT");
   return value.empty() || value == "0";
 }

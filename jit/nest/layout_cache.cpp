@@ -61,15 +61,12 @@ LayoutCache::add(std::shared_ptr<const Specialisation> special) {
   if (auto other = find_locked(special->hash, [&](const Specialisation &candidate) {
         return candidate.key == special->key;
       })) {
-    if (other->generality == special->generality ||
-        special->generality == plan::Generality::Generic)
-      return other;
+    if (!other->stands_in() || special->stands_in()) return other;
     dropped = std::exchange(recent_.front(), special); // where `find_locked` has put it
     return special;
   }
   const bool is_first = pinned_.empty() && recent_.empty();
-  const bool is_pinned =
-      pinned_.size() < most_pinned && special->generality == plan::Generality::Exact;
+  const bool is_pinned = pinned_.size() < most_pinned && !special->stands_in();
   if (!is_first || !is_pinned) note_calls();
   if (is_pinned) {
     pinned_.push_back(special);

@@ -127,8 +127,8 @@ public:
   std::shared_ptr<const Specialisation> find(kernel::Operands operands, kernel::Lies lies,
                                              std::uint64_t hash);
 
-  // Keeps `special`, unless another thread was faster: gives the one that is kept. An exact one
-  // takes the place of a generic one, which is never pinned.
+  // Keeps `special`, unless another thread was faster: gives the one that is kept. What only stands
+  // in is never pinned, and gives its place to what does not.
   std::shared_ptr<const Specialisation> add(std::shared_ptr<const Specialisation> special);
 
   // That of the latest call of this thread, or where it has made none, of another one; null before

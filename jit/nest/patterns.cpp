@@ -2,11 +2,9 @@
 #include "jit/nest/patterns.hpp"
 
 #include "jit/cache/built_code.hpp"
-#include "jit/cache/cache.hpp"
-#include "jit/cache/kept_code.hpp"
+#include "jit/nest/code_beside.hpp"
 #include "jit/nest/explain_program.hpp"
 #include "jit/nest/failure.hpp"
-#include "jit/nest/stopwatch.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
 #include "support/log.hpp"
@@ -22,26 +20,8 @@ namespace {
 
 using plan::Generality;
 
-// Native code in memory, for all kernels of the process. Never destroyed: LLVM may be gone at exit.
-constexpr std::size_t most_codes = 512;
-constexpr std::size_t most_code_bytes = std::size_t(128) << 20; // or BROADLOOM_CODE_BYTES
-constexpr std::size_t most_generic = 64;                        // of a kernel
+constexpr std::size_t most_generic = 64; // of a kernel
 constexpr std::size_t most_compared = 8; // known patterns, when `why` looks for the nearest one
-MemoryCache<Code> &code_cache() {
-  static auto &cache =
-      *new MemoryCache<Code>(most_codes, number_in("BROADLOOM_CODE_BYTES", most_code_bytes),
-                             [](const Code &code) { return code.code_bytes(); });
-  return cache;
-}
-
-// Kernels of equal programs share their code; those that are profiled do not, as code has one name
-// there.
-std::string code_key(const std::string &program_key, const Target &target, Profile profile,
-                     const std::string &kernel) {
-  const std::string known_as =
-      profile == Profile::none ? "" : std::to_string(unsigned(profile)) + ' ' + kernel;
-  return std::string(target.isa->name) + '\n' + target.cpu + '\n' + known_as + '\n' + program_key;
-}
 
 } // namespace
 
@@ -68,7 +48,8 @@ Decision PatternCache::explain_generic(bool hit) const {
 
 std::shared_ptr<const Pattern> PatternCache::find(loop::Program program, const std::string &key,
                                                   Generality generality,
-                                                  const kernel::Layouts &layouts, Decision &found) {
+                                                  const kernel::Layouts &layouts, Decision &found,
+                                                  CodeBeside *beside) {
   const auto hit = [&](support::Reason reason, const char *text) {
     return generality == Generality::Generic ? explain_generic(true)
                                              : support::decide(reason, "", "hit", text);
@@ -90,7 +71,7 @@ std::shared_ptr<const Pattern> PatternCache::find(loop::Program program, const s
   for (const Known &other : others) programs.push_back(&other.pattern->program);
   found =
       generality == Generality::Generic ? explain_generic(false) : explain_miss(program, programs);
-  std::shared_ptr<const Pattern> pattern = make(std::move(program), key, layouts);
+  std::shared_ptr<const Pattern> pattern = make(std::move(program), key, layouts, beside);
   if (pattern->code && pattern->origin == Pattern::Origin::Process)
     found = hit(support::Reason::CodeKnown,
                 "hit: another kernel of this process has the same loop program");
@@ -161,72 +142,30 @@ static void count_steps(CompileSteps &steps, const KeptCode::Times &before,
 }
 
 std::shared_ptr<const Pattern> PatternCache::make(loop::Program program, const std::string &key,
-                                                  const kernel::Layouts &layouts) {
+                                                  const kernel::Layouts &layouts,
+                                                  CodeBeside *beside) {
   auto pattern = std::make_shared<Pattern>();
   pattern->program = std::move(program);
   if (!setup_.target) return pattern;
-  const Stopwatch watch;
-  const auto compile = [&] {
-    if (support::is_torn())
-      support::fail(
-          "E0501",
-          "native code cannot be had: this process was forked while another thread compiled, "
-          "and that took too long to be waited for",
-          {}, "fork while nothing is compiled, or begin another program by exec");
-    bool from_disk = false;
-    KeptCode::Times before;
-    const bool is_wrong = is_asked(Fault::WrongCode);
-    const std::string known_as = is_wrong ? key + "wrong" : key;
-    const auto make = [&]() -> std::shared_ptr<const Code> {
-      fail_if_asked(Fault::Emit);
-      if (setup_.device)
-        return setup_.device->compile(pattern->program, known_as, setup_.options.cache_dir);
-      if (setup_.target->isa->device) return gpu::code_to_show(pattern->program, *setup_.target);
-      KeptCode kept = find_or_compile(is_wrong ? made_wrong(pattern->program) : pattern->program,
-                                      known_as, *setup_.target, setup_.profile,
-                                      setup_.options.cache_dir, setup_.threads, setup_.built.get());
-      from_disk = kept.from_disk;
-      before = kept.times;
-      return std::move(kept.code);
-    };
-    // What is being built takes all of its code, whoever has it, too.
-    const bool builds = setup_.built && setup_.built->is_being_built();
-    const auto found =
-        builds ? MemoryCache<Code>::Found{make(), true, 0}
-               : code_cache().get(
-                     code_key(known_as, *setup_.target, setup_.profile, setup_.typed.name), make);
-    pattern->code = found.value;
-    if (found.dropped > 0)
-      support::log().debug(
-          "code of {} that no kernel holds was dropped: all that is cached may have "
-          "{} bytes (BROADLOOM_CODE_BYTES)",
-          support::count(std::int64_t(found.dropped), "pattern"), code_cache().most_bytes());
-    if (found.made) {
-      const std::lock_guard lock(mutex_);
-      count_steps(counters_.steps, before, pattern->code->times());
-    }
-    pattern->origin = !found.made    ? Pattern::Origin::Process
-                      : !from_disk   ? Pattern::Origin::Made
-                      : setup_.built ? Pattern::Origin::Built
-                                     : Pattern::Origin::Disk;
-    if (from_disk) {
-      if (support::logs_debug())
-        support::log().debug("read a pattern of '{}' for {} from {} in {:.2f} ms",
-                             setup_.typed.name, setup_.target->isa->name,
-                             setup_.built ? "what was built" : "the disk cache", watch.ms());
-      const std::lock_guard lock(mutex_);
-      ++counters_.loaded;
-    } else if (found.made) {
-      support::log().debug("compiled a pattern of '{}' for {}: {} bytes in {:.2f} ms",
-                           setup_.typed.name, setup_.target->isa->name, pattern->code->code_bytes(),
-                           watch.ms());
-      const std::lock_guard lock(mutex_);
+  const auto find = [&] {
+    std::optional<FoundCode> found = beside != nullptr ? beside->take() : std::nullopt;
+    const bool was_beside = found.has_value();
+    if (!found) found = find_code(setup_, setup_.typed.name, pattern->program, key);
+    pattern->code = found->code;
+    pattern->origin = found->origin;
+    if (found->origin == Pattern::Origin::Process) return;
+    const std::lock_guard lock(mutex_);
+    count_steps(counters_.steps, found->before, pattern->code->times());
+    if (was_beside) counters_.compile_ms += found->ms;
+    if (found->origin == Pattern::Origin::Made) {
       ++counters_.compiles;
-      pattern->ms = watch.ms();
+      pattern->ms = found->ms;
+    } else {
+      ++counters_.loaded;
     }
   };
   try {
-    with_ir(compile, [&] { return loop::print(pattern->program); });
+    with_ir(find, [&] { return loop::print(pattern->program); });
   } catch (const InternalError &error) {
     if (!may_fall_back(setup_)) throw;
     pattern->no_code = error.message();
@@ -238,6 +177,14 @@ std::shared_ptr<const Pattern> PatternCache::make(loop::Program program, const s
                         error.message());
   }
   return pattern;
+}
+
+bool PatternCache::has(const std::string &key) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (patterns_.contains(key)) return true;
+  }
+  return has_code(setup_, setup_.typed.name, key);
 }
 
 } // namespace broadloom::jit

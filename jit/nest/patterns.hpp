@@ -20,13 +20,16 @@ public:
   // `ms` is the time that the analysis of the kernel took.
   PatternCache(const Setup &setup, double ms);
 
-  // The pattern of a program whose key this is; `found` becomes what `why` says about it.
+  // The pattern of a program whose key this is; `found` becomes what `why` says about it. `beside`
+  // has its code where calls were interpreted so far; else null.
   std::shared_ptr<const Pattern> find(loop::Program program, const std::string &key,
                                       plan::Generality generality, const kernel::Layouts &layouts,
-                                      Decision &found);
+                                      Decision &found, CodeBeside *beside);
   // The same where nobody is going to ask for it again.
   std::shared_ptr<const Pattern> make(loop::Program program, const std::string &key,
-                                      const kernel::Layouts &layouts);
+                                      const kernel::Layouts &layouts, CodeBeside *beside = nullptr);
+  // Whether code need not be made for this program.
+  bool has(const std::string &key) const;
   // Whether the generic plan takes the place of the exact one with this program.
   bool serves_generic(const std::string &key, Use use) const;
 

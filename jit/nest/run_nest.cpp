@@ -8,6 +8,7 @@
 // counts references.
 #include "jit/nest/nest.hpp"
 
+#include "jit/nest/code_beside.hpp"
 #include "jit/nest/specialise.hpp"
 #include "jit/nest/stopwatch.hpp"
 #include "jit/runtime/small.hpp"
@@ -96,13 +97,19 @@ std::shared_ptr<const Specialisation> Nest::bind(Operands operands, kernel::Lies
                                                  Use use) const {
   kernel::check_operands(setup_.typed, operands);
   const std::uint64_t hash = layout_hash(operands, lies);
+  std::shared_ptr<CodeBeside> beside;
   if (auto known = layout_cache_.find(operands, lies, hash)) {
-    if (known->generality == plan::Generality::Exact) return known;
+    if (!known->stands_in()) return known;
     if (setup_.built) return known; // nothing is compiled for it
-    if (use == Use::Once && !known->deserves_exact()) return known;
-    use = Use::Often;
+    beside = known->beside;
+    if (beside) {
+      if (use == Use::Once && !beside->is_due()) return known;
+    } else {
+      if (use != Use::Often && !known->deserves_exact()) return known;
+      use = Use::Often;
+    }
   }
-  return layout_cache_.add(specialise(setup_, patterns_, operands, lies, hash, use));
+  return layout_cache_.add(specialise(setup_, patterns_, operands, lies, hash, use, beside.get()));
 }
 
 } // namespace broadloom::jit

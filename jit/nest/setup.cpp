@@ -76,6 +76,11 @@ support::Machine Setup::machine(int threads) const {
   return machine;
 }
 
+bool Setup::is_tiered() const {
+  return engine == Engine::tiered && target && !built && !device && !verifies &&
+         profile == Profile::none;
+}
+
 Array Setup::array_of(DType dtype, const Layout &layout) const {
   return device ? device->array(dtype, layout) : Array(dtype, layout.shape());
 }

@@ -59,6 +59,10 @@ struct Setup : MadeFor {
 
   // As the definition has it.
   const spec::TypedSpec &whole() const { return scatters ? scatters->whole : typed; }
+  // Whether the interpreter may run what has no native code.
+  bool may_stand_in() const { return engine == Engine::automatic || engine == Engine::tiered; }
+  // Whether calls may begin there while code is made.
+  bool is_tiered() const;
   bool is_debugged() const { return options.debug != Debug::none; }
   bool asks(Debug what) const { return (options.debug & what) != Debug::none; }
   // Whether a call has so many operands, of which so many are inputs.

@@ -26,8 +26,9 @@
 
 namespace broadloom::jit {
 
-// For many calls, layouts have a pattern of their own.
-enum class Use : std::uint8_t { Once, Often };
+// What layouts are looked up for: a call, which may begin in the interpreter; a call whose code is
+// to be there; or many calls, for which layouts have a pattern of their own.
+enum class Use : std::uint8_t { Once, Ready, Often };
 
 struct Pattern {
   loop::Program program;
@@ -38,6 +39,8 @@ struct Pattern {
       Process;   // of the code: found in this process, on disk, in what was built, or made now
   double ms = 0; // that making it took, if it was made
 };
+
+class CodeBeside;
 
 struct Specialisation {
   // What a call must look like.
@@ -62,6 +65,7 @@ struct Specialisation {
   int threads = 1;                                     // that the plan is for
   plan::Generality generality = plan::Generality::Exact;
   mutable std::atomic<double> generic_ms{0}; // that calls by a generic plan took
+  std::shared_ptr<CodeBeside> beside;        // of what is interpreted until it has code; else null
   std::shared_ptr<const Pattern> pattern;
   struct Source {
     std::int32_t operand = -1;   // or scratch:
@@ -87,6 +91,8 @@ struct Specialisation {
   };
   std::vector<Step> steps;
 
+  // Another one takes its place sooner or later.
+  bool stands_in() const { return beside || generality == plan::Generality::Generic; }
   // Whether a pattern of its own would have been made in the time that its calls have taken.
   bool deserves_exact() const {
     constexpr double usual_ms = 20;

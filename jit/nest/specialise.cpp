@@ -3,6 +3,7 @@
 
 #include "jit/cache/built_code.hpp"
 #include "jit/gpu/device.hpp"
+#include "jit/nest/code_beside.hpp"
 #include "jit/nest/failure.hpp"
 #include "jit/nest/layout_cache.hpp"
 #include "jit/nest/patterns.hpp"
@@ -13,6 +14,7 @@
 #include "plan/scratch.hpp"
 #include "support/check.hpp"
 #include "support/fail.hpp"
+#include "support/reasons.hpp"
 #include "text/print_typed.hpp"
 
 #include <fmt/format.h>
@@ -196,6 +198,7 @@ plan::Resolved resolve(const Setup &setup, kernel::Operands operands, kernel::La
 plan::Plan make_plan(const Setup &setup, const kernel::Layouts &layouts,
                      const plan::Resolved &resolved, int threads, bool explain,
                      plan::Generality generality) {
+  const support::Undivided here; // the first plan asks the machine for what it has
   plan::Plan plan;
   const auto make = [&] {
     fail_if_asked(Fault::Plan);
@@ -211,7 +214,7 @@ plan::Plan make_plan(const Setup &setup, const kernel::Layouts &layouts,
 
 // From layouts to all that a call needs. Throws InternalError.
 static void place(const Setup &setup, PatternCache &patterns, Specialisation &special,
-                  const plan::Resolved &resolved, int threads, Use use) {
+                  const plan::Resolved &resolved, int threads, Use use, CodeBeside *beside) {
   special.threads = threads;
   plan::Plan plan = make_plan(setup, special.layouts, resolved, threads, false, special.generality);
   std::string key = loop::key(plan.program);
@@ -235,8 +238,18 @@ static void place(const Setup &setup, PatternCache &patterns, Specialisation &sp
   // Beyond this point axes, phases and widths are fixed.
 
   const Stopwatch watch;
-  special.pattern = patterns.find(std::move(plan.program), key, special.generality, special.layouts,
-                                  special.found);
+  if (use == Use::Once && beside == nullptr && setup.is_tiered() &&
+      special.generality == plan::Generality::Exact && plan::is_soon_interpreted(plan.binding) &&
+      !patterns.has(key)) {
+    special.found = support::decide(support::Reason::CodeBeside, "", "miss",
+                                    "miss: the interpreter begins, and from the second call on "
+                                    "another thread makes the code");
+    special.beside = std::make_shared<CodeBeside>(setup, std::move(plan.program), key);
+    special.pattern = special.beside->pattern();
+  } else {
+    special.pattern = patterns.find(std::move(plan.program), key, special.generality,
+                                    special.layouts, special.found, beside);
+  }
   special.code_ms = watch.ms();
   special.engine = special.pattern->code ? Engine::jit : Engine::interpreter;
   special.binding = std::move(plan.binding);
@@ -258,7 +271,7 @@ static void place(const Setup &setup, PatternCache &patterns, Specialisation &sp
 
 std::shared_ptr<const Specialisation> specialise(const Setup &setup, PatternCache &patterns,
                                                  kernel::Operands operands, kernel::Lies lies,
-                                                 std::uint64_t hash, Use use) {
+                                                 std::uint64_t hash, Use use, CodeBeside *beside) {
   const support::FloatWorld world;
   const support::Undivided here;
   const Stopwatch watch;
@@ -284,13 +297,13 @@ std::shared_ptr<const Specialisation> specialise(const Setup &setup, PatternCach
   };
   std::shared_ptr<Specialisation> special = begin();
   try {
-    place(setup, patterns, *special, resolved, setup.threads, use);
+    place(setup, patterns, *special, resolved, setup.threads, use, beside);
   } catch (const InternalError &error) {
     if (!may_fall_back(setup)) throw;
     std::string instead = "runs by a plan for one thread";
     try {
       special = begin();
-      place(setup, patterns, *special, resolved, 1, use);
+      place(setup, patterns, *special, resolved, 1, use, beside);
     } catch (const InternalError &) { // the first one is told
       special = begin();
       special->engine = Engine::reference;

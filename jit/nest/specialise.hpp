@@ -16,8 +16,9 @@ plan::Plan make_plan(const Setup &setup, const kernel::Layouts &layouts,
                      const plan::Resolved &resolved, int threads, bool explain,
                      plan::Generality generality);
 
+// `beside` is of the one whose place this one takes, or null.
 std::shared_ptr<const Specialisation> specialise(const Setup &setup, PatternCache &patterns,
                                                  kernel::Operands operands, kernel::Lies lies,
-                                                 std::uint64_t hash, Use use);
+                                                 std::uint64_t hash, Use use, CodeBeside *beside);
 
 } // namespace broadloom::jit

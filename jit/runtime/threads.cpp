@@ -126,7 +126,7 @@ bool Workers::have_no_threads() {
 
 void Workers::start() {
   if (support::end_has_begun()) return; // of the main thread only, it may be
-  static support::Mutex &mutex = *new support::Mutex;
+  static constinit support::Mutex mutex;
   Allowed allowed;
   {
     const std::lock_guard lock(mutex);
@@ -146,9 +146,9 @@ void Workers::start() {
 
 Workers &workers(int threads) {
   // Reached through pointers that are never freed, so nothing is destroyed at exit.
-  static support::Mutex &mutex = *new support::Mutex;
-  static auto &arenas = *new std::map<int, std::unique_ptr<Workers>>;
+  static constinit support::Mutex mutex;
   const std::lock_guard lock(mutex);
+  static auto &arenas = *new std::map<int, std::unique_ptr<Workers>>;
   std::unique_ptr<Workers> &entry = arenas[threads];
   if (!entry) entry = std::make_unique<Workers>(threads);
   return *entry;

@@ -215,10 +215,10 @@ std::string key_of(const Target &target, int threads) {
 } // namespace
 
 support::Rates rates_here(const Target &target, int threads, const std::string &folder) {
-  static support::Mutex &mutex = *new support::Mutex;
-  static auto &known = *new std::map<std::string, support::Rates>;
+  static constinit support::Mutex mutex;
   const std::string key = key_of(target, threads);
   const std::lock_guard lock(mutex);
+  static auto &known = *new std::map<std::string, support::Rates>;
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const std::optional<DiskCache> cache = DiskCache::open(folder);
   if (const auto text = cache ? cache->load(key) : std::nullopt)

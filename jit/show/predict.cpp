@@ -151,7 +151,7 @@ private:
     std::vector<AnyView> views;
     for (const MemRef &operand : run.operands) views.push_back(operand.view);
     const std::shared_ptr<const Specialisation> special =
-        run.nest->bind(pointers_to(run.operands, views), {run.lies}, Use::Once);
+        run.nest->bind(pointers_to(run.operands, views), {run.lies}, Use::Ready);
     if (special->pattern == nullptr || !special->pattern->code)
       fail_without_code(*run.nest, special->engine,
                         special->pattern == nullptr ? special->failure : special->pattern->no_code);

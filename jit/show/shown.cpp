@@ -16,6 +16,7 @@ std::string_view name(Engine engine) {
   case Engine::automatic: return "auto";
   case Engine::jit: return "jit";
   case Engine::interpreter: return "interpreter";
+  case Engine::tiered: return "tiered";
   case Engine::reference: return "reference";
   }
   return {};

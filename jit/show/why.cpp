@@ -65,6 +65,10 @@ Decision explain_engine(const Nest &nest, const Shown &shown) {
   const std::string native =
       fmt::format("native code for {} ({}, {}-bit vectors)", setup.target->isa->name,
                   setup.target->cpu, setup.target->vector_bits());
+  if (shown.special && shown.special->beside)
+    return decide(Reason::Tiered, "", "interpreter",
+                  "interpreter, while code is made: calls that it does soon begin there",
+                  {{"native code", "made by another thread from the second call on"}});
   if (shown.engine == Engine::interpreter)
     return decide(Reason::NoNativeCode, "", "interpreter",
                   "interpreter, for want of native code: " + shown.pattern->no_code,

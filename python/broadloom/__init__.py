@@ -42,8 +42,8 @@ def compile(text, name=None, *, threads=0, target="", engine="auto", debug=False
 
     `text` is a string, or a path (os.PathLike) of a .loom file, which errors then name. `threads`
     is the greatest number of threads of a call, 0 for as many as the machine gives. `target` is "",
-    "x86-64-v3" or "x86-64-v4"; `engine` "auto", "jit", "interpreter" or "reference". Results have
-    the same bits whatever these are, but for "reference". `debug` checks each call, slowly: True,
+    "x86-64-v3" or "x86-64-v4"; `engine` "auto", "jit", "interpreter", "tiered" or "reference".
+    Results have the same bits with all but "reference". `debug` checks each call, slowly: True,
     or some of "nan", "infinity", "interpreter", "reference" and "memory". `device` is "" or a GPU,
     "cuda" or "cuda:1", where the arrays of calls lie, too: see docs/gpu.md.
     """

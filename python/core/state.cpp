@@ -14,7 +14,8 @@ Engine engine_from(const std::string &word) {
   if (word == "jit") return Engine::jit;
   if (word == "interpreter") return Engine::interpreter;
   if (word == "reference") return Engine::reference;
-  const std::vector<std::string> engines = {"auto", "jit", "interpreter", "reference"};
+  if (word == "tiered") return Engine::tiered;
+  const std::vector<std::string> engines = {"auto", "jit", "interpreter", "reference", "tiered"};
   throw ArgumentError("E0401", "there is no engine '" + word + "'", {},
                       suggestion(word, engines) + "the engines are " + quoted_list(engines));
 }

@@ -28,9 +28,9 @@ struct Block { // `memory` is on the border of a huge page within what was mappe
 
 void unmap(const Block &block) { munmap(block.mapped, block.mapped_bytes); }
 
+constinit support::Mutex mutex; // of what is kept
 // Never destroyed: arrays may be given back while the process ends.
 struct Kept {
-  support::Mutex mutex;
   std::vector<Block> blocks; // the oldest first
   std::size_t bytes = 0;
 };
@@ -51,7 +51,7 @@ Block map_block(std::size_t bytes) {
 
 // A kept block of at least `bytes` and at most a quarter more, the latest that was given back.
 Block take(std::size_t bytes) {
-  const std::lock_guard lock(kept().mutex);
+  const std::lock_guard lock(mutex);
   std::vector<Block> &blocks = kept().blocks;
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     if (block->bytes < bytes || block->bytes > bytes + bytes / 4) continue;
@@ -68,7 +68,7 @@ void give_back(const Block &block) try {
   if (!keeps_memory || block.bytes > most_kept_bytes) return unmap(block);
   std::vector<Block> dropped; // unmapped without the lock
   {
-    const std::lock_guard lock(kept().mutex);
+    const std::lock_guard lock(mutex);
     std::vector<Block> &blocks = kept().blocks;
     dropped.reserve(blocks.size());
     blocks.reserve(blocks.size() + 1);
@@ -132,14 +132,14 @@ std::shared_ptr<void> written_memory(std::size_t bytes) {
 }
 
 std::size_t kept_bytes() {
-  const std::lock_guard lock(kept().mutex);
+  const std::lock_guard lock(mutex);
   return kept().bytes;
 }
 
 void release_kept() {
   std::vector<Block> blocks;
   {
-    const std::lock_guard lock(kept().mutex);
+    const std::lock_guard lock(mutex);
     blocks.swap(kept().blocks);
     kept().bytes = 0;
   }

@@ -208,6 +208,12 @@ Grid grid_of(const loop::Program &program, std::size_t index, const Binding &bin
                          sides_of_tiles(program, phase, machine, binding.extents));
 }
 
+bool is_soon_interpreted(const Binding &binding) {
+  double work = 0;
+  for (const double cycles : binding.phase_work) work += cycles;
+  return work * interpreter_slowdown <= most_interpreted;
+}
+
 std::optional<Pipeline> pipeline_of(const loop::Program &program, std::size_t first,
                                     const Binding &binding, const Grid &grid) {
   if (!loop::is_pipeline(program, first)) return {};

@@ -59,6 +59,9 @@ std::int64_t vector_granule_of(const loop::Program &program, const loop::Phase &
 // The first phase of the pipeline that has this one.
 std::optional<std::size_t> pipeline_with(const loop::Program &program, std::size_t phase);
 
+// Whether the interpreter is likely to be done before code could be made.
+bool is_soon_interpreted(const Binding &binding);
+
 // How a phase and the two after it run as one (loop::is_pipeline).
 struct Pipeline {
   std::int64_t chunks = 0;

@@ -161,6 +161,7 @@ inline constexpr std::int64_t vector_granule =
 inline constexpr std::int64_t column_granule =
     64; // of columns that are walked downwards: whole vectors
 inline constexpr double interpreter_slowdown = 100;
+inline constexpr double most_interpreted = 6e6; // cycles of a call that need not wait for its code
 inline constexpr std::size_t most_phases_passed =
     64; // between the first and the last that are interleaved: looking for more would take long
 inline constexpr std::int64_t most_pipelined_chunks =

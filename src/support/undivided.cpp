@@ -55,14 +55,14 @@ void in_child() {
   watch_end_in_child();
 }
 
-void watch_forks() {
-  static const bool watched = pthread_atfork(before_fork, after_fork, in_child) == 0;
-  (void)watched; // where that takes memory that is not there, a fork does not wait
+// As the library is loaded: a fork beside the first use would miss a later one. Where it takes
+// memory that is not there, a fork does not wait.
+__attribute__((constructor)) void watch_forks() {
+  (void)pthread_atfork(before_fork, after_fork, in_child);
 }
 
 void enter() {
   if (depth++ > 0) return;
-  watch_forks();
   for (;;) { // of two that meet, one sees the other
     inside.fetch_add(1);
     const int by = closed.load();

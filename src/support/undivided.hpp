@@ -29,7 +29,8 @@ public:
 };
 
 // No fork leaves it locked in the child, but in one that is torn: `lock` throws CompileError E0501
-// there.
+// there. One that is static is `constinit`, as a fork could cut its making in two. What it guards
+// is made under it.
 class Mutex {
 public:
   void lock();

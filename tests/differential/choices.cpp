@@ -234,6 +234,10 @@ private:
     }
     const bool is_verified = !choices.frozen && choices.options.debug == Debug::none;
     const auto before = is_verified ? copies_of(*made, in, out) : std::map<std::string, Array>();
+    for (int n = 0; n < choices.earlier_calls && !choices.overlaps; ++n) {
+      std::vector<std::shared_ptr<std::vector<unsigned char>>> other;
+      kernel.run_named(in, make_outputs(choices, in, other));
+    }
     calls::Record record;
     if (choices.bound) {
       const BoundCall call = kernel.bind_named(in, out);
@@ -245,6 +249,9 @@ private:
       kernel.run_named(in, out);
       record = recorder.record();
     }
+    if (choices.options.engine == Engine::tiered)
+      ++tally_.taken[kernel.engine() == Engine::interpreter ? "tiered, interpreted"
+                                                            : "tiered, native"];
     if (is_verified) verify_steps(kernel, *made, before, in, out, record);
     std::vector<Bytes> hashes;
     for (const NamedView &view : out) hashes.push_back(canonical(view.view));

@@ -67,7 +67,10 @@ Choices draw(Random &random, const Open &open) {
   if (open.loops) choose("BROADLOOM_LOOP_BYTES", "loop bytes", {"0", "0", "200", "1000000000"});
   if (open.generic) choose("BROADLOOM_PATTERNS", "patterns", {"", "0", "1"});
   if (random.chance(60)) {
-    made.options.engine = random.chance(15) ? Engine::automatic : Engine::jit;
+    made.options.engine = random.chance(15)   ? Engine::automatic
+                          : random.chance(20) ? Engine::tiered
+                                              : Engine::jit;
+    if (made.options.engine == Engine::tiered) made.earlier_calls = random.pick<int>({0, 1, 2, 9});
     made.names.insert("native code");
     choose("BROADLOOM_CACHES", "caches", {"", "4K,64K", "64K,256K"});
     if (random.chance(40)) {
@@ -82,7 +85,7 @@ Choices draw(Random &random, const Open &open) {
       made.options.cache_dir = cache_folder();
       made.environment["BROADLOOM_CACHE"] = "1";
       made.names.insert("disk cache");
-    } else {
+    } else if (made.options.engine != Engine::tiered) { // code that is counted is made at once
       made.options.profile = Profile::paths;
     }
   }
@@ -136,6 +139,8 @@ const std::vector<std::string> &all_choices() {
                                               "patterns 0",
                                               "patterns 1",
                                               "native code",
+                                              "tiered, interpreted",
+                                              "tiered, native",
                                               "caches 4K,64K",
                                               "caches 64K,256K",
                                               "random blocks",

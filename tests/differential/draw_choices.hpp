@@ -18,6 +18,7 @@ struct Choices {
   Options options{.threads = 1, .engine = Engine::interpreter};
   std::map<std::string, std::string> environment;
   bool bound = false, frozen = false, overlaps = false, scheduled = false;
+  int earlier_calls = 0;              // into other memory
   std::optional<Policy> policy;       // of a gradient
   std::optional<std::int64_t> memory; // saved within so many bytes
   std::set<std::string> names;

@@ -312,6 +312,7 @@ private:
     case Engine::interpreter: return "the interpreter";
     case Engine::reference: return "the reference engine";
     case Engine::automatic:
+    case Engine::tiered:
     case Engine::jit: break;
     }
     return "native code" + (options.target.empty() ? "" : " for " + options.target) + " on " +

@@ -34,6 +34,13 @@ void end_running(int delay) {
   std::exit(0);
 }
 
+void end_tiered(int delay) {
+  static std::atomic<bool> never{false};
+  for (int k = 0; k < 2; ++k) std::thread([k] { call_tiered_for_ever(k, never); }).detach();
+  usleep(useconds_t(delay));
+  std::exit(0);
+}
+
 void leave_main() {
   if (!is_right(kernel_with("1"), many, 2)) _exit(1);
   std::thread([] {

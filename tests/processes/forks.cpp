@@ -42,6 +42,26 @@ int fork_compiling(int count) {
   return tally.tell();
 }
 
+int fork_tiered(int count) {
+  std::atomic<bool> stop{false};
+  std::thread calls([&] { call_tiered_for_ever(1, stop); });
+  Tally tally;
+  for (int k = 0; k < count; ++k) {
+    usleep(useconds_t(500 + 777 * k % 5000));
+    tally.add(in_child([&] {
+      const Kernel kernel = kernel_with(std::to_string(k), Engine::tiered);
+      for (int n = 0; n < 10'000 && kernel.engine() != Engine::jit; ++n) {
+        if (!is_right(kernel, 100, k + 1)) return false;
+        usleep(1000);
+      }
+      return kernel.engine() == Engine::jit && is_right(kernel, 100, k + 1);
+    }));
+  }
+  stop = true;
+  calls.join();
+  return tally.tell();
+}
+
 int fork_stateful(int count) {
   StatefulKernel kernel(
       parse("kernel k { in x : f64[i]; state s : f64[524288]; update s = s * 0.5 + exp(x) }"),

@@ -4,11 +4,14 @@
 //   processes fork-running COUNT     children forked while a thread runs a parallel kernel: they
 //                                    run it, and make another
 //   processes fork-compiling COUNT   children forked while two threads compile: they compile
+//   processes fork-tiered COUNT      children forked while code is made beside interpreted calls:
+//                                    they come to their own code
 //   processes fork-stateful COUNT    children forked while a thread calls a kernel with a state:
 //                                    they call it, too
 //   processes fork-torn              a child forked while another thread holds what it needs for
 //                                    longer than a fork waits
 //   processes exit COUNT             processes that end while three threads compile
+//   processes exit-tiered COUNT      processes that end while code is made beside interpreted calls
 //   processes exit-running COUNT     processes that end while three threads run a parallel kernel
 //   processes late COUNT [KIND]      processes whose kernels run in handlers of atexit, destructors
 //                                    of globals and after them
@@ -49,9 +52,11 @@ int main(int count, char **words) {
   const int number = count > 2 ? std::atoi(words[2]) : 20;
   if (mode == "fork-running") return fork_running(number);
   if (mode == "fork-compiling") return fork_compiling(number);
+  if (mode == "fork-tiered") return fork_tiered(number);
   if (mode == "fork-stateful") return fork_stateful(number);
   if (mode == "fork-torn") return fork_torn();
   if (mode == "exit") return many_ends("end-compiling", number);
+  if (mode == "exit-tiered") return many_ends("end-tiered", number);
   if (mode == "exit-running") return many_ends("end-running", number);
   if (mode == "late") return many_late_ends(count > 3 ? words[3] : "", number);
   if (mode == "main-leaves") return many_ends("leave-main", 1);
@@ -68,6 +73,7 @@ int main(int count, char **words) {
                        count > 4 ? std::atof(words[4]) : 1);
   if (mode == "end-compiling") end_compiling(number);
   if (mode == "end-running") end_running(number);
+  if (mode == "end-tiered") end_tiered(number);
   if (mode == "end-late" && count == 4) end_late(words[2], std::atoi(words[3]));
   if (mode == "leave-main") leave_main();
   return std::puts("processes MODE [COUNT]: tests/processes/main.cpp has the modes"), 2;

@@ -7,6 +7,7 @@ namespace broadloom::processes {
 // forks.cpp
 int fork_running(int count);
 int fork_compiling(int count);
+int fork_tiered(int count);
 int fork_stateful(int count);
 int fork_torn();
 
@@ -14,6 +15,7 @@ int fork_torn();
 int many_ends(const char *mode, int count); // processes of their own, which call one of these
 [[noreturn]] void end_compiling(int delay); // in microseconds
 [[noreturn]] void end_running(int delay);
+[[noreturn]] void end_tiered(int delay);
 [[noreturn]] void leave_main();
 
 // late_ends.cpp

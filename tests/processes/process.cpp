@@ -62,9 +62,9 @@ int run_again(std::vector<std::string> words) {
   return status;
 }
 
-Kernel kernel_with(const std::string &number) {
+Kernel kernel_with(const std::string &number, Engine engine) {
   return compile(parse("kernel k { in x : f64[i]; out y = exp(x) + " + number + " }"),
-                 {.threads = 2});
+                 {.threads = 2, .engine = engine});
 }
 
 bool is_right(const Kernel &kernel, std::int64_t size, double wanted) {
@@ -77,6 +77,14 @@ bool is_right(const Kernel &kernel, std::int64_t size, double wanted) {
 void compile_for_ever(int thread, const std::atomic<bool> &stop) {
   for (int k = 0; !stop; ++k)
     is_right(kernel_with(std::to_string(k) + "." + std::to_string(thread)), 100, 0);
+}
+
+void call_tiered_for_ever(int thread, const std::atomic<bool> &stop) {
+  for (int k = 0; !stop; ++k) {
+    const Kernel kernel =
+        kernel_with(std::to_string(k) + ".0" + std::to_string(thread), Engine::tiered);
+    while (!stop && kernel.engine() != Engine::jit) is_right(kernel, 100, 0);
+  }
 }
 
 int mappings() {

@@ -39,11 +39,14 @@ int run_again(std::vector<std::string> words);
 inline int delay_of(int process) { return 977 * process % 60'000; } // in microseconds
 
 // y = exp(x) + number, on two threads. Of zeros it is 1 + number.
-Kernel kernel_with(const std::string &number);
+Kernel kernel_with(const std::string &number, Engine engine = Engine::automatic);
 bool is_right(const Kernel &kernel, std::int64_t size, double wanted);
 
 // One kernel after the other, each of its own.
 void compile_for_ever(int thread, const std::atomic<bool> &stop);
+
+// The same of tiered kernels, each of which is called until it has its code.
+void call_tiered_for_ever(int thread, const std::atomic<bool> &stop);
 
 // What this process has of Linux.
 int mappings();

@@ -226,10 +226,17 @@ class Compiling(unittest.TestCase):
         x = np.random.default_rng(1).normal(size=(37, 53))
         y = x[:, 0].copy()
         want = bl.compile(TWO, threads=1)(x, y)
-        for options in ({"engine": "interpreter"}, {"target": "x86-64-v3"}, {"threads": 3}, {"engine": "jit"}):
+        for options in ({"engine": "interpreter"}, {"target": "x86-64-v3"}, {"threads": 3}, {"engine": "jit"}, {"engine": "tiered"}):
             for name, array in bl.compile(TWO, **options)(x, y)._asdict().items():
                 np.testing.assert_array_equal(array, want[name])
         np.testing.assert_allclose(bl.compile(TWO, engine="reference")(x, y).s, want.s, rtol=1e-14)
+
+    def test_a_tiered_kernel_begins_in_the_interpreter(self):
+        k = bl.compile("kernel k { in x : f64[i]; out z = x * 0.3828125 }", engine="tiered", threads=1)
+        x = np.arange(5.)
+        first, engine = k(x), k.engine
+        np.testing.assert_array_equal(k(x), first)
+        self.assertEqual((engine, k.engine, k.counters.interpreted, k.counters.compiles), ("interpreter", "jit", 1, 1))
 
     def test_a_kernel_tells_what_it_is(self):
         k = bl.compile(TWO, threads=2)

@@ -124,7 +124,8 @@ template <class F> double timed(int repeat, const F &call) {
 // From the parsed spec to the first result.
 double time_first_call(const Case &c, const Ready &ready) {
   const bl::LoopSpec spec = spec_of(c, ready.text);
-  return timed(1, [&] { bl::compile(spec).run(ready.in, ready.out); });
+  const bl::Engine engine = c.tiered ? bl::Engine::tiered : bl::Engine::automatic;
+  return timed(1, [&] { bl::compile(spec, {.engine = engine}).run(ready.in, ready.out); });
 }
 
 // From the bytes in the object file to the first result.

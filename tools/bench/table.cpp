@@ -84,6 +84,8 @@ private:
       result.via = Case::Via::Shared;
     } else if (option == "first") {
       result.first = true;
+    } else if (option == "tiered") {
+      result.tiered = true;
     } else if (option == "built") {
       result.built = true;
     } else if (option == "overhead") {
@@ -91,7 +93,7 @@ private:
     } else {
       fail(fmt::format("there is no option '{}'", option),
            "the options are ops=, read=, tol=, wrt=, freeze=, beside=, via=run, via=views, "
-           "via=shared, first, built, overhead");
+           "via=shared, first, tiered, built, overhead");
     }
   }
 

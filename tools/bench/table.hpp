@@ -31,6 +31,7 @@ struct Case {
   enum class Via : std::uint8_t { Bound, Run, Views, Shared };
   Via via = Via::Bound;
   bool first = false;    // the first call of a new kernel
+  bool tiered = false;   // by Engine::tiered
   bool built = false;    // ahead of time; the kernel that is compiled is its one peer
   bool overhead = false; // no roofline
 

@@ -45,6 +45,10 @@ TEST_CASE("A child that is forked while other threads compile can compile") {
   check_all_good("fork-compiling", "20");
 }
 
+TEST_CASE("A child that is forked while code is made beside interpreted calls comes to its own") {
+  check_all_good("fork-tiered", "20");
+}
+
 TEST_CASE("A child that is forked while another thread calls a kernel with states has them whole") {
   check_all_good("fork-stateful", "20");
 }
@@ -56,6 +60,7 @@ TEST_CASE(
 
 TEST_CASE("A process may end while other threads compile or run") {
   check_all_good("exit", "20");
+  check_all_good("exit-tiered", "20");
   check_all_good("exit-running", "10");
 }
 

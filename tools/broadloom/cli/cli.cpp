@@ -28,8 +28,10 @@ namespace broadloom::cli {
 
 namespace {
 
-const std::map<std::string, Engine> engines{
-    {"jit", Engine::jit}, {"interpreter", Engine::interpreter}, {"reference", Engine::reference}};
+const std::map<std::string, Engine> engines{{"jit", Engine::jit},
+                                            {"interpreter", Engine::interpreter},
+                                            {"reference", Engine::reference},
+                                            {"tiered", Engine::tiered}};
 
 const std::map<std::string, Profile> profiles{
     {"perf", Profile::perf}, {"jitdump", Profile::jitdump}, {"gdb", Profile::gdb}};
@@ -232,7 +234,8 @@ private:
                      "these after =, with commas between")
         ->type_name("all|interpreter|reference|nan|infinity|memory")
         ->allow_extra_args(false);
-    add_choice(*run_, "--engine", engine_, "jit|interpreter|reference", "what runs the kernel");
+    add_choice(*run_, "--engine", engine_, "jit|interpreter|reference|tiered",
+               "what runs the kernel");
     run_->add_option(
             "--device", run_options_.device,
             "the GPU that runs the kernel: cuda, cuda:1 ..; arrays are copied there and back")

@@ -96,7 +96,7 @@ namespace {
 
 constexpr std::array settings{
     Setting{"threads", "N", "threads to use; 0: as many as the machine gives"},
-    Setting{"engine", "auto|jit|interpreter|reference", "what runs a kernel"},
+    Setting{"engine", "auto|jit|interpreter|reference|tiered", "what runs a kernel"},
     Setting{"debug", "off|all|interpreter|reference|nan|infinity|memory",
             "what is checked of each call before its outputs are written; several with commas "
             "between"},

@@ -24,11 +24,12 @@ namespace broadloom::cli {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Engine>, 4> engines{
+constexpr std::array<std::pair<std::string_view, Engine>, 5> engines{
     {{"auto", Engine::automatic},
      {"jit", Engine::jit},
      {"interpreter", Engine::interpreter},
-     {"reference", Engine::reference}}};
+     {"reference", Engine::reference},
+     {"tiered", Engine::tiered}}};
 
 std::string dims_of(const spec::TypedSpec &spec, const std::vector<int> &axes) {
   std::vector<std::string> names;
