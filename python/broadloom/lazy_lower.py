@@ -302,7 +302,7 @@ def _compiled(roots, nodes, number, settings, threads, apart=False):
     if not apart and any(not set(along) <= set(order) or sorted(along, key=order.index) != list(along) for along in lowering.ordered):
         return _compiled(roots, nodes, number, settings, threads, True)
     text = write_text("lazy", lowering.inputs, outputs, settings, lowering.arrays).text
-    return Plan(_core._compile(text, None, threads, "", "auto", False, "<lazy>"), lowering.arguments, drops)
+    return Plan(_core._compile(text, None, threads, "", "tiered", False, "<lazy>"), lowering.arguments, drops)
 
 
 def plan_of(roots, settings=(), threads=0):
