@@ -102,12 +102,9 @@ std::shared_ptr<const Specialisation> Nest::bind(Operands operands, kernel::Lies
     if (!known->stands_in()) return known;
     if (setup_.built) return known; // nothing is compiled for it
     beside = known->beside;
-    if (beside) {
-      if (use == Use::Once && !beside->is_due()) return known;
-    } else {
-      if (use != Use::Often && !known->deserves_exact()) return known;
-      use = Use::Often;
-    }
+    if (use == Use::Once && beside && !beside->is_due()) return known;
+    if (use != Use::Often && !beside && !known->deserves_exact()) return known;
+    use = Use::Often;
   }
   return layout_cache_.add(specialise(setup_, patterns_, operands, lies, hash, use, beside.get()));
 }

@@ -178,6 +178,22 @@ TEST_CASE("Machine code of a tiered kernel that is interpreted is not shown: the
   CHECK(kernel.show(Stage::assembly).find("vmulps") != std::string::npos);
 }
 
+TEST_CASE(
+    "A tiered kernel that has all the patterns that it keeps takes the code that it waits for") {
+  const Unverified here;
+  setenv("BROADLOOM_PATTERNS", "1", 1);
+  const Kernel kernel = kernel_with(10.5, Engine::tiered, 1);
+  unsetenv("BROADLOOM_PATTERNS");
+  const Array columns = numbers(9, 8).transposed();
+  kernel({{"x", columns}});             // interpreted
+  kernel.prepare({numbers(1000, 200)}); // the one pattern
+  kernel({{"x", columns}});
+  CHECK(kernel.engine() == Engine::jit);
+  CHECK(kernel.counters().interpreted == 1);
+  kernel({{"x", columns}});
+  CHECK(kernel.counters().interpreted == 1);
+}
+
 TEST_CASE("Many tiered kernels at once are interpreted, and come to their code in turn") {
   const Unverified here;
   const Array x = numbers(3, 4);
