@@ -91,9 +91,9 @@ TEST_CASE("the manual page and the completions have every command and option tha
 
 TEST_CASE("the words that an option takes are completed, and stand in the manual page") {
   CHECK(contains(output_of({"--generate", "bash"}), "run:--engine)"));
-  CHECK(contains(output_of({"--generate", "bash"}), "-W 'jit interpreter reference'"));
-  CHECK(contains(output_of({"--generate", "zsh"}), ":value:(jit interpreter reference)"));
-  CHECK(contains(output_of({"--generate", "fish"}), "-a 'jit interpreter reference'"));
+  CHECK(contains(output_of({"--generate", "bash"}), "-W 'jit interpreter reference tiered'"));
+  CHECK(contains(output_of({"--generate", "zsh"}), ":value:(jit interpreter reference tiered)"));
+  CHECK(contains(output_of({"--generate", "fish"}), "-a 'jit interpreter reference tiered'"));
   CHECK(contains(output_of({"--generate", "man"}), "jit|interpreter|reference"));
 }
 
