@@ -245,14 +245,27 @@ void Space::name_own_axes() {
   std::unordered_set<std::string> needed; // a window is declared where it is named
   for (const auto &decl : data_.inputs)
     if (decl->window) needed.insert(decl->window->of->name);
+  // A window may be along x_1 alone: x_0 comes before it all the same, as in x.
+  std::unordered_map<std::string, std::vector<std::string>> before;
+  for (const auto &decl : decls_) {
+    if (!has_own_axes(*decl) || !needed.contains(decl->name)) continue;
+    const std::vector<std::string> own = own_axes(decl->name, decl->dims.size());
+    for (std::size_t dim = 1; dim < own.size(); ++dim)
+      before[own[dim]] = {own.begin(), own.begin() + std::ptrdiff_t(dim)};
+  }
+  const auto add = [&](const std::string &label, const InputDecl &decl) {
+    if (label.empty() || label_axis_.contains(label)) return;
+    if (out_.axes.size() == expr::max_axes)
+      fail("E0013", "a kernel has at most " + std::to_string(expr::max_axes) + " axes",
+           shown(decl.where), "use fewer labels");
+    label_axis_.emplace(label, int(out_.axes.size()));
+    out_.axes.push_back({label, true, true});
+  };
   for (const std::uint32_t i : order_of_labels_)
     for (const Dim &dim : decls_[i]->dims) {
-      if (dim.label.empty() || label_axis_.contains(dim.label)) continue;
-      if (out_.axes.size() == expr::max_axes)
-        fail("E0013", "a kernel has at most " + std::to_string(expr::max_axes) + " axes",
-             shown(decls_[i]->where), "use fewer labels");
-      label_axis_.emplace(dim.label, int(out_.axes.size()));
-      out_.axes.push_back({dim.label, true, true});
+      if (const auto own = before.find(dim.label); own != before.end())
+        for (const std::string &label : own->second) add(label, *decls_[i]);
+      add(dim.label, *decls_[i]);
     }
   for (const auto &decl : decls_) {
     if (!has_own_axes(*decl)) continue;
