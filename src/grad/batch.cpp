@@ -110,7 +110,7 @@ AxisRef Batcher::ref(const std::string &axis) const {
     return number + (number >= place_ ? 1 : 0);
   }
   const auto found = renamed_.find(axis);
-  return found == renamed_.end() ? axis : found->second;
+  return found == renamed_.end() ? label_now(axis) : found->second;
 }
 
 std::vector<AxisRef> Batcher::refs(const AxisNames &axes) const {

@@ -23,6 +23,7 @@ public:
 private:
   // batch_inputs.cpp: declarations, windows and positions
   void make_inputs();
+  void rename_own_axes();
   void place_unlabelled();
   std::shared_ptr<const InputDecl> with_axis(const InputDecl &decl) const;
   Expr array_now(const Expr &array, const Place &where);
@@ -60,10 +61,15 @@ private:
   OutputDecl output(std::size_t k);
   void check_function(const ExprNode &call) const;
 
+  const std::string &label_now(const std::string &label) const {
+    const auto found = one_further_.find(label);
+    return found == one_further_.end() ? label : found->second;
+  }
   AxisRef ref(const std::string &axis) const;
   AxisRef own_ref() const { return facts_.is_by_position() ? AxisRef(0) : AxisRef(axis_); }
   AxisRef moved(const AxisRef &axis, const Place &where) const {
-    return std::holds_alternative<std::string>(axis.value()) ? axis : ref(facts_.name(axis, where));
+    const auto *label = std::get_if<std::string>(&axis.value());
+    return label != nullptr ? AxisRef(label_now(*label)) : ref(facts_.name(axis, where));
   }
   std::vector<AxisRef> refs(const AxisNames &axes) const;
   std::vector<AxisRef> listed(const AxisNames &axes) const; // the new one before them
@@ -83,8 +89,9 @@ private:
   SpecData made_;
   std::unordered_map<std::string, std::shared_ptr<const InputDecl>> decls_; // whole inputs now
   std::unordered_map<std::string, Expr> lets_now_;
-  std::unordered_map<std::string, std::string> renamed_; // axes of sums that are lets now
-  std::unordered_map<std::string, Expr> lenders_;        // by the input
+  std::unordered_map<std::string, std::string> renamed_;     // axes of sums that are lets now
+  std::unordered_map<std::string, std::string> one_further_; // h_0, of an h that gets the axis
+  std::unordered_map<std::string, Expr> lenders_;            // by the input
   std::set<std::string> declared_;
   std::vector<std::shared_ptr<const InputDecl>> windows_; // that are named
   // Sums back through windows that are all terms of a let or an output, which says how their dims

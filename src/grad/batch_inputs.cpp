@@ -2,6 +2,7 @@
 #include "grad/batch.hpp"
 
 #include "expr/graph.hpp"
+#include "spec/own_axis.hpp"
 
 #include <algorithm>
 
@@ -23,6 +24,23 @@ void Batcher::make_inputs() {
   }
   place_unlabelled();
   for (const auto &decl : made_.inputs) decls_[decl->name] = decl;
+  rename_own_axes();
+}
+
+// h_0 names the first dim of h wherever it stands (spec::own_axis), and that is h_1 now.
+void Batcher::rename_own_axes() {
+  std::set<std::string> declared;
+  for (const auto &decl : data_.inputs)
+    for (const Dim &dim : decl->dims)
+      if (!decl->window) declared.insert(dim.label);
+  for (const std::string &label : labels_of(data_)) {
+    const std::size_t end = label.rfind('_');
+    if (end == std::string::npos || declared.contains(label)) continue;
+    const std::string array = label.substr(0, end);
+    if (!facts_.depends(array)) continue;
+    for (std::size_t dim = 0; dim < std::size_t(max_rank); ++dim)
+      if (label == spec::own_axis(array, dim)) one_further_[label] = spec::own_axis(array, dim + 1);
+  }
 }
 
 // Where an unlabelled dim lies is said by the number of its axis, of which there is one more now.
@@ -99,6 +117,8 @@ bool Batcher::changes(const InputDecl &decl) const {
     for_each_extent(window, [&](const AffineForm::Extent &extent) {
       has_changed = has_changed || facts_.depends(name_of_array(extent.of));
     });
+    for (const Dim &dim : window.dims)
+      has_changed = has_changed || one_further_.contains(dim.label);
   };
   look_at(decl);
   for_each_read_by(decl, [&](const std::shared_ptr<const InputDecl> &part) {
@@ -128,6 +148,7 @@ Window Batcher::positions_now(const InputDecl &decl, const Place &where) {
   Window window = *decl.window;
   for (AffineForm &form : window.forms) {
     extents_now(form, where);
+    for (AffineForm::Term &term : form.terms) term.axis = label_now(term.axis);
     for (AffineForm::Index &index : form.indices)
       index.read = window_now(*index.read, {}, where).node()->input;
   }
@@ -175,7 +196,7 @@ std::shared_ptr<const InputDecl> Batcher::said_now(const std::string &owner,
                                                    const InputDecl &said) {
   std::vector<SaidExtent> dims;
   for (std::size_t d = 0; d < said.dims.size(); ++d) {
-    dims.push_back({said.dims[d].label, said.said->of[d]});
+    dims.push_back({label_now(said.dims[d].label), said.said->of[d]});
     extents_now(dims.back().extent, said.where);
   }
   return make_said(owner, std::move(dims), [&] { return said.where; });

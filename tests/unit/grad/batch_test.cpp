@@ -280,6 +280,16 @@ TEST_CASE("a batch can be batched, and derived") {
   CHECK(has(print(gradient(batch(spec, "n", {"x"}), {"w"})), "  out d_w : f64"));
 }
 
+TEST_CASE("an axis that is called after a dim of an array is called after the next one") {
+  check_elements(kernel("in x : f64[i]; let h[c] = 2 * x[c]; let g[c] = 3 * x[c]; "
+                        "let d = sum(g[h_0], like=h[h_0]); out y = d[k] * x[k]"),
+                 {{"x", {7}}});
+  check_elements(gradient(kernel("in x : f64[i]; let t[c] = concat(c, x[c], x[c]); "
+                                 "out y = t[2*i] * x"),
+                          {"x"}),
+                 {{"x", {5}}, {"d_y", {5}, false}});
+}
+
 TEST_CASE("a sum like an input that lacks the axis sees the rest of the kernel") {
   check_elements(kernel("in x : f64[t]; in z : f64[t]; let a[t] = z + c[t + 1]; let c[t] = a[t]; "
                         "out y = sum(a * x, like=x)"),
