@@ -26,8 +26,8 @@ class Messages(unittest.TestCase):
             other = threading.Thread(target=self.compiled, args=(2,))  # the main thread hands over what others say
             other.start()
             other.join()
-        self.assertEqual([record.levelno for record in said.records], [logging.DEBUG] * 2, said.output)
-        self.assertTrue(all("'said'" in line for line in said.output), said.output)
+        ours = [record.levelno for record in said.records if "'said'" in record.getMessage()]  # code of others may be made beside
+        self.assertEqual(ours, [logging.DEBUG] * 2, said.output)
         bl.set_log_level("warn")
         with self.assertNoLogs("broadloom", logging.DEBUG):
             self.compiled(3)
