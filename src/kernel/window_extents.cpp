@@ -100,7 +100,8 @@ private:
   void check_dims() const {
     for_each_form(
         [&](std::size_t i, const TypedWindow::Form &form, std::size_t dim, std::int64_t count) {
-          if (!is_label(form) || *extents_[std::size_t(form.terms[0].axis)] == count) return;
+          if (!is_label(form) && !names_another_dim(i, form, dim)) return;
+          if (*extents_[std::size_t(form.terms[0].axis)] == count) return;
           const spec::DimExtent &by = taken_by_.at(form.terms[0].axis);
           support::fail("E0102",
                         fmt::format("axis '{}' has {} by {}, and {} by {}",
@@ -110,6 +111,14 @@ private:
                         spec_.inputs[i].where,
                         "an axis that stands alone at positions has the extent of the dim");
         });
+  }
+
+  // t_0 in t[b, t_0], which is the axis of the first dim of t.
+  bool names_another_dim(std::size_t i, const TypedWindow::Form &form, std::size_t dim) const {
+    if (!form.is_axis() || !spec_.axes[std::size_t(form.terms[0].axis)].implied) return false;
+    const auto by = taken_by_.find(form.terms[0].axis);
+    return by != taken_by_.end() && by->second.input == spec_.inputs[i].window->of &&
+           by->second.dim != dim;
   }
 
   // "'x'", "pad(x, i: (1, 1))"

@@ -65,6 +65,18 @@ TEST_CASE("an axis that stands alone at every position has the extent of the dim
   }
 }
 
+TEST_CASE(
+    "an axis that is called after one dim of an array is an error at another of its dims that "
+    "has another extent") {
+  const NamedView x25{"x", view(data, {2, 5})};
+  const std::string let = "in x : f64[:, :]; let t[r, c] = 2 * x[r, c]; out y = ";
+  CHECK(code_of(let + "sum(x[b, t_0], like=t[b, t_0])", {x25}) == "E0102");
+  CHECK(code_of(let + "t[b, t_0]", {x25}) == "E0102");
+  CHECK(values(let + "sum(x[b, t_0], like=t[b, t_0])", {x33}) ==
+        Numbers{1, 2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(values(let + "t[0, t_0 + 0]", {x25}) == Numbers{2, 4});
+}
+
 TEST_CASE("a label has the extent of its dim, and reads that leave the array are an error") {
   const NamedView y4{"y", view(data, {4})};
   CHECK(values("in x : f64[:]; in y : f64[i]; out z = x[i + 2] * y", {x7, y4}) ==
