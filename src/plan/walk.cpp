@@ -35,11 +35,11 @@ namespace {
 
 Steps steps_of(const std::vector<std::optional<ClassId>> &classes, const Layout &layout) {
   Steps steps;
+  // What has no elements moves along all its axes, whatever its strides (those of NumPy are 0): a
+  // load before the loop that makes no turns would read, and turns of another would share a store.
+  const bool empty = std::ranges::count(layout.shape(), 0) != 0;
   for (std::size_t d = 0; d < classes.size(); ++d) {
     if (!classes[d]) continue;
-    // What has no elements moves along the axis that has none: a load before that axis's loop would
-    // read.
-    const bool empty = layout.extents[d] == 0;
     const std::int64_t stride = empty && layout.strides[d] == 0 ? 1 : layout.strides[d];
     if (stride != 0) steps.push_back({*classes[d], stride});
   }

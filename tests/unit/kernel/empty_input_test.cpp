@@ -1,4 +1,5 @@
-// Inputs of no elements, whatever their strides: nothing is read, so the pointer may be null.
+// Inputs and outputs of no elements, whatever their strides: nothing is read or stored, so the
+// pointer may be null.
 #include <broadloom/broadloom.hpp>
 
 #include <doctest/doctest.h>
@@ -92,6 +93,26 @@ TEST_CASE("nothing is read of an input without elements, whatever its strides") 
             CHECK((a[k] == b[k] || (std::isnan(a[k]) && std::isnan(b[k]))));
         }
   }
+}
+
+TEST_CASE("nothing is stored to an output without elements, whatever its strides") {
+  const std::vector<double> data(3000, 1.5);
+  for (const char *z : {"y + sum(x, j)", "y + sum(x)", "y + keep(sum(x, j))"})
+    for (const std::int64_t rows : {3, 33, 3000})
+      for (const std::int64_t row : {0, 1, -7})
+        for (const std::int64_t column : {0, 1, -3}) {
+          INFO(z << " of " << rows << " rows, strides " << row << " and " << column);
+          const Kernel kernel = compile(parse("kernel k { in x : f64[i, j]; in y : f64[i]; out v = "
+                                              "x - y * sum(x); out z = " +
+                                              std::string(z) + " }"));
+          double none = 0;
+          const View<double> v(&none, {rows, 0}, {row, column});
+          const View<const double> x(nullptr, {rows, 0}), y(data.data(), {rows});
+          Array made(f64, {rows});
+          kernel.run({x, y}, {v, View<double>(made.data<double>(), {rows})});
+          CHECK(none == 0);
+          CHECK(values(made) == std::vector<double>(std::size_t(rows), 1.5));
+        }
 }
 
 } // namespace
