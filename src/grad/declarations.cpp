@@ -10,6 +10,39 @@
 
 namespace broadloom::grad {
 
+// By its shape in a call where all that may be 1 is, and all else is more: a label along which
+// it may be 1 (of inputs that say `j=1` or `:`) and others more is no label of its cotangent.
+std::vector<bool> may_be_one(const spec::TypedSpec &typed, std::size_t output) {
+  std::vector<std::int64_t> sizes(typed.axes.size(), 2);
+  for (const spec::TypedInput &input : typed.inputs)
+    for (std::size_t d = 0; d < input.extents.size(); ++d)
+      if (input.extents[d] >= 0 && !input.may_stretch[d]) // 1 too, where an output says so
+        sizes[std::size_t(input.axis_of_dim[d])] = input.extents[d];
+  // Windows as inputs: their axes have labels, and what they are of is no matter here.
+  const std::optional<rewrite::Scatters> parts = rewrite::split_scatters(typed);
+  spec::TypedSpec spec = parts ? parts->after : typed;
+  for (spec::TypedInput &input : spec.inputs) input.window.reset();
+  for (spec::TypedOutput &made : spec.outputs) // an input that lends its shape is no 1 beside more
+    made.like.clear();
+  std::vector<Layout> layouts;
+  for (const spec::TypedInput &input : spec.inputs) {
+    std::vector<std::int64_t> shape;
+    for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
+      const std::int64_t size = sizes[std::size_t(input.axis_of_dim[d])];
+      const bool is_declared = input.extents[d] >= 0;
+      shape.push_back(is_declared ? input.extents[d] : input.may_stretch[d] ? 1 : size);
+    }
+    layouts.push_back(contiguous_layout(shape));
+  }
+  const std::vector<bool> none(spec.outputs.size(), false);
+  const auto shapes = plan::resolve(spec, layouts, none).output_shapes;
+  std::vector<bool> result;
+  for (std::size_t d = 0; d < shapes[output].size(); ++d)
+    result.push_back(shapes[output][d] == 1 &&
+                     sizes[std::size_t(typed.outputs[output].axes[d])] != 1);
+  return result;
+}
+
 Declarations::Declarations(const SpecData &data, const spec::TypedSpec &typed, facts::Facts &facts)
     : data_(data), typed_(typed), facts_(facts) {
   const auto add = [&](const std::shared_ptr<const InputDecl> &decl) {
@@ -60,39 +93,6 @@ bool Declarations::has_label(const Expr &value, int axis) {
          std::any_of(typed_.inputs.begin(), typed_.inputs.end(), [&](const auto &input) {
            return input.labelled && std::count(names.begin(), names.end(), input.name) > 0;
          });
-}
-
-// By its shape in a call where all that may be 1 is, and all else is more: a label along which
-// it may be 1 (of inputs that say `j=1` or `:`) and others more is no label of its cotangent.
-std::vector<bool> Declarations::may_be_one(std::size_t output) const {
-  std::vector<std::int64_t> sizes(typed_.axes.size(), 2);
-  for (const spec::TypedInput &input : typed_.inputs)
-    for (std::size_t d = 0; d < input.extents.size(); ++d)
-      if (input.extents[d] >= 0 && !input.may_stretch[d]) // 1 too, where an output says so
-        sizes[std::size_t(input.axis_of_dim[d])] = input.extents[d];
-  // Windows as inputs: their axes have labels, and what they are of is no matter here.
-  const std::optional<rewrite::Scatters> parts = rewrite::split_scatters(typed_);
-  spec::TypedSpec spec = parts ? parts->after : typed_;
-  for (spec::TypedInput &input : spec.inputs) input.window.reset();
-  for (spec::TypedOutput &made : spec.outputs) // an input that lends its shape is no 1 beside more
-    made.like.clear();
-  std::vector<Layout> layouts;
-  for (const spec::TypedInput &input : spec.inputs) {
-    std::vector<std::int64_t> shape;
-    for (std::size_t d = 0; d < input.axis_of_dim.size(); ++d) {
-      const std::int64_t size = sizes[std::size_t(input.axis_of_dim[d])];
-      const bool is_declared = input.extents[d] >= 0;
-      shape.push_back(is_declared ? input.extents[d] : input.may_stretch[d] ? 1 : size);
-    }
-    layouts.push_back(contiguous_layout(shape));
-  }
-  const std::vector<bool> none(spec.outputs.size(), false);
-  const auto shapes = plan::resolve(spec, layouts, none).output_shapes;
-  std::vector<bool> result;
-  for (std::size_t d = 0; d < shapes[output].size(); ++d)
-    result.push_back(shapes[output][d] == 1 &&
-                     sizes[std::size_t(typed_.outputs[output].axes[d])] != 1);
-  return result;
 }
 
 // Unlabelled dims lie where `order` puts them, or need to be placed.

@@ -25,6 +25,9 @@ struct NewInput {
   Place where;
 };
 
+// Which dims of an output may be 1 in a call where others along the same axis are more.
+std::vector<bool> may_be_one(const spec::TypedSpec &typed, std::size_t output);
+
 class Declarations {
 public:
   Declarations(const SpecData &data, const spec::TypedSpec &typed, facts::Facts &facts);
@@ -34,8 +37,6 @@ public:
   // A name that nothing has yet.
   std::string fresh(const std::string &name);
   std::shared_ptr<const InputDecl> declare(const NewInput &wanted);
-  // Which dims of an output may be 1 in a call where others along the same axis are more.
-  std::vector<bool> may_be_one(std::size_t output) const;
 
 private:
   bool has_label(const Expr &value, int axis);

@@ -112,8 +112,8 @@ private:
     forward_.add(value);
     tidier_.leave(value);
     const spec::TypedOutput &output = typed_.outputs[k];
-    Expr g = new_input({"d_" + output.name, output.dtype, output.axes, declarations_.may_be_one(k),
-                        value, data_.outputs[k].where});
+    Expr g = new_input({"d_" + output.name, output.dtype, output.axes, may_be_one(typed_, k), value,
+                        data_.outputs[k].where});
     facts_.declare(g.node()->input->name, output.axes);
     facts_.declare_shape(g.node()->input->name, value);
     const facts::Terms t(data_.outputs[k].where);

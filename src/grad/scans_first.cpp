@@ -2,6 +2,7 @@
 #include "grad/scans_first.hpp"
 
 #include "analysis/analyse.hpp"
+#include "grad/declarations.hpp"
 #include "spec/cut.hpp"
 #include "support/free_name.hpp"
 
@@ -56,13 +57,13 @@ private:
     if (like == windows_.end() || !(*like)->window) return {};
     const Expr value = exchange_.has(node.args[0].node()) ? exchange_(node.args[0]) : node.args[0];
     if (!runs_along(value, **like)) return {};
-    const std::optional<std::vector<AxisRef>> axes = axes_of(value);
+    const std::optional<Axes> axes = axes_of(value, **like);
     if (!axes) return {};
     const std::string name = support::fresh_name("along", taken_);
     const Expr let =
-        make_let(name, with_bounds(inside(value), bounds_, windows_), node.where, *axes);
+        make_let(name, with_bounds(inside(value), bounds_, windows_), node.where, axes->listed);
     lets_.push_back(let);
-    return with_args(node, {make_window(let, spec::along(*axes), node.where)});
+    return with_args(node, {make_window(let, spec::along(axes->read), node.where)});
   }
 
   // Does a scan in the value run along an axis that the window moves along, or that may end before
@@ -94,16 +95,32 @@ private:
     return alone.outputs[0].value;
   }
 
-  // None where one of them has no label.
-  std::optional<std::vector<AxisRef>> axes_of(const Expr &value) const {
+  struct Axes {
+    std::vector<AxisRef> listed;
+    std::vector<std::string> read;
+  };
+
+  // None where one of them has no label. An array is not repeated along an axis, so one along which
+  // the value may be 1 is read, and folded, by a name of its own.
+  std::optional<Axes> axes_of(const Expr &value, const InputDecl &like) {
     const spec::TypedSpec typed = analysis::analyse(alone_with(value));
-    std::vector<AxisRef> axes;
-    for (const int axis : typed.outputs[0].axes) {
-      const spec::Axis &known = typed.axes[std::size_t(axis)];
+    const std::vector<bool> are_one = may_be_one(typed, 0);
+    for (const spec::Axis &known : typed.axes) taken_.insert(known.name);
+    Axes axes;
+    for (std::size_t dim = 0; dim < are_one.size(); ++dim) {
+      const spec::Axis &known = typed.axes[std::size_t(typed.outputs[0].axes[dim])];
       if (!known.labelled) return {};
-      axes.emplace_back(known.name);
+      axes.listed.emplace_back(known.name);
+      const bool is_own = are_one[dim] && !walks(like, known.name);
+      axes.read.push_back(is_own ? support::fresh_name(known.name, taken_) : known.name);
     }
     return axes;
+  }
+
+  static bool walks(const InputDecl &window, const std::string &axis) {
+    return std::ranges::any_of(window.window->forms, [&](const AffineForm &form) {
+      return std::ranges::count(form.terms, axis, &AffineForm::Term::axis) != 0;
+    });
   }
 
   SpecData alone_with(const Expr &value) const {

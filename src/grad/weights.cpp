@@ -2,6 +2,7 @@
 #include "grad/weights.hpp"
 
 #include "expr/exchange.hpp"
+#include "expr/stretch.hpp"
 #include "expr/window.hpp"
 #include "spec/cut.hpp"
 #include "spec/materialise.hpp"
@@ -59,7 +60,7 @@ private:
   }
 
   // The input with the last axis of the window behind the one that lies side by side in it, and
-  // which the window does not have; else nothing.
+  // which the window does not have; else nothing. An array is not repeated as such an input may be.
   Expr laid(const ExprNode &node, const InputDecl &window) {
     const InputDecl &input = *node.input;
     const AffineForm &last = window.window->forms.back();
@@ -74,7 +75,8 @@ private:
     for (const Dim &dim : input.dims)
       if (dim.label != kept) axes.push_back(dim.label);
     if (axes.size() == input.dims.size() || folded == kept ||
-        std::ranges::any_of(window.window->forms, has_folded))
+        std::ranges::any_of(window.window->forms, has_folded) ||
+        std::ranges::any_of(input.dims, expr::is_one_of_more))
       return {};
     axes.push_back(kept);
     Expr &let = lets_[{input.name, kept}];

@@ -189,6 +189,15 @@ TEST_CASE("a gradient by an input of dims i? is summed where it was repeated") {
       for (const std::int64_t w : {1, 2}) check_slopes(text, {{"x", x}, {"y", y}, {"w", {w}}});
 }
 
+TEST_CASE("no array of a gradient is read where a dim i? has 1 element and another more") {
+  const std::string text = "kernel k { in y : f64[i]; in x : f64[i, j]; in m : f64[i, j?]\n"
+                           "let q[i] = 2 * y; out p = x; out o = q * ";
+  for (const char *e :
+       {"m", "scan(sum, m, i)", "scan(logsumexp, q + m, i)", "scan(prod, q * m, i)"})
+    for (const std::int64_t m : {1, 3})
+      check_slopes(text + e + " }", {{"y", {4}}, {"x", {4, 3}}, {"m", {4, m}}});
+}
+
 TEST_CASE("what a sum like an input repeats comes together once") {
   for (const std::int64_t n : {1, 3})
     check_slopes("kernel k { in w : f64[:, :]; in d : f64[:]; out z = sum(d * d, like=w) * w }",
