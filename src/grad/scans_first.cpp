@@ -129,9 +129,20 @@ private:
         "along", [&](const std::string &free) { return !taken_.contains(free); });
     output.value = value;
     SpecData alone = spec::with_outputs(data_, {output});
-    alone.inputs = windows_;
+    alone.inputs.clear();
+    for (const auto &input : windows_)
+      if (!is_of_later_let(*input)) alone.inputs.push_back(input);
     alone.lets = lets_; // which like= may name
     return alone;
+  }
+
+  // Of a let that is still being exchanged, or comes behind it.
+  bool is_of_later_let(const InputDecl &input) const {
+    const auto has = [&](const std::vector<Expr> &lets) {
+      return std::ranges::any_of(
+          lets, [&](const Expr &let) { return let.node()->name == input.window->of->name; });
+    };
+    return input.window && has(data_.lets) && !has(lets_);
   }
 
   SpecData &data_;

@@ -198,6 +198,12 @@ TEST_CASE("no array of a gradient is read where a dim i? has 1 element and anoth
       check_slopes(text + e + " }", {{"y", {4}}, {"x", {4, 3}}, {"m", {4, m}}});
 }
 
+TEST_CASE("a let that is a sum back through a window of a scan has a gradient") {
+  check_slopes("kernel k { in y : f64[i]; in x : f64[i, j]\n"
+               "let t[i, j] = sum(scan(sum, y, i) * x, like=x[i, -j + 2]); out o = t * t }",
+               {{"y", {4}}, {"x", {4, 3}}});
+}
+
 TEST_CASE("what a sum like an input repeats comes together once") {
   for (const std::int64_t n : {1, 3})
     check_slopes("kernel k { in w : f64[:, :]; in d : f64[:]; out z = sum(d * d, like=w) * w }",
