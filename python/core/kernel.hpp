@@ -53,6 +53,7 @@ public:
   const Kernel &kernel() const { return kernel_; } // of the main thread: Ctrl-C stops it
   // For the calling thread. Ctrl-C in the main thread does not stop what other threads run.
   const Kernel &kernel_here();
+  Counters counters() const; // of all threads' calls
   const std::shared_ptr<std::atomic<bool>> &cancel() const { return cancel_; }
 
   // Blocks of its outputs, with the parameters that are frozen by now among its inputs; for the

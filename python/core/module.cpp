@@ -259,7 +259,7 @@ void define_kernel(nb::module_ &module) {
           "device", [](const KernelObject &k) { return k.state->choices.device; },
           "The GPU that runs calls, as \"cuda:0\"; empty: the processor.")
       .def_prop_ro(
-          "counters", [](const KernelObject &k) { return record_of(k.state->kernel().counters()); },
+          "counters", [](const KernelObject &k) { return record_of(k.state->counters()); },
           "How often code was made, and how long that took.")
       .def("show", show, nb::arg("stage") = "loop", nb::kw_only(), nb::arg("graph") = "text",
            nb::arg("whole") = false, nb::arg("json") = false,

@@ -119,6 +119,18 @@ std::optional<Kernel> State::other() const {
   return other_;
 }
 
+Counters State::counters() const {
+  Counters all = kernel_.counters();
+  if (const std::optional<Kernel> kernel = other()) {
+    const Counters more = kernel->counters();
+    all.compiles += more.compiles;
+    all.patterns += more.patterns;
+    all.interpreted += more.interpreted;
+    all.compile_ms += more.compile_ms;
+  }
+  return all;
+}
+
 const Kernel &State::kernel_here() {
   if (is_main_thread()) return kernel_;
   if (!other()) {

@@ -238,6 +238,14 @@ class Compiling(unittest.TestCase):
         np.testing.assert_array_equal(k(x), first)
         self.assertEqual((engine, k.engine, k.counters.interpreted, k.counters.compiles), ("interpreter", "jit", 1, 1))
 
+    def test_counters_tell_of_the_calls_of_all_threads(self):
+        k = bl.compile("kernel k { in x : f64[i]; out z = x * 0.6328125 }", engine="interpreter")
+        caller = threading.Thread(target=k, args=(np.ones(3),))
+        caller.start()
+        caller.join()
+        k(np.ones(3))
+        self.assertEqual(k.counters.interpreted, 2)
+
     def test_a_kernel_tells_what_it_is(self):
         k = bl.compile(TWO, threads=2)
         self.assertEqual(repr(k), "<broadloom.Kernel two(x: f64[i, j], y: f64[i]) -> z: f64[i, j], s: f64[i]>")
