@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <exception>
-#include <thread>
 
 namespace broadloom::jit {
 namespace {
@@ -26,8 +25,7 @@ void start(const Target &target) {
 void start_backend(const Target &target, int threads) {
   static std::atomic<bool> begun{false};
   if (support::end_has_begun() || begun.exchange(true)) return;
-  if (threads < 2 || std::thread::hardware_concurrency() < 2) return;
-  Beside([target] { start(target); }).leave();
+  if (may_go_beside(threads)) Beside([target] { start(target); }).leave();
 }
 
 } // namespace broadloom::jit

@@ -12,6 +12,7 @@
 #include <exception>
 #include <list>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace broadloom::jit {
@@ -71,6 +72,8 @@ void Beside::leave() {
   if (runs_) pthread_detach(thread_);
   runs_ = false;
 }
+
+bool may_go_beside(int threads) { return threads > 1 && std::thread::hardware_concurrency() > 1; }
 
 void on_threads(std::size_t parts, int threads, const std::function<void(std::size_t)> &work) {
   std::vector<std::exception_ptr> thrown(parts);

@@ -31,6 +31,9 @@ private:
   bool runs_ = false;
 };
 
+// Whether a second thread is allowed, and there is a second processor for it.
+bool may_go_beside(int threads);
+
 // Calls work(0) .. work(parts - 1), each once, on this thread and others that end with it. Where
 // some of them throw, what the first part has thrown comes out.
 void on_threads(std::size_t parts, int threads, const std::function<void(std::size_t)> &work);

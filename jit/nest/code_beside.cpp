@@ -8,7 +8,6 @@
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <thread>
 
 namespace broadloom::jit {
 namespace {
@@ -74,8 +73,7 @@ bool CodeBeside::is_due() {
   State state = idle;
   if (!state_.compare_exchange_strong(state, waiting)) return state == made || state == taken;
   const support::Undivided here; // and so is the thread beside
-  const bool has_thread = made_for_.threads > 1 && std::thread::hardware_concurrency() > 1;
-  const CodeMaker::Answer answer = has_thread && !support::is_torn()
+  const CodeMaker::Answer answer = may_go_beside(made_for_.threads) && !support::is_torn()
                                        ? CodeMaker::instance().add(shared_from_this())
                                        : CodeMaker::Answer::Cannot;
   if (answer == CodeMaker::Answer::WillBeMade) return false;

@@ -5,8 +5,6 @@
 #include "jit/nest/code_beside.hpp"
 #include "jit/nest/explain_program.hpp"
 #include "jit/nest/failure.hpp"
-#include "support/check.hpp"
-#include "support/fail.hpp"
 #include "support/log.hpp"
 #include "support/reasons.hpp"
 #include "support/text.hpp"

@@ -238,9 +238,8 @@ static void place(const Setup &setup, PatternCache &patterns, Specialisation &sp
   // Beyond this point axes, phases and widths are fixed.
 
   const Stopwatch watch;
-  if (use == Use::Once && beside == nullptr && setup.is_tiered() &&
-      special.generality == plan::Generality::Exact && plan::is_soon_interpreted(plan.binding) &&
-      !patterns.has(key)) {
+  if (use == Use::Once && setup.is_tiered() && special.generality == plan::Generality::Exact &&
+      plan::is_soon_interpreted(plan.binding) && !patterns.has(key)) {
     special.found = support::decide(support::Reason::CodeBeside, "", "miss",
                                     "miss: the interpreter begins, and from the second call on "
                                     "another thread makes the code");
